@@ -1,0 +1,125 @@
+"""`lightning-sym dimension`: the certified dimension of a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.dimension import CertifiedDimension
+
+SCHEMA = "lightning-sym/dimension/1"
+
+
+def as_document(result: CertifiedDimension) -> dict[str, Any]:
+    """The result as JSON."""
+    formula = result.formula
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(result.architecture),
+        "parameters": result.architecture.parameter_count,
+        "dimension": result.value,
+        "lower": result.lower,
+        "upper": result.upper,
+        "status": result.status.value,
+        "fiber_dimension": result.fiber_dimension,
+        "formula": {
+            "source": formula.source,
+            "value": formula.value,
+            "applies": formula.applies,
+            "reason": formula.reason,
+            "agrees": result.formula_agrees,
+        },
+        "upper_bounds": {"orbit": result.orbit_bound, "factorization": result.factorization_bound},
+        "lower_bound": {"prime": result.prime, "inputs": result.rows},
+        "seed": result.seed,
+    }
+
+
+def _print(result: CertifiedDimension) -> None:
+    from rich.table import Table
+
+    from lightning_cli.output import console
+    from lightning_sym.varieties import virtual_weight_variety
+
+    network, formula = result.architecture, result.formula
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    table.add_row("network", str(network))
+    table.add_row("parameters", f"{network.parameter_count:,}")
+    if result.value is not None:
+        table.add_row("dimension", f"[green]{result.value:,}[/green]  certified: the two bounds below meet")
+        table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}")
+    else:
+        table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
+    table.add_row(
+        "lower bound",
+        f"{result.lower:,}  rank of the Jacobian modulo {result.prime} at integer weights, {result.rows:,} inputs",
+    )
+    orbit = "not computed" if result.orbit_bound is None else f"{result.orbit_bound:,}"
+    table.add_row("upper bound", f"{orbit}  parameters minus the dimension of a symmetry orbit")
+    table.add_row("", f"{result.factorization_bound:,}  the variety of virtual weights modulo rescaling:")
+    for piece in virtual_weight_variety(network).pieces:
+        if piece.dimension:
+            table.add_row("", f"    {piece.dimension:+,}  {piece.name}")
+    if formula.value is None:
+        table.add_row("paper", f"{formula.source}: does not apply ({formula.reason})")
+    else:
+        scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
+        agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
+        table.add_row("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})")
+    console().print(table)
+
+
+@click.command(
+    "dimension",
+    epilog="""\b
+Example:
+  lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
+
+Exit codes: 0 certified, 2 bad input, 3 undecided (both bounds are shown).""",
+)
+@options.widths()
+@options.ranks()
+@options.tokens
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Picks the points; never changes a certified number.",
+)
+@options.memory
+@options.as_json
+def command(
+    widths: tuple[int, ...],
+    ranks: tuple[int, ...],
+    tokens: int,
+    seed: int,
+    memory: float,
+    as_json: bool,
+) -> int:
+    """Certify the dimension of the set of functions (the neuromanifold) of a lightning network.
+
+    The lower bound is the rank of a Jacobian modulo a prime, the upper bound comes from symmetries or from a
+    variety through which the map factors. Where they meet the dimension is proved; the paper's formula stands
+    beside it and is never used.
+    """
+    network = options.architecture(widths, ranks, tokens)
+    limit = options.memory_bytes(memory)
+
+    from lightning_cli.output import progress_bar, write_json
+    from lightning_sym.dimension import Status, certified_dimension
+
+    with progress_bar() as progress:
+        result = certified_dimension(network, seed=seed, memory=limit, progress=progress)
+    if as_json:
+        write_json(as_document(result))
+    else:
+        _print(result)
+    certified = result.status is Status.CERTIFIED
+    return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED

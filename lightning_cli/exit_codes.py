@@ -1,0 +1,17 @@
+"""What the process exits with."""
+
+from collections.abc import Iterable
+
+AS_EXPECTED = 0
+NOT_AS_EXPECTED = 1
+BAD_INPUT = 2
+UNDECIDED = 3
+PROGRAM_ERROR = 4
+INTERRUPTED = 130
+
+_WORST_FIRST = (PROGRAM_ERROR, NOT_AS_EXPECTED, UNDECIDED, AS_EXPECTED)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The worst of several, in the order 4, 1, 3, 0."""
+    return min(codes, key=_WORST_FIRST.index, default=AS_EXPECTED)

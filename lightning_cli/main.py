@@ -1,0 +1,98 @@
+"""The commands, each imported when it is called, so that `--help` is immediate."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from lightning_cli import exit_codes
+
+# name: (module, one line for the list of commands)
+COMMANDS = {
+    "check": ("lightning_cli.check", "Check the statements of the paper, exactly."),
+    "dimension": ("lightning_cli.dimension", "Certify the dimension of a network's set of functions."),
+    "phi": ("lightning_cli.phi", "Print the polynomial map of a network."),
+}
+
+
+class LazyGroup(click.Group):
+    """Looks a command up by importing its module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  lightning-sym check --quick
+  lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
+  lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
+
+Exit codes: 0 as expected or certified, 1 some verdict not as expected, 2 bad input, 3 undecided,
+4 an error of the program.""",
+)
+@click.version_option(package_name="lightning-sym", message="%(prog)s %(version)s")
+def cli() -> None:
+    """The exact geometry of lightning self-attention.
+
+    Which weights give the same function, how large the set of functions is, where the theorems about them
+    hold: every answer is exact, or says that it is undecided.
+    """
+
+
+def main() -> NoReturn:
+    """Run the program and turn whatever happens into one of the documented exit codes."""
+    try:
+        code = cli(prog_name="lightning-sym", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(exit_codes.INTERRUPTED)
+    except click.UsageError as error:
+        click.echo(f"error: {_one_line(error.format_message())}", err=True)
+        sys.exit(exit_codes.BAD_INPUT)
+    except click.ClickException as error:
+        click.echo(f"error: {_one_line(error.format_message())}", err=True)
+        sys.exit(exit_codes.BAD_INPUT)
+    except BrokenPipeError:
+        # the reader of our output went away, as `| head` does: not an error of ours
+        sys.stderr.close()
+        sys.exit(exit_codes.AS_EXPECTED)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(exit_codes.INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the last resort: an exit code, never a bare traceback
+        sys.exit(_report(error))
+    sys.exit(code if isinstance(code, int) else exit_codes.AS_EXPECTED)
+
+
+def _report(error: Exception) -> int:
+    from lightning_sym.errors import BadInput
+
+    if isinstance(error, BadInput):
+        click.echo(f"error: {_one_line(str(error))}", err=True)
+        return exit_codes.BAD_INPUT
+    import traceback
+
+    traceback.print_exception(error)
+    click.echo("this is an error of the program, not of your input; please report the lines above", err=True)
+    return exit_codes.PROGRAM_ERROR
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

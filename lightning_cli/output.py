@@ -1,0 +1,58 @@
+"""Consoles, JSON and progress: what every command writes with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lightning_sym.dimension import Progress
+
+PIPE_WIDTH = 120
+
+
+def console() -> Console:
+    """Stdout; a fixed width where it is not a terminal, so that tables read the same in every pipe."""
+    from rich.console import Console
+
+    plain = not sys.stdout.isatty()
+    return Console(width=PIPE_WIDTH if plain else None, highlight=False, soft_wrap=False)
+
+
+def write_json(document: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A progress display on stderr that shows up after a moment, and only on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        stage_now = ""
+
+        def report(stage: str, done: int, total: int) -> None:
+            nonlocal stage_now
+            if stage != stage_now:
+                stage_now = stage
+                bar.reset(task, description=stage)
+            bar.update(task, completed=done, total=total)
+
+        yield report

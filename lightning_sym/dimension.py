@@ -1,0 +1,237 @@
+r"""The dimension of the neuromanifold, certified: a lower and an upper bound that meet.
+
+Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
+$p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension.
+
+Upper bound: parameters minus the dimension of an orbit of a verified symmetry group (`symmetries`), or the dimension
+of a variety through which the map factors (`varieties`, proof in `docs/upper-bound.md`).
+
+The formulas of the paper are printed beside the result; nothing that is certified passes through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+import numpy as np
+
+from lightning_sym.architecture import Architecture
+from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.jacobian import RandomJacobian, random_layers
+from lightning_sym.linalg import rank_mod_p
+from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
+from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.symmetries import orbit_dimension_at, symmetry_count
+from lightning_sym.varieties import virtual_weight_variety
+
+Progress = Callable[[str, int, int], None]
+
+SURPLUS_ROWS = 16
+"""Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
+
+ORBIT_LIMIT = 3000
+"""Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
+
+
+class Status(Enum):
+    """Whether the two bounds met."""
+
+    CERTIFIED = "certified"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class PrintedFormula:
+    """A formula of the paper for this architecture.
+
+    Attributes:
+        source: where it is printed.
+        value: what it gives, `None` where it cannot be evaluated.
+        applies: whether its hypotheses hold.
+        reason: the hypothesis that fails, or the ones that hold.
+    """
+
+    source: str
+    value: int | None
+    applies: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class CertifiedDimension:
+    """The dimension of a neuromanifold with the two bounds that prove it.
+
+    Attributes:
+        architecture: the network.
+        lower: rank modulo `prime` of a Jacobian at integer points.
+        upper: the smaller one of the two upper bounds.
+        orbit_bound: parameters minus the dimension of a symmetry orbit; `None` where it was not computed.
+        factorization_bound: dimension of the variety of virtual weights.
+        formula: what the paper prints.
+        seed: picked the points.
+        prime: the modulus that gave `lower`.
+        rows: how many inputs, with one functional each, gave `lower`.
+    """
+
+    architecture: Architecture
+    lower: int
+    upper: int
+    orbit_bound: int | None
+    factorization_bound: int
+    formula: PrintedFormula
+    seed: int
+    prime: int
+    rows: int
+
+    @property
+    def status(self) -> Status:
+        """`CERTIFIED` if and only if the bounds meet."""
+        return Status.CERTIFIED if self.lower == self.upper else Status.UNDECIDED
+
+    @property
+    def value(self) -> int | None:
+        """The dimension; `None` while undecided."""
+        return self.lower if self.lower == self.upper else None
+
+    @property
+    def fiber_dimension(self) -> int | None:
+        """Dimension of a generic fiber of `W -> phi_W`: parameters minus dimension."""
+        return None if self.value is None else self.architecture.parameter_count - self.value
+
+    @property
+    def upper_evidence(self) -> tuple[str, ...]:
+        """Which of the upper bounds are attained: `orbit`, `factorization` or both."""
+        bounds = {"orbit": self.orbit_bound, "factorization": self.factorization_bound}
+        return tuple(name for name, bound in bounds.items() if bound == self.upper)
+
+    @property
+    def formula_agrees(self) -> bool | None:
+        """Whether the printed formula gives the certified dimension; `None` where either is missing."""
+        if self.value is None or self.formula.value is None:
+            return None
+        return self.formula.value == self.value
+
+
+def printed_formula(architecture: Architecture) -> PrintedFormula:
+    r"""The paper's formula for the dimension, with the verdict on its hypotheses.
+
+    Corollary 3.3 for one layer: $2 \alpha d - \alpha^2 + d d' - 1$. Corollary 3.8 for more layers, inner widths all
+    $\delta$: $\sum_i \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l$.
+
+    Example:
+        >>> printed_formula(Architecture((4, 4, 4), (2, 2), 3)).value
+        38
+    """
+    widths, depth = architecture.widths, architecture.depth
+    alpha = [min(a, d) for a, d in zip(architecture.attention_ranks, widths, strict=False)]
+    tokens_fail = "needs at least two tokens" if architecture.tokens < 2 else None
+    if depth == 1:
+        (a,), (d, d_out) = alpha, widths
+        value = 2 * a * d - a * a + d * d_out - 1
+        return PrintedFormula("Corollary 3.3, Eq. 7", value, tokens_fail is None, tokens_fail or "one layer, t >= 2")
+    source = "Corollary 3.8, Eq. 14"
+    inner = set(widths[1:-1])
+    delta = min(inner)
+    if len(inner) > 1 or min(widths[0], widths[-1]) < delta:
+        return PrintedFormula(source, None, False, "needs equal inner widths that the input and output widths reach")
+    value = sum(a * (2 * d - a) for a, d in zip(alpha, widths, strict=False))
+    value += delta * (widths[0] + widths[-1] - delta) - depth
+    reason = tokens_fail
+    if min(alpha) < 2:
+        reason = "needs attention matrices of rank two or more in every layer"
+    return PrintedFormula(source, value, reason is None, reason or "bottleneck widths, ranks >= 2, t >= 2")
+
+
+def _report_rows(report: Progress, stage: str, start: int, total: int, done: int) -> None:
+    report(stage, start + done, total)
+
+
+def _upper_bounds(architecture: Architecture, generator: np.random.Generator) -> tuple[int | None, int]:
+    factorization = virtual_weight_variety(architecture).dimension
+    if symmetry_count(architecture) > ORBIT_LIMIT:
+        return None, factorization
+    p = PRIMES[0]
+    layers = random_layers(architecture, generator, p)
+    orbit = orbit_dimension_at(architecture, layers, generator, p)
+    return architecture.parameter_count - orbit, factorization
+
+
+def _bytes_needed(architecture: Architecture, rows: int, columns: int) -> int:
+    """Folding matrix, Jacobian as floats and integers, the list of Python integers handed to flint, flint's copy."""
+    return 8 * architecture.parameter_count * columns + rows * columns * (8 + 8 + 40 + 8)
+
+
+def certified_dimension(
+    architecture: Architecture,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> CertifiedDimension:
+    r"""The dimension of the neuromanifold of a lightning network, exactly.
+
+    For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
+    16, one random functional each; while the bounds differ, inputs are added up to four times that, and all is tried
+    again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
+
+    Args:
+        architecture: the network.
+        seed: picks the points; it may change the evidence, never a certified number.
+        memory: bytes that the matrices may take, by an estimate made before anything is computed.
+        progress: called as `progress(stage, done, total)`.
+
+    Returns:
+        Bounds `lower <= dimension <= upper` with what proves them.
+
+    Raises:
+        TooLarge: the estimate exceeds `memory`.
+        ProgramError: the lower bound exceeds the upper bound.
+
+    Example:
+        >>> result = certified_dimension(Architecture((4, 4, 4), (2, 2), tokens=3))
+        >>> result.value, result.fiber_dimension, result.formula_agrees
+        (38, 26, True)
+    """
+    if seed < 0:
+        raise BadInput(f"the seed must not be negative, got {seed}")
+    report = progress or (lambda stage, done, total: None)
+    parameters = architecture.parameter_count
+    factorization = virtual_weight_variety(architecture).dimension
+    first_rows = min(factorization, parameters) + SURPLUS_ROWS
+    needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters))
+    require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
+
+    report("upper bound", 0, 1)
+    orbit_bound, factorization = _upper_bounds(architecture, np.random.default_rng([seed, 0]))
+    upper = factorization if orbit_bound is None else min(orbit_bound, factorization)
+
+    columns = min(upper + SURPLUS_ROWS, parameters)
+    lower, best_prime, best_rows = 0, PRIMES[0], 0
+    for attempt, p in enumerate(PRIMES, start=1):
+        jacobian = RandomJacobian(architecture, np.random.default_rng([seed, attempt]), p, columns)
+        matrix = np.empty((0, columns), dtype=np.int64)
+        for rows in (factor * (upper + SURPLUS_ROWS) for factor in (1, 2, 4)):
+            if len(matrix) and _bytes_needed(architecture, rows, columns) > memory:
+                break
+            stage = f"Jacobian modulo {p}"
+            report(stage, len(matrix), rows)
+            start = len(matrix)
+            more = jacobian.rows(rows - start, partial(_report_rows, report, stage, start, rows))
+            matrix = np.concatenate([matrix, more])
+            report(f"rank modulo {p}", 0, 1)
+            found = rank_mod_p(matrix, p)
+            if found > lower:
+                lower, best_prime, best_rows = found, p, rows
+            if lower >= upper:
+                break
+        if lower >= upper:
+            break
+    if lower > upper:
+        raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for {architecture}")
+    return CertifiedDimension(
+        architecture, lower, upper, orbit_bound, factorization, printed_formula(architecture),
+        seed, best_prime, best_rows,
+    )  # fmt: skip

@@ -1,0 +1,33 @@
+"""Every error the library raises on purpose.
+
+`BadInput` and its children mean: the caller has to change something; the message is one line that says what
+must be true and what was given. `ProgramError` means: this program is wrong.
+"""
+
+
+class LightningError(Exception):
+    """Root of the tree: catch this to catch everything the library raises on purpose."""
+
+
+class BadInput(LightningError, ValueError):
+    """The input does not satisfy a stated requirement."""
+
+
+class ShapeError(BadInput):
+    """Sizes that are not positive, or that do not fit together."""
+
+
+class FileFormatError(BadInput):
+    """A file is truncated, not of the documented form, or holds what is not a finite number."""
+
+
+class TooLarge(BadInput):
+    """The computation would need more memory than allowed; the message carries the estimate."""
+
+
+class MissingExtra(BadInput):
+    """An optional package is needed for this; the message names the extra to install."""
+
+
+class ProgramError(LightningError):
+    """Two proved facts contradict each other, so one of the proofs in this program is wrong."""

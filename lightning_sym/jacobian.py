@@ -1,0 +1,111 @@
+r"""Exact Jacobians of the network with respect to its weights, by one sweep backwards.
+
+Rows are *functionals*: for an input $X$ and a covector $c$ the row is the gradient of $W \mapsto
+\langle c, \phi_W(X) \rangle$. One random functional per random input gives rows in general position, which all
+outputs of few inputs do not: one layer with `d = 4, d' = 2, a = 1`, five inputs of three tokens, has 30 rows and
+rank 13 where the dimension is 14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.architecture import Architecture
+from lightning_sym.attention import forward
+from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.weights import Layer
+
+_BATCH_BYTES = 64 * 2**20
+
+
+def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
+    r"""Gradients of $\langle c, \phi_W(X) \rangle$ with respect to `Q1, K1, V1, Q2, ...`, over any ring.
+
+    Args:
+        layers: the weights, matrices over the ring.
+        x: the input, `d_0 x t`, or a batch of inputs where the ring has batches.
+        functional: the covector `c`, `d_l x t`, batched like `x`.
+
+    Example:
+        >>> one = np.array([[1]])
+        >>> [g.item() for g in weight_gradients([Layer(2 * one, 3 * one, 5 * one)], one, one)]
+        [15, 10, 6]
+    """
+    recorded = [Layer(*map(Recorded, layer)) for layer in layers]
+    output = forward(Recorded(x), recorded)
+    return gradients(output, functional, [weight for layer in recorded for weight in layer])
+
+
+def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
+    """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
+    return PrimeFieldMatrix.of(generator.integers(0, p, size=shape, dtype=np.int64), p)
+
+
+def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
+    """Uniform random weights modulo `p`."""
+    weights = [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
+    return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
+
+
+class RandomJacobian:
+    """Rows of the Jacobian over GF(p) at one random point of weight space, as many as asked for.
+
+    Args:
+        architecture: shapes of the network.
+        generator: source of weights, inputs and functionals.
+        p: the prime.
+        columns: fold the columns to this many random combinations of them. Folding multiplies the Jacobian from the
+            right by one fixed matrix, so its rank can only fall.
+
+    The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
+
+    Example:
+        >>> jacobian = RandomJacobian(Architecture((4, 2), (1,), 3), np.random.default_rng(0), PRIMES[0])
+        >>> jacobian.rows(30).shape
+        (30, 16)
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        generator: np.random.Generator,
+        p: int,
+        columns: int | None = None,
+    ) -> None:
+        self.architecture, self.generator, self.prime = architecture, generator, p
+        self.layers = random_layers(architecture, generator, p)
+        parameters = architecture.parameter_count
+        self._fold: PrimeFieldMatrix | None = None
+        if columns is not None and columns < parameters:
+            self._fold = random_residues(generator, (parameters, columns), p)
+
+    def rows(self, count: int, progress: Callable[[int], None] | None = None) -> npt.NDArray[np.int64]:
+        """More rows, each for a new random input and functional.
+
+        Args:
+            count: how many.
+            progress: called with the number of rows done.
+
+        Returns:
+            Residues in `0, ..., p - 1`, shape `count x columns`.
+        """
+        d_in, d_out = self.architecture.widths[0], self.architecture.widths[-1]
+        t, p = self.architecture.tokens, self.prime
+        # the sweep keeps a few arrays of the size of the gradients alive
+        batch = max(1, _BATCH_BYTES // (8 * self.architecture.parameter_count))
+        blocks = []
+        for start in range(0, count, batch):
+            size = min(batch, count - start)
+            x = random_residues(self.generator, (size, d_in, t), p)
+            functional = random_residues(self.generator, (size, d_out, t), p)
+            parts = weight_gradients(self.layers, x, functional)
+            block = PrimeFieldMatrix(np.concatenate([g.entries.reshape(size, -1) for g in parts], axis=1), p)
+            blocks.append((block if self._fold is None else block @ self._fold).residues())
+            if progress is not None:
+                progress(start + size)
+        return np.concatenate(blocks)

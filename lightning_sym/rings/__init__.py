@@ -1,0 +1,1 @@
+"""The rings the forward pass runs over, one file each."""

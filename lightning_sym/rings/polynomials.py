@@ -1,0 +1,83 @@
+"""Matrices of polynomials: NumPy object arrays of flint's `fmpq_mpoly`, exact and fast; SymPy where people look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from lightning_sym.rings.rationals import map_entries
+from lightning_sym.weights import ObjectArray
+
+if TYPE_CHECKING:
+    from sympy.polys.rings import PolyElement
+
+
+class PolynomialRing:
+    """Polynomials with rational coefficients in named variables, printed in graded reverse lexicographic order.
+
+    Example:
+        >>> ring = PolynomialRing(["a", "x"])
+        >>> a, x = ring.generators
+        >>> ((a + x) * (a + x)) == a**2 + 2*a*x + x**2
+        True
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._context = fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
+
+    @property
+    def generators(self) -> tuple[fmpq_mpoly, ...]:
+        """The variables."""
+        return tuple(self._context.gens())
+
+    @cached_property
+    def _by_name(self) -> dict[str, fmpq_mpoly]:
+        return dict(zip(self.names, self._context.gens(), strict=True))
+
+    def __getitem__(self, name: str) -> fmpq_mpoly:
+        return self._by_name[name]
+
+    def constant(self, number: Any) -> fmpq_mpoly:
+        """A rational number as a polynomial."""
+        return self._context.constant(fmpq(int(number.numerator), int(number.denominator)))
+
+    def constants(self, matrix: Any) -> ObjectArray:
+        """A matrix of rational numbers as constant polynomials."""
+        return map_entries(self.constant, matrix)
+
+    def matrix(self, prefix: str, rows: int, columns: int) -> ObjectArray:
+        """The matrix of the variables `prefix_1_1, prefix_1_2, ...`, row by row."""
+        result = np.empty((rows, columns), dtype=object)
+        for i, j in np.ndindex(rows, columns):
+            result[i, j] = self[f"{prefix}_{i + 1}_{j + 1}"]
+        return result
+
+    def from_terms(self, terms: dict[tuple[int, ...], Any]) -> fmpq_mpoly:
+        """The polynomial with these coefficients by exponent vector."""
+        return self._context.from_dict(terms)
+
+
+def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
+    """Names of the entries of a matrix of variables, row by row.
+
+    Example:
+        >>> entry_names("x", 1, 2)
+        ['x_1_1', 'x_1_2']
+    """
+    return [f"{prefix}_{i}_{j}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
+
+
+def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str]) -> PolyElement:
+    """The same polynomial as an element of a SymPy ring over QQ whose variables have the given names."""
+    from sympy import QQ
+    from sympy.polys.orderings import grevlex
+    from sympy.polys.rings import PolyRing
+
+    ring = PolyRing(list(names), QQ, grevlex)
+    terms = {tuple(map(int, exponents)): QQ(int(c.p), int(c.q)) for exponents, c in polynomial.to_dict().items()}
+    return ring.from_dict(terms)

@@ -1,0 +1,79 @@
+r"""Matrices over GF(p), batched, on float64 matrix products.
+
+Entries are residues centred around zero. With $p < 2^{22}$ a product of two is below $2^{42}$, so 2,046 of them add
+up below $2^{53}$ and a whole matrix product is exact in float64 before one reduction; longer inner dimensions are
+cut. Reduction by rounding may leave a residue one past $p/2$, which the bound below allows for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput
+
+PRIMES = (4194301, 4194287, 4194277, 4194271)
+"""The four largest primes below 2^22."""
+
+_CHUNK = 2046
+if _CHUNK * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it must hold under -O too
+    raise AssertionError("products of residues would not be exact in float64")
+
+
+def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
+    """Centred residues of exact integers below 2^53 in absolute value, given as float64."""
+    residues: npt.NDArray[np.float64] = values - p * np.rint(values / p)
+    return residues
+
+
+def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
+    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`."""
+    inner = a.shape[-1]
+    result = reduce_mod(a[..., :_CHUNK] @ b[..., :_CHUNK, :], p)
+    for start in range(_CHUNK, inner, _CHUNK):
+        stop = start + _CHUNK
+        result = reduce_mod(result + reduce_mod(a[..., start:stop] @ b[..., start:stop, :], p), p)
+    return result
+
+
+@dataclass(frozen=True)
+class PrimeFieldMatrix:
+    """A matrix over GF(`prime`), or a batch of them (leading axes), `entries` centred residues in float64.
+
+    Example:
+        >>> m = PrimeFieldMatrix.of(np.array([[1, -2], [4194301, 3]]), 4194301)
+        >>> (m @ m.mT).residues().tolist()
+        [[5, 4194295], [4194295, 9]]
+    """
+
+    entries: npt.NDArray[np.float64]
+    prime: int
+
+    @classmethod
+    def of(cls, integers: npt.NDArray[np.int64], prime: int) -> PrimeFieldMatrix:
+        """The residues of an array of integers.
+
+        Raises:
+            BadInput: the prime is not one of `PRIMES`, for which the arithmetic is known to be exact.
+        """
+        if prime not in PRIMES:
+            raise BadInput(f"the prime must be one of {PRIMES}, got {prime}")
+        residues = np.mod(integers, prime)
+        centred = np.where(residues > prime // 2, residues - prime, residues)
+        return cls(centred.astype(np.float64), prime)
+
+    def residues(self) -> npt.NDArray[np.int64]:
+        """The entries as integers in `0, ..., prime - 1`."""
+        return np.mod(self.entries.astype(np.int64), self.prime)
+
+    def __matmul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
+        return PrimeFieldMatrix(matmul_mod(self.entries, other.entries, self.prime), self.prime)
+
+    def __add__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
+        return PrimeFieldMatrix(reduce_mod(self.entries + other.entries, self.prime), self.prime)
+
+    @property
+    def mT(self) -> PrimeFieldMatrix:  # noqa: N802
+        return PrimeFieldMatrix(self.entries.mT, self.prime)

@@ -1,0 +1,93 @@
+r"""The variety through which every lightning network factors, and its dimension.
+
+The proof that this bounds the dimension of the neuromanifold from above is written out in `docs/upper-bound.md`;
+the names of the pieces below are the ones used there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lightning_sym.architecture import Architecture
+
+
+def determinantal(rows: int, columns: int, rank: int) -> int:
+    """Dimension of the variety of `rows x columns` matrices of rank at most `rank`.
+
+    Example:
+        >>> determinantal(3, 4, 2), determinantal(3, 4, 9)
+        (10, 12)
+    """
+    r = min(rank, rows, columns)
+    return r * (rows + columns - r)
+
+
+def symmetric_determinantal(size: int, rank: int) -> int:
+    """Dimension of the variety of symmetric `size x size` matrices of rank at most `rank`.
+
+    Example:
+        >>> symmetric_determinantal(3, 2), symmetric_determinantal(3, 3)
+        (5, 6)
+    """
+    r = min(rank, size)
+    return r * size - r * (r - 1) // 2
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One summand of a dimension count: what it is, and how much it adds."""
+
+    name: str
+    dimension: int
+
+
+@dataclass(frozen=True)
+class Factorization:
+    """The variety of virtual weights modulo rescaling, piece by piece."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Sum of the pieces: an upper bound of the dimension of the neuromanifold."""
+        return sum(piece.dimension for piece in self.pieces)
+
+
+def virtual_weight_variety(architecture: Architecture) -> Factorization:
+    r"""Count the variety of virtual weights of a lightning network, of any widths, ranks and tokens.
+
+    The rows of $\tilde V$ and the row and column spaces of the $\tilde A_i$ lie in nested subspaces $F_0 \supseteq F_1
+    \supseteq \dots$ of dimensions $r_i = \min(d_0, \dots, d_i)$. Only the part of $F_i$ that later layers use, of
+    dimension at most $w_i$, can be recovered from the function. Layers that see a single direction (`t = 1`, or behind
+    a layer with attention matrix of rank one) enter by symmetric parts.
+
+    Example:
+        >>> virtual_weight_variety(Architecture((4, 2), (1,), 3)).dimension
+        14
+    """
+    depth, widths = architecture.depth, architecture.widths
+    narrowest = [min(widths[: i + 1]) for i in range(depth + 1)]
+    alpha = [min(a, narrowest[i]) for i, a in enumerate(architecture.attention_ranks)]
+
+    pieces = []
+    single_direction = architecture.tokens == 1
+    for i in range(depth):
+        if single_direction:
+            name, count = "symmetric part of A", symmetric_determinantal(narrowest[i], 2 * alpha[i])
+        else:
+            name, count = "A", determinantal(narrowest[i], narrowest[i], alpha[i])
+        pieces.append(Piece(f"{name}~{i + 1} of rank <= {alpha[i]} on F{i}", count))
+        single_direction = single_direction or alpha[i] == 1
+    pieces.append(
+        Piece(
+            f"V~ of rank <= {narrowest[depth]} on F{depth - 1}",
+            determinantal(widths[depth], narrowest[depth - 1], narrowest[depth]),
+        )
+    )
+    used = narrowest[depth]
+    for i in range(depth - 1, 0, -1):
+        used = min(narrowest[i], used + 2 * alpha[i])
+        drop = narrowest[i - 1] - narrowest[i]
+        pieces.append(Piece(f"the used part of F{i}, of dimension <= {used}, in F{i - 1}", used * drop))
+    pieces.append(Piece("rescalings of (A~1, ..., A~l, V~)", -depth))
+    return Factorization(tuple(pieces))

@@ -1,0 +1,214 @@
+"""Reading and writing weights: `.json` (exact), `.npz` and `.safetensors` (floats and integers, converted exactly).
+
+The JSON form is `{"schema": "lightning-sym/weights/1", "weights": {"Q1": [["1", "-2/3"], ...], "K1": ..., ...}}`;
+numbers are integers or strings such as `"-2/3"`. In the binary forms the arrays carry the same names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
+from lightning_sym.weights import ObjectArray, Weights
+
+SCHEMA = "lightning-sym/weights/1"
+_NUMBER = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+
+
+def _not_a_float(text: str) -> NoReturn:
+    raise FileFormatError(f'JSON weights must be integers or strings such as "-2/3", got {text[:40]}')
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise FileFormatError("JSON keys must not repeat")
+    return result
+
+
+def _from_json(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(
+            path.read_text(encoding="utf-8"),
+            object_pairs_hook=_unique,
+            parse_float=_not_a_float,
+            parse_constant=_not_a_float,
+        )
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{path} must be JSON: {str(error) or type(error).__name__}") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise FileFormatError(f'{path} must be an object with "schema": "{SCHEMA}"')
+    weights = document.get("weights")
+    if not isinstance(weights, dict):
+        raise FileFormatError(f'{path} must have an object "weights"')
+
+    def number(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if not _NUMBER.fullmatch(value):
+            _not_a_float(repr(value))
+        top, _, low = value.partition("/")
+        if low and int(low) == 0:
+            raise FileFormatError(f"{path}: a denominator must not be zero, got {value[:40]!r}")
+        return Fraction(int(top), int(low or 1))
+
+    for name, rows in weights.items():
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            raise FileFormatError(f"{path}: {name} must be a list of rows")
+    return {name: [[number(x) for x in row] for row in rows] for name, rows in weights.items()}
+
+
+def _from_npz(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise FileFormatError(f"{path} must be an .npz archive, got a single array")
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise FileFormatError(f"{path} must be an .npz archive of plain arrays: {error}") from error
+
+
+_SAFETENSORS_TYPES = {
+    name: np.dtype(code)
+    for name, code in {
+        "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
+        "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1",
+    }.items()
+}  # fmt: skip
+
+
+def _from_safetensors(path: Path) -> dict[str, Any]:
+    try:
+        import safetensors
+    except ImportError as error:
+        raise MissingExtra("reading .safetensors needs the extra: pip install lightning-sym[safetensors]") from error
+    try:
+        tensors = safetensors.deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
+    except (safetensors.SafetensorError, ValueError) as error:
+        raise FileFormatError(f"{path} must be a safetensors file: {error}") from error
+    result: dict[str, Any] = {}
+    for name, tensor in tensors:
+        kind, shape, data = tensor["dtype"], tensor["shape"], bytes(tensor["data"])
+        if kind == "BF16":  # the upper half of a float32
+            halves = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
+            result[name] = halves.view(np.float32).reshape(shape)
+        elif kind in _SAFETENSORS_TYPES:
+            result[name] = np.frombuffer(data, dtype=_SAFETENSORS_TYPES[kind]).reshape(shape)
+        else:
+            raise FileFormatError(f"{path}: {name} must hold integers or floats, got {kind}")
+    return result
+
+
+def load_weights(path: str | os.PathLike[str]) -> Weights:
+    """Read weights; floats are converted exactly.
+
+    Args:
+        path: a `.json`, `.npz` or `.safetensors` file with matrices `Q1, K1, V1, Q2, ...`.
+
+    Raises:
+        FileFormatError: the file is missing, truncated or not of its documented form.
+        BadInput: an entry is not a finite number, or shapes do not fit.
+        MissingExtra: `.safetensors` without the extra of that name.
+    """
+    file = Path(path)
+    readers: dict[str, Callable[[Path], dict[str, Any]]] = {
+        ".json": _from_json, ".npz": _from_npz, ".safetensors": _from_safetensors,
+    }  # fmt: skip
+    if file.suffix not in readers:
+        raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
+    try:
+        matrices = readers[file.suffix](file)
+    except OSError as error:
+        raise FileFormatError(f"{file} must be a readable file: {error.strerror or error}") from error
+    try:
+        return Weights.of(matrices)
+    except BadInput as error:
+        raise type(error)(f"{file}: {error}") from error
+
+
+def _as_plain_array(name: str, matrix: ObjectArray) -> npt.NDArray[Any]:
+    """An int64 or float64 array with exactly these values."""
+    if all(x.denominator == 1 and abs(x) < 2**63 for x in matrix.ravel()):
+        return matrix.astype(object).astype(np.int64)
+    try:
+        floats = matrix.astype(np.float64)
+        exact = all(Fraction(float(f)) == x for f, x in zip(floats.ravel(), matrix.ravel(), strict=True))
+    except OverflowError:
+        exact = False
+    if not exact:
+        raise BadInput(f"{name} has entries that no int64 or float64 equals; write a .json file instead")
+    return floats
+
+
+def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
+    """Write weights exactly, or not at all: the file appears only when it is complete.
+
+    Raises:
+        BadInput: a binary format cannot hold an entry exactly, or the ending is unknown.
+        MissingExtra: `.safetensors` without the extra of that name.
+
+    Example:
+        >>> from lightning_sym import Architecture
+        >>> w = Weights.random(Architecture((2, 1), (1,), 2), denominator=7)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_weights(w, Path(folder) / "w.json")
+        ...     load_weights(Path(folder) / "w.json") == w
+        True
+    """
+    file = Path(path)
+    named = weights.named()
+    if file.suffix == ".json":
+        rows = {name: [[str(x) for x in row] for row in m.tolist()] for name, m in named.items()}
+        text = json.dumps({"schema": SCHEMA, "weights": rows}, indent=1)
+
+        def write(target: str) -> None:
+            Path(target).write_text(text + "\n", encoding="utf-8")
+
+    elif file.suffix in (".npz", ".safetensors"):
+        plain = {name: _as_plain_array(name, m) for name, m in named.items()}
+        if file.suffix == ".npz":
+
+            def write(target: str) -> None:
+                with open(target, "wb") as stream:
+                    np.savez(stream, allow_pickle=False, **plain)
+
+        else:
+            try:
+                from safetensors.numpy import save_file
+            except ImportError as error:
+                raise MissingExtra(
+                    "writing .safetensors needs the extra: pip install lightning-sym[safetensors]"
+                ) from error
+
+            def write(target: str) -> None:
+                save_file(plain, target)
+
+    else:
+        raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".partial")
+    except OSError as error:
+        raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error
+    os.close(handle)
+    try:
+        write(temporary)
+        os.replace(temporary, file)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,116 @@
+"""What a claim is, and what may be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from lightning_sym.dimension import CertifiedDimension
+from lightning_sym.errors import LightningError
+
+
+class Verdict(Enum):
+    """The answer of a check."""
+
+    HOLDS = "HOLDS"
+    REFUTED = "REFUTED"
+    UNDECIDED = "UNDECIDED"
+
+
+class Scope(Enum):
+    """What was shown; nothing is ever rounded up. The values are the explanations."""
+
+    IDENTITY = "polynomial identity: every weight of the shape"
+    GENERIC = "two bounds met: almost every weight of the shape"
+    EXHAUSTIVE = "every weight over a finite field"
+    INSTANCES = "the listed exact weights"
+
+
+class Refutation(LightningError):
+    """The statement is false at an instance; the message is the witness. Only this makes a verdict REFUTED."""
+
+
+class Undecided(LightningError):
+    """The bounds did not meet at an instance; the message shows both."""
+
+
+def expect_equal(found: object, stated: object, at: object) -> None:
+    """Refute unless what was computed equals what the statement says.
+
+    Example:
+        >>> expect_equal(3, 4, at="one layer, d = 2")
+        Traceback (most recent call last):
+        proofs_check.claim.Refutation: one layer, d = 2: found 3, stated 4
+    """
+    if found != stated:
+        raise Refutation(f"{at}: found {found}, stated {stated}")
+
+
+def expect_dimension(found: CertifiedDimension, stated: int) -> None:
+    """Refute, or leave undecided, unless the certified dimension is the stated number."""
+    at = found.architecture
+    if found.value is None:
+        if not found.lower <= stated <= found.upper:
+            raise Refutation(f"{at}: between {found.lower} and {found.upper}, stated {stated}")
+        raise Undecided(f"{at}: between {found.lower} and {found.upper}, stated {stated}")
+    expect_equal(found.value, stated, at)
+
+
+Check = Callable[[Any], "str | None"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing a claim says, at one scope.
+
+    Attributes:
+        name: what is shown, in a few words.
+        scope: how far it reaches.
+        instances: from `quick` to the instances, each cheap enough to report progress after it.
+        check: raises `Refutation` or `Undecided`, or returns; a returned string is a finding for the report.
+        mutants: by name, the check with a deliberate fault in the statement; each must be refuted on the quick
+            instances.
+        expected: what we expect; `REFUTED` for statements that are known to fail.
+    """
+
+    name: str
+    scope: Scope
+    instances: Callable[[bool], Iterable[Any]]
+    check: Check
+    mutants: Mapping[str, Check] = field(default_factory=dict)
+    expected: Verdict = Verdict.HOLDS
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, or beyond it.
+
+    Attributes:
+        id: as typed on the command line.
+        source: where it stands in the paper.
+        title: the statement in one line.
+        statement: the statement in LaTeX, hypotheses included.
+        parts: what is checked.
+    """
+
+    id: str
+    source: str
+    title: str
+    statement: str
+    parts: tuple[Part, ...]
+
+    @property
+    def expected(self) -> Verdict:
+        """What the parts together are expected to give."""
+        return worst(part.expected for part in self.parts)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """A claim is refuted if a part is, else undecided if a part is."""
+    found = set(verdicts)
+    for verdict in (Verdict.REFUTED, Verdict.UNDECIDED):
+        if verdict in found:
+            return verdict
+    return Verdict.HOLDS

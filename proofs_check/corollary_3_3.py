@@ -1,0 +1,96 @@
+r"""Corollary 3.3, Eq. 7: dimension of the one-layer neuromanifold.
+
+For $t \ge 2$ and $\alpha = \min(a, d)$ the image of $(Q, K, V) \mapsto V X X^\top K^\top Q X$ has dimension
+$2 \alpha d - \alpha^2 + d d' - 1$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from lightning_sym import Architecture, certified_dimension
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension
+
+
+def printed_formula(d: int, d_out: int, a: int) -> int:
+    alpha = min(a, d)
+    return 2 * alpha * d - alpha**2 + d * d_out - 1
+
+
+def instances(quick: bool) -> Iterator[Architecture]:
+    top = 4 if quick else 7
+    for d in range(1, top + 1):
+        for d_out in range(1, top):
+            for a in range(1, d + 2):
+                for t in (2,) if quick else (2, 3, 5):
+                    yield Architecture((d, d_out), (a,), t)
+
+
+def check(network: Architecture, formula: Callable[[int, int, int], int] = printed_formula) -> None:
+    expect_dimension(certified_dimension(network), formula(*network.widths, *network.attention_ranks))
+
+
+def one_token(quick: bool) -> Iterator[Architecture]:
+    return (Architecture((d, d), (a,), 1) for d in (2, 3, 4) for a in range(2, d + 1))
+
+
+def rank_one_one_token(quick: bool) -> Iterator[Architecture]:
+    return (Architecture((d, d_out), (1,), 1) for d in (1, 2, 3) for d_out in (1, 2))
+
+
+def holds_all_the_same(network: Architecture, formula: Callable[[int, int, int], int] = printed_formula) -> str:
+    check(network, formula)
+    return "the hypothesis t >= 2 is sufficient, not needed at alpha = 1"
+
+
+def fails(network: Architecture, formula: Callable[[int, int, int], int] = printed_formula) -> str | None:
+    try:
+        check(network, formula)
+    except Refutation as witness:
+        if network.attention_ranks[0] > 2:
+            return None
+        return f"the hypothesis t >= 2 is needed when alpha >= 2: {witness}"
+    raise Refutation(f"{network}: the formula holds although t = 1")
+
+
+def _one_token_formula(d: int, d_out: int, a: int) -> int:
+    """Only the symmetric part of A, of rank at most 2a, is seen."""
+    r = min(2 * a, d)
+    return r * d - r * (r - 1) // 2 + d * d_out - 1
+
+
+CLAIM = Claim(
+    id="corollary-3.3",
+    source="Corollary 3.3, Eq. 7",
+    title="one layer: dim = 2 alpha d - alpha^2 + d d' - 1",
+    statement=(r"t \ge 2,\ \alpha = \min(a, d) \;\Rightarrow\; \dim \mathcal M = 2 \alpha d - \alpha^2 + d d' - 1"),
+    parts=(
+        Part(
+            "the formula, t >= 2",
+            Scope.GENERIC,
+            instances,
+            check,
+            {
+                "one more": partial(check, formula=lambda *shape: printed_formula(*shape) + 1),
+                "a in place of min(a, d)": partial(
+                    check, formula=lambda d, d_out, a: 2 * a * d - a * a + d * d_out - 1
+                ),
+            },
+        ),
+        Part(
+            "the formula fails at t = 1, alpha >= 2",
+            Scope.GENERIC,
+            one_token,
+            fails,
+            {"symmetric parts counted": partial(fails, formula=_one_token_formula)},
+        ),
+        Part(
+            "the formula holds at t = 1, alpha = 1",
+            Scope.GENERIC,
+            rank_one_one_token,
+            holds_all_the_same,
+            {"one less": partial(holds_all_the_same, formula=lambda *shape: printed_formula(*shape) - 1)},
+        ),
+    ),
+)

@@ -1,0 +1,95 @@
+r"""Beyond the paper: the dimension for any widths, any query/key widths and any number of tokens.
+
+With $r_i = \min(d_0, \dots, d_i)$ and $\alpha_i = \min(a_i, r_{i-1})$,
+$\dim \mathcal M = \sum_i s_i + r_l (d_l + r_{l-1} - r_l) + \sum_{i=1}^{l-1} w_i (r_{i-1} - r_i) - l$. Here
+$s_i = \alpha_i (2 r_{i-1} - \alpha_i)$, except where a layer counts only by its symmetric part (all layers if $t = 1$,
+else those behind the first one with $\alpha = 1$): there $s_i = r(r+1)/2$ if $2 \alpha_i \ge r = r_{i-1}$ and
+$2 \alpha_i r - 2 \alpha_i^2 + \alpha_i$ if not. $w_l = r_l$, $w_i = \min(r_i, w_{i+1} + 2 \alpha_{i+1})$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate, product
+
+import numpy as np
+
+from lightning_sym import Architecture, certified_dimension
+from proofs_check.claim import Claim, Part, Scope, expect_dimension
+
+Formula = Callable[[Architecture], int]
+
+
+def formula(
+    network: Architecture, *, symmetric_parts: bool = True, unused_parts: bool = True, rescalings: bool = True
+) -> int:
+    d, l = network.widths, network.depth  # noqa: E741 - the paper's letter
+    r = list(accumulate(d, min))
+    alpha = [0] + [min(network.attention_ranks[i - 1], r[i - 1]) for i in range(1, l + 1)]
+    total = r[l] * (d[l] + r[l - 1] - r[l])
+    for i in range(1, l + 1):
+        behind_rank_one = 1 in alpha[1:i]
+        if symmetric_parts and (network.tokens == 1 or behind_rank_one):
+            n = r[i - 1]
+            total += n * (n + 1) // 2 if 2 * alpha[i] >= n else 2 * alpha[i] * n - 2 * alpha[i] ** 2 + alpha[i]
+        else:
+            total += alpha[i] * (2 * r[i - 1] - alpha[i])
+    w = r[l]
+    for i in range(l - 1, 0, -1):
+        w = min(r[i], w + 2 * alpha[i + 1]) if unused_parts else r[i]
+        total += w * (r[i - 1] - r[i])
+    return total - l if rescalings else total
+
+
+def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
+    """At least 1,000 architectures, also at the quick size: up to four layers, widths up to six."""
+    generator = np.random.default_rng(seed)
+    for _ in range(1000 if quick else 3000):
+        depth = int(generator.integers(1, 5))
+        widths = tuple(int(x) for x in generator.integers(1, 7, size=depth + 1))
+        ranks = tuple(int(x) for x in generator.integers(1, 7, size=depth))
+        yield Architecture(widths, ranks, int(generator.integers(1, 5)))
+
+
+def small_networks(quick: bool) -> Iterator[Architecture]:
+    """All networks with sizes up to two (quick) or three, up to three layers."""
+    sizes = range(1, 3 if quick else 4)
+    for depth in (1, 2) if quick else (1, 2, 3):
+        for widths in product(sizes, repeat=depth + 1):
+            for ranks in product(sizes, repeat=depth):
+                for t in (1, 2):
+                    yield Architecture(widths, ranks, t)
+
+
+def check(network: Architecture, stated: Formula = formula) -> None:
+    expect_dimension(certified_dimension(network), stated(network))
+
+
+MUTANTS = {
+    "no layer by its symmetric part only": partial(check, stated=partial(formula, symmetric_parts=False)),
+    "without the rescalings": partial(check, stated=partial(formula, rescalings=False)),
+}
+
+CLAIM = Claim(
+    id="dimension-all-widths",
+    source="beyond the paper",
+    title="the dimension for any widths, ranks and tokens",
+    statement=(
+        r"\dim \mathcal M = \sum_i s_i + r_l (d_l + r_{l-1} - r_l) + \sum_{i=1}^{l-1} w_i (r_{i-1} - r_i) - l,"
+        r"\quad r_i = \min(d_0, \dots, d_i)"
+    ),
+    parts=(
+        Part(
+            "seeded random architectures",
+            Scope.GENERIC,
+            random_networks,
+            check,
+            {
+                **MUTANTS,
+                "all of each row space counted": partial(check, stated=partial(formula, unused_parts=False)),
+            },
+        ),
+        Part("every architecture of small sizes", Scope.GENERIC, small_networks, check, MUTANTS),
+    ),
+)

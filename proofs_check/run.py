@@ -1,0 +1,166 @@
+"""Running claims: the one place where an exception becomes a verdict."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from lightning_sym.errors import ProgramError
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, worst
+from proofs_check.registry import claim_by_id
+
+Progress = Callable[[str, int], None]
+_REPORT_EVERY = 0.1
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """What was found for one part; `witness` is the refuting or undecided instance."""
+
+    name: str
+    scope: Scope
+    expected: Verdict
+    verdict: Verdict
+    instances: int
+    witness: str | None
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """What was found for a claim; `error` is set, and `verdict` is not, when the program itself failed."""
+
+    id: str
+    expected: Verdict
+    verdict: Verdict | None
+    parts: tuple[PartResult, ...]
+    seconds: float
+    error: str | None = None
+
+    @property
+    def instances(self) -> int:
+        """Instances of all parts together."""
+        return sum(part.instances for part in self.parts)
+
+    @property
+    def as_expected(self) -> bool:
+        """Every part gave what was expected of it."""
+        return self.verdict is not None and all(p.verdict is p.expected for p in self.parts)
+
+
+def run_part(part: Part, quick: bool, step: Callable[[], None] = lambda: None) -> PartResult:
+    """Check a part, instance by instance; the first refutation ends it, an undecided instance does not.
+
+    Raises:
+        ProgramError: the part has no instances, so nothing was shown.
+    """
+    count = 0
+    undecided: str | None = None
+    findings: dict[str, None] = {}
+    for instance in part.instances(quick):
+        count += 1
+        try:
+            finding = part.check(instance)
+        except Refutation as refutation:
+            return PartResult(
+                part.name, part.scope, part.expected, Verdict.REFUTED, count, str(refutation), tuple(findings)
+            )
+        except Undecided as open_question:
+            undecided = undecided or str(open_question)
+        else:
+            if finding is not None:
+                findings[finding] = None
+        step()
+    if count == 0:
+        raise ProgramError(f"the part {part.name!r} had no instances")
+    verdict = Verdict.HOLDS if undecided is None else Verdict.UNDECIDED
+    return PartResult(part.name, part.scope, part.expected, verdict, count, undecided, tuple(findings))
+
+
+def run_claim(claim: Claim, quick: bool, progress: Progress = lambda claim_id, count: None) -> ClaimResult:
+    """Check all parts of a claim. An exception that is not a refutation is an error of the program, never a verdict."""
+    start = time.perf_counter()
+    last = start
+    count = 0
+
+    def step() -> None:
+        nonlocal count, last
+        count += 1
+        now = time.perf_counter()
+        if now - last > _REPORT_EVERY:
+            last = now
+            progress(claim.id, count)
+
+    parts = []
+    try:
+        for part in claim.parts:
+            parts.append(run_part(part, quick, step))  # noqa: PERF401 - what was shown before an error is kept
+    except Exception:  # noqa: BLE001 - whatever it is, it is an error of the program and is reported as one
+        seconds = time.perf_counter() - start
+        return ClaimResult(claim.id, claim.expected, None, tuple(parts), seconds, traceback.format_exc())
+    seconds = time.perf_counter() - start
+    verdict = worst(part.verdict for part in parts)
+    return ClaimResult(claim.id, claim.expected, verdict, tuple(parts), seconds)
+
+
+_messages: Any = None
+
+
+def _start_worker(messages: Any) -> None:
+    global _messages
+    _messages = messages
+
+
+def _work(claim_id: str, quick: bool) -> ClaimResult:
+    return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)))
+
+
+def run_claims(
+    claims: Sequence[Claim], quick: bool, progress: Progress = lambda claim_id, count: None
+) -> Iterator[ClaimResult]:
+    """Run claims side by side, one process a core; results come as they finish.
+
+    Args:
+        claims: registered claims.
+        quick: the quick sizes instead of the full ones.
+        progress: called from another thread as `progress(claim id, instances done)`.
+    """
+    workers = min(
+        len(claims), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    if workers <= 1:
+        for claim in claims:
+            progress(claim.id, 0)
+            yield run_claim(claim, quick, progress)
+        return
+    # spawned, not forked: threads of the linear algebra and of the progress display do not survive a fork
+    context = multiprocessing.get_context("spawn")
+    messages = context.Queue()
+
+    def listen() -> None:
+        for message in iter(messages.get, None):
+            progress(*message)
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        with ProcessPoolExecutor(workers, context, _start_worker, (messages,)) as pool:
+            try:
+                pending = {pool.submit(_work, claim.id, quick) for claim in claims}
+                while pending:
+                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        messages.put(None)
+        listener.join(timeout=5)
