@@ -44,7 +44,7 @@ def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) ->
     d, t = architecture.widths, architecture.tokens
     size = 1  # every entry of the layer's input, at all ones
     for i, a in enumerate(architecture.attention_ranks):
-        size = (t * d[i] * size**2) * (a * d[i] * size)
+        size = t * (d[i] * size) * a * (d[i] * size) ** 2
     raw = size * d[-1] * t
     return raw if symbolic else min(raw, ambient_dimension(architecture))
 

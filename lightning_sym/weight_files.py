@@ -74,7 +74,8 @@ def _from_json(path: Path) -> dict[str, Any]:
 
 def _from_npz(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream:  # a stream of ours: NumPy leaves its own open when the archive is bad
+            archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise FileFormatError(f"{path} must be an .npz archive, got a single array")
             return {name: archive[name] for name in archive.files}

@@ -58,6 +58,8 @@ def exact_matrix(rows: npt.ArrayLike, name: str = "a weight") -> ObjectArray:
         source = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
     except ValueError as error:
         raise ShapeError(f"{name} must have rows of equal length") from error
+    if source.ndim == 1 and source.size and isinstance(source[0], (list, tuple)):
+        raise ShapeError(f"{name} must have rows of equal length")
     if source.ndim != 2 or 0 in source.shape:
         raise ShapeError(f"{name} must be a matrix with at least one entry, got shape {source.shape}")
     result = np.empty(source.shape, dtype=object)

@@ -43,13 +43,17 @@ def formula(
 
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
-    """At least 1,000 architectures, also at the quick size: up to four layers, widths up to six."""
+    """1,000 different architectures at the quick size, 3,000 in full: up to four layers, sizes up to six."""
     generator = np.random.default_rng(seed)
-    for _ in range(1000 if quick else 3000):
+    seen: set[Architecture] = set()
+    while len(seen) < (1000 if quick else 3000):
         depth = int(generator.integers(1, 5))
         widths = tuple(int(x) for x in generator.integers(1, 7, size=depth + 1))
         ranks = tuple(int(x) for x in generator.integers(1, 7, size=depth))
-        yield Architecture(widths, ranks, int(generator.integers(1, 5)))
+        network = Architecture(widths, ranks, int(generator.integers(1, 5)))
+        if network not in seen:
+            seen.add(network)
+            yield network
 
 
 def small_networks(quick: bool) -> Iterator[Architecture]:

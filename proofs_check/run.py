@@ -122,6 +122,12 @@ def _work(claim_id: str, quick: bool) -> ClaimResult:
     return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)))
 
 
+def _worker_count(claims: Sequence[Claim]) -> int:
+    """One process a core that this process may use, and no more than there are claims."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(len(claims), cores)
+
+
 def run_claims(
     claims: Sequence[Claim], quick: bool, progress: Progress = lambda claim_id, count: None
 ) -> Iterator[ClaimResult]:
@@ -132,9 +138,7 @@ def run_claims(
         quick: the quick sizes instead of the full ones.
         progress: called from another thread as `progress(claim id, instances done)`.
     """
-    workers = min(
-        len(claims), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    workers = _worker_count(claims)
     if workers <= 1:
         for claim in claims:
             progress(claim.id, 0)

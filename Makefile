@@ -1,0 +1,36 @@
+# Two commands: `make check` runs the main job, `make test` the tests. Each sets up .venv on first use.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: check test lint lock benchmark clean
+
+check: $(INSTALLED)
+	$(BIN)/lightning-sym check --quick
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest --numprocesses=auto
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmark: $(INSTALLED)
+	$(BIN)/python benchmarks/dimensions.py
+
+# The lock comes first, with hashes; then the project alone, built by the locked backend.
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "error: Python must be 3.11 to 3.13, got %d.%d; name another one with PYTHON=..." % v)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Pins and hashes only: no download addresses. Needs uv.
+lock:
+	uv pip compile pyproject.toml --group dev --all-extras --universal --fork-strategy fewest --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,115 @@
+"""The house rules that a machine can hold: which way imports point, what is documented."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from lightning_cli.main import COMMANDS
+from proofs_check.registry import MODULES, all_claims
+
+ROOT = Path(__file__).parent.parent
+
+# a file of lightning_sym imports only what stands above it
+ORDER = [
+    "errors", "version", "architecture", "weights", "weight_files", "attention", "rings", "virtual_weights",
+    "polynomial_map", "one_layer", "linalg", "jacobian", "symmetries", "varieties", "dimension", "reconstruction",
+    "fibers", "geometry", "__init__",
+]  # fmt: skip
+PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
+FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imported(path: Path) -> set[str]:
+    """Dotted names of everything a file imports, wherever in the file."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            names.add(node.module or "")
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def room(path: Path) -> str:
+    """The place of a file of lightning_sym in ORDER."""
+    relative = path.relative_to(ROOT / "lightning_sym")
+    return relative.parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    names = imported(path)
+    package = path.relative_to(ROOT).parts[0]
+    above = PACKAGES[: PACKAGES.index(package) + 1]
+    for name in names:
+        first = name.split(".")[0]
+        assert first not in PACKAGES or first in above, f"{path.name} imports {name}"
+    if package == "lightning_sym":
+        place = ORDER.index(room(path))
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "lightning_sym" and len(parts) > 1 and parts[1] in ORDER:
+                assert ORDER.index(parts[1]) < place or parts[1] == room(path), f"{path.name} imports {name}"
+            assert name != "lightning_sym" or room(path) == "__init__"
+        assert not any(n.split(".")[0] in {"click", "rich"} for n in names), "the mathematics does not print"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_flint_stays_in_its_rooms(path: Path) -> None:
+    uses_flint = any(name.split(".")[0] == "flint" for name in imported(path))
+    relative = path.relative_to(ROOT)
+    assert not uses_flint or relative == Path("lightning_sym/linalg.py") or relative.parts[1] == "rings"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_everything_public_is_documented(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if path == ROOT / "proofs_check" / "__init__.py":
+        assert not tree.body, "the checker imports nothing of ours only while this file is empty"
+        return
+    assert ast.get_docstring(tree), f"{path} has no docstring"
+    if path.parent.name == "proofs_check" and path.stem in MODULES:
+        return  # a claim module is documented by its statement
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{path.name}: {node.name} has no docstring"
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{path.name}: {node.name} has no docstring"
+
+
+def test_every_claim_module_is_registered() -> None:
+    with_claim = {p.stem for p in (ROOT / "proofs_check").glob("*.py") if "\nCLAIM = " in p.read_text(encoding="utf-8")}
+    assert with_claim == set(MODULES)
+
+
+def test_the_readme_names_every_command_and_every_claim() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in COMMANDS:
+        assert f"lightning-sym {command}" in readme
+    for claim in all_claims():
+        assert f"`{claim.id}`" in readme
+
+
+def test_the_lock_pins_with_hashes_and_names_no_address() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert "index" not in lock
+    for requirement in re.split(r"\n(?=\S)", lock.strip()):
+        assert re.match(r"[a-z0-9-]+==\S+", requirement)
+        assert "--hash=sha256:" in requirement
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", lock, flags=re.MULTILINE))
+    assert {"sympy", "numpy", "python-flint", "click", "rich", "setuptools"} <= pinned
+
+
+def test_no_forward_pass_but_one() -> None:
+    """Score matrices, (K X)^T (Q X), are formed in one place; what is checked against it stands in its claim."""
+    pattern = re.compile(r"key[^\n]*@ x\)\.mT|key\.mT @ \(")
+    places = [p.name for p in FILES if pattern.search(p.read_text(encoding="utf-8"))]
+    assert places == ["attention.py"]
