@@ -44,10 +44,12 @@ class Size(Sizes):
 
 
 def widths(required: bool = True) -> Callable[[F], F]:
+    """The option `--widths`."""
     return click.option("--widths", type=Sizes(), required=required, help="Widths d_0,...,d_l; at least two of them.")
 
 
 def ranks(required: bool = True) -> Callable[[F], F]:
+    """The option `--ranks`."""
     return click.option(
         "--ranks",
         type=Sizes(),

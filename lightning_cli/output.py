@@ -38,21 +38,32 @@ def progress_bar() -> Iterator[Progress]:
         yield lambda stage, done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
-        stage_now = ""
+        stage_now = "starting"
 
         def report(stage: str, done: int, total: int) -> None:
             nonlocal stage_now
             if stage != stage_now:
                 stage_now = stage
-                bar.reset(task, description=stage)
-            bar.update(task, completed=done, total=total)
+                # a stage of one step has no inner progress: its bar pulses
+                bar.reset(task, description=stage, total=total if total > 1 else None)
+            bar.update(task, completed=done)
 
         yield report

@@ -20,7 +20,7 @@ from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.weights import Layer
 
-_BATCH_BYTES = 64 * 2**20
+_BATCH_BYTES = 16 * 2**20
 
 
 def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
@@ -43,7 +43,8 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
 
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
     """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
-    return PrimeFieldMatrix.of(generator.integers(0, p, size=shape, dtype=np.int64), p)
+    half = p // 2
+    return PrimeFieldMatrix(generator.integers(-half, half + 1, size=shape).astype(np.float64), p)
 
 
 def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
@@ -65,7 +66,8 @@ class RandomJacobian:
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
 
     Example:
-        >>> jacobian = RandomJacobian(Architecture((4, 2), (1,), 3), np.random.default_rng(0), PRIMES[0])
+        >>> network, generator = Architecture((4, 2), (1,), 3), np.random.default_rng(0)
+        >>> jacobian = RandomJacobian(network, generator, p=4194301)
         >>> jacobian.rows(30).shape
         (30, 16)
     """

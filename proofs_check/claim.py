@@ -25,6 +25,7 @@ class Scope(Enum):
     IDENTITY = "polynomial identity: every weight of the shape"
     GENERIC = "two bounds met: almost every weight of the shape"
     EXHAUSTIVE = "every weight over a finite field"
+    EVERY_WIDTH = "finite checks and a written proof: every width and rank at the listed depths"
     INSTANCES = "the listed exact weights"
 
 
