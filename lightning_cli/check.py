@@ -124,6 +124,8 @@ def _live(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> Iterator[
     counts: dict[str, int] = {}
 
     class Display:
+        """Drawn anew on every refresh."""
+
         def __rich__(self) -> Group:
             lines = []
             for claim in claims:
@@ -175,12 +177,15 @@ undecided, 4 an error of the program.""",
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--list", "only_list", is_flag=True, help="Name the claims without running them.")
 @click.option("--quick", is_flag=True, help="Fewer instances of each claim.")
+@click.option("--report", "report", type=click.Path(), metavar="DIR", help="Write report.html and report.tex into DIR.")
 @options.as_json
-def command(ids: tuple[str, ...], only_list: bool, quick: bool, as_json: bool) -> int:
+def command(ids: tuple[str, ...], only_list: bool, quick: bool, report: str | None, as_json: bool) -> int:
     """Check the statements of the paper: all of them, or those with the given ids."""
     from lightning_cli.output import write_json
     from proofs_check.registry import all_claims, claim_by_id
 
+    if only_list and report is not None:
+        raise click.UsageError("--list runs nothing that could be reported: leave out --report")
     claims = [claim_by_id(name) for name in dict.fromkeys(ids)] or list(all_claims())
     results: dict[str, ClaimResult] = {}
     if only_list:
@@ -189,6 +194,12 @@ def command(ids: tuple[str, ...], only_list: bool, quick: bool, as_json: bool) -
         else:
             _print_list(claims)
         return exit_codes.AS_EXPECTED
+
+    report_directory = None
+    if report is not None:
+        from lightning_cli.report import require_report
+
+        report_directory = require_report(report)
 
     from proofs_check.run import run_claims
 
@@ -199,4 +210,9 @@ def command(ids: tuple[str, ...], only_list: bool, quick: bool, as_json: bool) -
         write_json(as_document(claims, results))
     else:
         _print_results(claims, results)
+    if report_directory is not None:
+        from lightning_cli.report import write_report
+
+        page, _ = write_report(report_directory, claims, results, quick)
+        click.echo(f"report: {page}", err=True)
     return exit_code(list(results.values()))

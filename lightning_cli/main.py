@@ -13,8 +13,12 @@ from lightning_cli import exit_codes
 # name: (module, one line for the list of commands)
 COMMANDS = {
     "check": ("lightning_cli.check", "Check the statements of the paper, exactly."),
+    "classify": ("lightning_cli.classify", "Say whether weights give a regular, singular or boundary point."),
     "dimension": ("lightning_cli.dimension", "Certify the dimension of a network's set of functions."),
+    "explain": ("lightning_cli.explain", "Walk through a statement with small matrices, step by step."),
+    "fiber": ("lightning_cli.fiber", "Describe all weights with the same function."),
     "phi": ("lightning_cli.phi", "Print the polynomial map of a network."),
+    "same": ("lightning_cli.same", "Decide whether two networks compute the same function."),
 }
 
 

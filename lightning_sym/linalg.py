@@ -29,6 +29,30 @@ def rank_mod_p(matrix: npt.NDArray[np.int64], p: int) -> int:
     return int(nmod_mat(rows, columns, np.mod(matrix, p).ravel().tolist(), p).rank())
 
 
+def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """Ranks over GF(p) of many small integer matrices at once, shape `n x rows x columns`, for a small prime `p`.
+
+    Example:
+        >>> ranks_mod_p(np.array([[[1, 2], [3, 1]], [[0, 0], [0, 5]]]), 5).tolist()
+        [1, 0]
+    """
+    work = np.mod(matrices, p)
+    count, rows, columns = work.shape
+    inverse = np.array([0] + [pow(x, -1, p) for x in range(1, p)])
+    ranks = np.zeros(count, dtype=np.int64)
+    for column in range(columns):
+        below = (work[:, :, column] != 0) & (np.arange(rows) >= ranks[:, None])
+        (found,) = np.nonzero(below.any(axis=1))
+        pivot, target = below[found].argmax(axis=1), ranks[found]
+        row = work[found, pivot]
+        work[found, pivot] = work[found, target]
+        row = row * inverse[row[:, column]][:, None] % p
+        work[found] = (work[found] - work[found][:, :, column, None] * row[:, None]) % p
+        work[found, target] = row
+        ranks[found] += 1
+    return ranks
+
+
 def _rational(matrix: npt.ArrayLike) -> fmpq_mat:
     array = np.asarray(matrix, dtype=object)
     rows, columns = _two_axes(array)
@@ -65,3 +89,26 @@ def null_space(matrix: npt.ArrayLike) -> list[list[Fraction]]:
             vector[pivot] = -Fraction(int(entry.p), int(entry.q))
         basis.append(vector)
     return basis
+
+
+def unique_solution(matrix: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.object_] | None:
+    """The matrix `X` of `Fraction` with `matrix X = right` over the rationals; `None` unless there is exactly one.
+
+    Example:
+        >>> unique_solution([[1, 1], [0, 2], [1, 3]], [[3], [2], [5]]).tolist()
+        [[Fraction(2, 1)], [Fraction(1, 1)]]
+        >>> unique_solution([[1, 1]], [[3]]) is None        # many
+        True
+        >>> unique_solution([[1], [1]], [[1], [2]]) is None     # none
+        True
+    """
+    known, wanted = np.asarray(matrix, dtype=object), np.asarray(right, dtype=object)
+    unknowns = _two_axes(known)[1]
+    if known.shape[0] != _two_axes(wanted)[0]:
+        raise ShapeError(f"both sides must have the same number of rows, got {known.shape[0]} and {wanted.shape[0]}")
+    basis = np.array(null_space(np.concatenate([known, -wanted], axis=1)), dtype=object)
+    # one vector for each column on the right, and none that is a solution for zero
+    if len(basis) != wanted.shape[1] or rank(known) != unknowns:
+        return None
+    solution: npt.NDArray[np.object_] = basis[:, :unknowns].T
+    return solution

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from lightning_sym.architecture import Architecture
 from lightning_sym.attention import attention_layer
 from lightning_sym.errors import ProgramError
+from lightning_sym.jacobian import random_residues
 from lightning_sym.linalg import rank_mod_p
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
@@ -173,7 +174,7 @@ def orbit_dimension_at(
     columns = symmetry_count(architecture) + 16
     fold = None
     if columns < architecture.parameter_count:
-        fold = PrimeFieldMatrix.of(generator.integers(0, p, size=(architecture.parameter_count, columns)), p)
+        fold = random_residues(generator, (architecture.parameter_count, columns), p)
     blocks = tangent_directions_mod_p(architecture, layers, p)
     folded = (block if fold is None else block @ fold for block in blocks)
     return rank_mod_p(np.concatenate([block.residues() for block in folded]), p)

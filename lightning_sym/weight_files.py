@@ -175,8 +175,11 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     named = weights.named()
     if file.suffix == ".json":
-        rows = {name: [[str(x) for x in row] for row in m.tolist()] for name, m in named.items()}
-        text = json.dumps({"schema": SCHEMA, "weights": rows}, indent=1)
+        # one matrix a line, so that people can read it
+        matrices = (
+            f'  "{name}": {json.dumps([[str(x) for x in row] for row in m.tolist()])}' for name, m in named.items()
+        )
+        text = f'{{\n "schema": "{SCHEMA}",\n "weights": {{\n' + ",\n".join(matrices) + "\n }\n}"
 
         def write(target: str) -> None:
             Path(target).write_text(text + "\n", encoding="utf-8")

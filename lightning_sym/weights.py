@@ -165,8 +165,8 @@ class Weights:
         Raises:
             ShapeError: a prescribed rank is impossible for the shape.
 
-        Matrices of prescribed rank are products of two factors that each contain an identity block, so their rank
-        is what was asked for and not only likely to be.
+        Matrices of prescribed rank are products of two factors that each contain an invertible triangular block, so
+        their rank is what was asked for and not only likely to be.
 
         Example:
             >>> w = Weights.random(Architecture((3, 3), (2,), 2), seed=1, value_ranks=[1])
@@ -184,16 +184,15 @@ class Weights:
             return result
 
         def full_rank(rows: int, columns: int) -> ObjectArray:
-            matrix = entries(rows, columns)
+            """A triangular block with a non-zero diagonal, its rows or columns shuffled among random ones."""
+            tall = rows >= columns
+            matrix = entries(rows, columns) if tall else entries(columns, rows)
             size = min(rows, columns)
-            block = (Fraction(int(x)) for x in np.eye(size, dtype=int).ravel())
             where = generator.permutation(max(rows, columns))[:size]
-            square = np.array(list(block), dtype=object).reshape(size, size)
-            if rows >= columns:
-                matrix[where, :] = square
-            else:
-                matrix[:, where] = square
-            return matrix
+            for i, row in enumerate(where):
+                matrix[row, i] = matrix[row, i] or Fraction(1)
+                matrix[row, i + 1 :] = Fraction(0)
+            return matrix if tall else matrix.T
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
             if len(ranks) != len(limits) or any(not 0 <= r <= most for r, most in zip(ranks, limits, strict=False)):

@@ -48,7 +48,7 @@ def fails(network: Architecture, formula: Callable[[int, int, int], int] = print
     try:
         check(network, formula)
     except Refutation as witness:
-        if network.attention_ranks[0] > 2:
+        if network.widths[0] > 2:
             return None
         return f"the hypothesis t >= 2 is needed when alpha >= 2: {witness}"
     raise Refutation(f"{network}: the formula holds although t = 1")

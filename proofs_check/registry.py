@@ -11,10 +11,27 @@ from proofs_check.claim import Claim
 MODULES = (
     "definition_1",
     "lemma_3_1",
+    "theorem_3_2",
     "corollary_3_3",
+    "theorem_3_4_closed",
+    "theorem_3_4_boundary",
+    "theorem_3_4_singular",
+    "figure_1",
+    "equation_9",
+    "lemma_3_5",
+    "lemma_3_6",
     "equation_12",
+    "theorem_3_7",
     "corollary_3_8",
+    "theorem_3_9",
+    "corollary_a_1",
+    "corollary_a_2",
+    "lemma_a_3",
+    "corollary_a_4",
+    "proposition_a_5",
+    "corollary_a_6",
     "dimension_all_widths",
+    "dimension_every_width",
 )
 
 

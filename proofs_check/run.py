@@ -157,7 +157,8 @@ def run_claims(
     try:
         with ProcessPoolExecutor(workers, context, _start_worker, (messages,)) as pool:
             try:
-                pending = {pool.submit(_work, claim.id, quick) for claim in claims}
+                # the longest ones stand last in the paper's order: they start first
+                pending = {pool.submit(_work, claim.id, quick) for claim in reversed(claims)}
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
                     for future in done:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples import architectures
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shapes import architectures
 
 import lightning_sym.dimension as dimension_module
 from lightning_sym import Architecture, Status, Weights, certified_dimension, forward, polynomial_map

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from examples import SHAPES, architectures, integer_input, plain_forward
 from hypothesis import given
 from hypothesis import strategies as st
+from shapes import SHAPES, architectures, integer_input, plain_forward
 from sympy import QQ
 from sympy.polys.rings import ring as sympy_ring
 

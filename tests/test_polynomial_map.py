@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 import sympy
-from examples import SHAPES
+from shapes import SHAPES
 
 from lightning_sym import Architecture, Layer, Weights, ambient_dimension, forward, polynomial_map
 from lightning_sym.errors import ShapeError, TooLarge

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples import architectures, integer_input
 from hypothesis import given
 from hypothesis import strategies as st
+from shapes import architectures, integer_input
 
 import lightning_sym.symmetries as symmetries
 from lightning_sym import Architecture, Layer, Weights, forward

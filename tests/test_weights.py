@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples import SHAPES, architectures
 from hypothesis import given
 from hypothesis import strategies as st
+from shapes import SHAPES, architectures
 
 from lightning_sym import Architecture, Weights, load_weights, save_weights
 from lightning_sym.errors import BadInput, FileFormatError, ShapeError

@@ -8,6 +8,7 @@ cut. Reduction by rounding may leave a residue one past $p/2$, which the bound b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,15 +53,15 @@ class PrimeFieldMatrix:
     prime: int
 
     @classmethod
-    def of(cls, integers: npt.NDArray[np.int64], prime: int) -> PrimeFieldMatrix:
-        """The residues of an array of integers.
+    def of(cls, integers: npt.NDArray[Any], prime: int) -> PrimeFieldMatrix:
+        """The residues of an array of integers, of NumPy's or of Python's own, however large.
 
         Raises:
             BadInput: the prime is not one of `PRIMES`, for which the arithmetic is known to be exact.
         """
         if prime not in PRIMES:
             raise BadInput(f"the prime must be one of {PRIMES}, got {prime}")
-        residues = np.mod(integers, prime)
+        residues = np.mod(integers, prime).astype(np.int64)
         centred = np.where(residues > prime // 2, residues - prime, residues)
         return cls(centred.astype(np.float64), prime)
 

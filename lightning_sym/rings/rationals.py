@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -44,3 +45,14 @@ def rational_matrix(array: npt.ArrayLike) -> ObjectArray:
 def to_fractions(array: npt.ArrayLike) -> ObjectArray:
     """Back to the standard library's `Fraction`."""
     return map_entries(lambda x: Fraction(int(x.numerator), int(x.denominator)), array)
+
+
+def clear_denominators(matrix: ObjectArray) -> ObjectArray:
+    """The matrix times the least common denominator of its entries, as Python integers.
+
+    Example:
+        >>> clear_denominators(np.array([[Fraction(1, 2), Fraction(2, 3)]])).tolist()
+        [[3, 4]]
+    """
+    common = lcm(*(x.denominator for x in matrix.ravel()))
+    return map_entries(lambda x: int(x * common), matrix)

@@ -1,0 +1,95 @@
+"""LaTeX statements as MathML that browsers show, cut into lines that fit a page."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from lightning_sym.errors import ProgramError
+
+_ENVIRONMENTS = {"aligned": "align*", "gathered": "gather*", "split": "align*"}
+_TOKENS = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
+_IMPLICATIONS = (r"\Rightarrow", r"\Longrightarrow", r"\implies", r"\iff", r"\Leftrightarrow")
+_LONG = 90
+
+
+def formula_lines(latex: str) -> list[str]:
+    r"""A statement cut at its outermost `\quad`, and at implications if long, so that it fits a narrow page.
+
+    Example:
+        >>> formula_lines(r"a = b, \quad c = d; \quad \text{e \quad f}")
+        ['a = b,', 'c = d;', '\\text{e \\quad f}']
+    """
+    lines = []
+    if len(latex) > _LONG:
+        latex = re.sub(r",(?:\\[ ;,]|\s)*(\\text\{\s*(?:or|and)\b)", r",\\quad \1", latex)
+    for line in _cut(latex, (r"\quad", r"\qquad"), keep=False):
+        lines += [line] if len(line) <= _LONG else _cut(line, _IMPLICATIONS, keep=True)
+    return lines
+
+
+def _cut(latex: str, at: Sequence[str], keep: bool) -> list[str]:
+    """Cut at the outermost of some macros, which stay with what follows or go."""
+    lines, depth = [""], 0
+    for token in _TOKENS.findall(latex):
+        depth += (token in ("{", r"\left", r"\begin")) - (token in ("}", r"\right", r"\end"))
+        if depth == 0 and token in at:
+            lines.append(token if keep else "")
+        else:
+            lines[-1] += token
+    space = r"(?:\\[,;:! ]|\s)+"
+    return [line for line in (re.sub(f"^{space}|{space}$", "", line) for line in lines) if line]
+
+
+def _polished(text: str) -> str:
+    """What browsers need beyond what latex2mathml writes."""
+    text = re.sub(r"&(?![#\w]+;)", "&amp;", text)  # it leaves a bare ampersand bare
+
+    def letter(match: re.Match[str]) -> str:  # browsers do not know these variants any more
+        name = {"script": "SCRIPT", "double-struck": "DOUBLE-STRUCK"}[match[1]]
+        for form in (f"{name} CAPITAL {match[2]}", f"MATHEMATICAL {name} CAPITAL {match[2]}"):
+            try:
+                return f"<mi>{unicodedata.lookup(form)}</mi>"
+            except KeyError:
+                continue
+        return match[0]
+
+    text = re.sub(r'<mi mathvariant="(script|double-struck)">([A-Z])</mi>', letter, text)
+    # arrows are relations, bars and the sign of transposition are not, and names of functions stand off from letters
+    text = re.sub(r"<mi>&#x0(21[9A-F]|27F)([0-9A-F]);</mi>", r"<mo>&#x0\1\2;</mo>", text)
+    text = text.replace("<mo>&#x022A4;</mo>", "<mi>&#x022A4;</mi>")
+    text = re.sub(r"<mo[^>]*>(?:&#x0007C;|\|)</mo>", "<mi>|</mi>", text)
+    text = text.replace("<mi>&#x029F5;</mi>", "<mo>&#x02216;</mo>")  # a set minus that fonts have
+    text = re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>(?=<mo[^>]*>&#x00028;)", r'<mo lspace="0" rspace="0">\2</mo>', text)
+    return re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>", r'<mo lspace="0" rspace="0.167em">\2</mo>', text)
+
+
+def mathml(latex: str) -> str:
+    r"""One formula as MathML.
+
+    Raises:
+        ProgramError: it uses what the converter does not know; a page with raw LaTeX on it is never written.
+
+    Example:
+        >>> mathml(r"\alpha").startswith("<math")
+        True
+    """
+    from latex2mathml.converter import convert
+
+    source = re.sub(r"\\[bB]igg?[lrm]?(?=\\[{}|])", "", latex)  # sizes it knows only for one-letter brackets
+    for name, known in _ENVIRONMENTS.items():
+        source = source.replace(rf"\begin{{{name}}}", rf"\begin{{{known}}}").replace(
+            rf"\end{{{name}}}", rf"\end{{{known}}}"
+        )
+    try:
+        # latex2mathml leaves a bare ampersand bare
+        text = _polished(str(convert(source, display="block")))
+        root = ElementTree.fromstring(text)  # noqa: S314 - our own statements
+    except Exception as error:
+        raise ProgramError(f"the formula {latex!r} must convert to MathML: {error!r}") from error
+    for node in root.iter():
+        if node.tag.endswith("merror") or "\\" in (node.text or "").replace("\\ ", "") or node.text == "&":
+            raise ProgramError(f"the formula {latex!r} must convert to MathML; {node.text!r} was left over")
+    return text

@@ -1,0 +1,293 @@
+"""Do two networks compute the same function? By a symmetry, by all coefficients, or by an input where they differ."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.attention import forward
+from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
+from lightning_sym.fibers import is_zero_function, swapped_weights, visible_weights
+from lightning_sym.linalg import null_space, rank
+from lightning_sym.moves import transform
+from lightning_sym.polynomial_map import polynomial_map
+from lightning_sym.rings.rationals import rational_matrix, to_fractions
+from lightning_sym.virtual_weights import VirtualWeights, virtual_weights
+from lightning_sym.weights import Layer, ObjectArray, Weights
+
+COEFFICIENT_MEMORY = 2**25
+"""Bytes that the polynomials may take when all coefficients are compared; a few seconds of work."""
+
+SMALL_INPUT, LARGE_INPUT = 3, 2**31
+"""Largest absolute value of the entries of inputs: first for a readable witness, then for a small error bound."""
+
+SMALL_TRIES = 8
+DEEPEST = 9
+"""Deeper networks are compared by their virtual weights only: values have some 3^l digits."""
+
+LARGEST_JOINT_SYSTEM = 12
+"""Largest query/key width for which the matrix C is sought when neither Q nor K determines it alone."""
+
+
+class Answer(Enum):
+    """Whether two networks compute the same function."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    r"""How the virtual weights of one network become those of the other, and the weights themselves where found.
+
+    Attributes:
+        factors: $\lambda_1, \dots, \lambda_l$ with $\tilde A_i' = \lambda_i \tilde A_i$.
+        value_factor: $\mu$ with $\tilde V' = \mu \tilde V$; $\mu \prod_i \lambda_i^{3^{l-i}} = 1$ (Eq. 13).
+        exchanged: whether the exchange of Theorem 3.2 was made in the last layer before.
+        symmetric_parts: whether equality holds for symmetric parts only, where nothing else matters.
+        query_key, between, scales: arguments of `transform` that map the first weights to the second, or `None`.
+    """
+
+    factors: tuple[Fraction, ...]
+    value_factor: Fraction
+    exchanged: bool
+    symmetric_parts: bool
+    query_key: dict[int, ObjectArray] | None = None
+    between: dict[int, ObjectArray] | None = None
+    scales: dict[int, Fraction] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    r"""The answer, and what shows it.
+
+    Attributes:
+        answer: same, different, or undecided.
+        reason: `symmetry`, `coefficients`, `zero` (both are the zero function), `input`, or `evaluations`.
+        connection: for `symmetry`, how one is mapped to the other.
+        input: for `different`, an integer input, $d_0 \times t$.
+        outputs: for `different`, the two outputs for it.
+        evaluations: exact evaluations at uniformly random inputs, all in agreement.
+        error_bound: the probability that different functions agree that often is at most this (Schwartz-Zippel:
+            degree over number of values, each time).
+    """
+
+    answer: Answer
+    reason: str
+    connection: Connection | None = None
+    input: ObjectArray | None = None
+    outputs: tuple[ObjectArray, ObjectArray] | None = None
+    evaluations: int = 0
+    error_bound: Fraction = Fraction(1)
+
+
+def same_function(
+    first: Weights,
+    second: Weights,
+    tokens: int = 2,
+    *,
+    seed: int = 0,
+    evaluations: int = 8,
+    memory: int = COEFFICIENT_MEMORY,
+) -> Comparison:
+    """Whether two networks compute the same function of inputs with `tokens` tokens.
+
+    Depths and inner widths may differ. Equal virtual weights, up to Eq. 13, mean equal functions for every number of
+    tokens. Nothing is rounded up: without a symmetry, an input or room for all coefficients the answer is undecided.
+
+    Args:
+        first: exact weights.
+        second: exact weights.
+        tokens: $t$.
+        seed: picks the inputs.
+        evaluations: how many inputs to try with entries between -2^31 and 2^31.
+        memory: bytes that the polynomials may take, by an estimate made before.
+
+    Raises:
+        ShapeError: input or output widths differ.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> double = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> half = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[1.5, 2]]})
+        >>> same_function(w, half).answer, same_function(w, double).answer
+        (<Answer.SAME: 'same'>, <Answer.DIFFERENT: 'different'>)
+    """
+    shapes = first.architecture(tokens), second.architecture(tokens)
+    for what, end in (("input", 0), ("output", -1)):
+        widths = [shape.widths[end] for shape in shapes]
+        if widths[0] != widths[1]:
+            raise ShapeError(f"both networks must have the same {what} width, got {widths[0]} and {widths[1]}")
+    if evaluations < 0:
+        raise BadInput(f"the number of evaluations must not be negative, got {evaluations}")
+    virtual = virtual_weights(first.layers), virtual_weights(second.layers)
+    zero = [is_zero_function(v, tokens) for v in virtual]
+    if all(zero):
+        return Comparison(Answer.SAME, "zero")
+    depths = shapes[0].depth, shapes[1].depth
+    if depths[0] == depths[1] and not any(zero):
+        connection = _connection(*virtual, tokens)
+        if connection is not None:
+            if shapes[0] == shapes[1] and not connection.exchanged and depths[0] <= DEEPEST:
+                connection = _with_matrices(first, second, connection)
+            return Comparison(Answer.SAME, "symmetry", connection)
+
+    degree = max(shape.degree for shape in shapes)
+    source = random.Random(seed)
+    tried = evaluations if max(depths) <= DEEPEST else 0
+    for bound in [SMALL_INPUT] * (SMALL_TRIES if tried else 0) + [LARGE_INPUT] * tried:
+        if (found := _difference(first, second, tokens, bound, source)) is not None:
+            return found
+    # different degrees, and one is not zero: not the same, whatever the evaluations say
+    equal = None if depths[0] == depths[1] else False
+    if equal is None:
+        try:
+            maps = [polynomial_map(s, w, memory=memory) for s, w in zip(shapes, (first, second), strict=True)]
+            equal = maps[0].coefficients() == maps[1].coefficients()
+        except TooLarge:
+            pass
+    if equal:
+        return Comparison(Answer.SAME, "coefficients")
+    if equal is False and max(depths) <= DEEPEST:
+        for _ in range(64):
+            if (found := _difference(first, second, tokens, LARGE_INPUT, source)) is not None:
+                return found
+        raise ProgramError("the coefficients differ and 64 evaluations agree")
+    bound_each = min(Fraction(1), Fraction(degree, 2 * LARGE_INPUT + 1))
+    return Comparison(Answer.UNDECIDED, "evaluations", evaluations=tried, error_bound=bound_each**tried)
+
+
+def _difference(first: Weights, second: Weights, tokens: int, bound: int, source: random.Random) -> Comparison | None:
+    """Evaluate both at one random integer input, exactly."""
+    rows = first.layers[0].query.shape[1]
+    x = np.array([[source.randint(-bound, bound) for _ in range(tokens)] for _ in range(rows)], dtype=object)
+    exact = rational_matrix(x)
+    one, other = (forward(exact, [Layer(*map(rational_matrix, layer)) for layer in w.layers]) for w in (first, second))
+    if np.array_equal(one, other):
+        return None
+    return Comparison(Answer.DIFFERENT, "input", input=x, outputs=(to_fractions(one), to_fractions(other)))
+
+
+def _connection(old: VirtualWeights, new: VirtualWeights, tokens: int) -> Connection | None:
+    """A rescaling, after the exchange or with symmetric parts only where that is needed."""
+    for symmetric in (False, True):
+        target = visible_weights(new, tokens) if symmetric else new
+        for exchanged in (False, True):
+            start = swapped_weights(old) if exchanged else old
+            if start is None:
+                continue
+            found = _rescaling(visible_weights(start, tokens) if symmetric else start, target)
+            if found is not None:
+                return Connection(*found, exchanged=exchanged, symmetric_parts=symmetric)
+    return None
+
+
+def _rescaling(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[Fraction, ...], Fraction] | None:
+    factors = [_ratio(a, b) for a, b in zip((*old.attention, old.value), (*new.attention, new.value), strict=True)]
+    if any(factor is None for factor in factors):
+        return None
+    *lambdas, mu = [Fraction(factor) for factor in factors if factor is not None]
+    # mu prod lambda_i^(3^(l-i)) = 1, in Horner's way. Once a power is more than twice as long as every factor, cubing
+    # outgrows any of them, and the product cannot be 1 any more: no need to compute numbers with 3^l digits
+    longest = 2 * max(map(_bits, (*lambdas, mu))) + 4
+    power = Fraction(1)
+    for factor in lambdas:
+        power = power**3 * factor
+        if _bits(power) > longest:
+            return None
+    return (tuple(lambdas), mu) if power * mu == 1 else None
+
+
+def _bits(number: Fraction) -> int:
+    return max(number.numerator.bit_length(), number.denominator.bit_length())
+
+
+def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction | None:
+    """The number `c`, not 0, with `new = c old`, where `old` is not 0."""
+    where = next((index for index, entry in np.ndenumerate(old) if entry != 0), None)
+    if where is None:
+        return None
+    factor: Fraction = new[where] / old[where]
+    return factor if factor != 0 and np.array_equal(new, factor * old) else None
+
+
+def _with_matrices(first: Weights, second: Weights, connection: Connection) -> Connection:
+    r"""Find the group element layer by layer, by linear algebra, and accept it only if it maps one to the other.
+
+    With $c_i$ the scalar by which the products $P_i$ are off, $s_i = \lambda_i / c_{i-1}^2$ and
+    $c_i = c_{i-1} / s_i$; then $G_i V_i = s_i V_i' G_{i-1}$, $C_i K_i = K_i' G_{i-1}$ and
+    $C_i^\top Q_i' G_{i-1} = s_i Q_i$ are linear in the unknown. Where a solution is not unique the one next to the
+    identity is tried, then random ones; so for widths that grow an element can be missed.
+    """
+    before, c = _eye(first.layers[0].query.shape[1]), Fraction(1)
+    query_key, between, scales = {}, {}, {}
+    depth = len(first.layers)
+    for i, (old, new) in enumerate(zip(first.layers, second.layers, strict=True), start=1):
+        scales[i] = connection.factors[i - 1] / c**2
+        c /= scales[i]
+        if (found := _query_key_matrix(old, new, before, scales[i])) is None:
+            return connection
+        query_key[i] = found
+        if i < depth:
+            if (after := _invertible_solution(old.value.T, (scales[i] * new.value @ before).T)) is None:
+                return connection
+            between[i] = before = after.T
+    if transform(first, query_key=query_key, between=between, scales=scales) != second:
+        return connection
+    return Connection(
+        connection.factors, connection.value_factor, False, connection.symmetric_parts, query_key, between, scales
+    )
+
+
+def _query_key_matrix(old: Layer, new: Layer, before: ObjectArray, scale: Fraction) -> ObjectArray | None:
+    a = old.key.shape[0]
+    key, query = new.key @ before, new.query @ before
+    if rank(old.key) == a:
+        found = _invertible_solution(old.key.T, key.T)
+        return None if found is None else found.T
+    if a > LARGEST_JOINT_SYSTEM:
+        return None
+    # C K = K' G and (Q' G)^T C = s Q^T, for the entries of C row by row
+    system = np.concatenate([np.kron(_eye(a), old.key.T), np.kron(query.T, _eye(a))])
+    right = np.concatenate([key.ravel(), (scale * old.query).T.ravel()])
+    return _invertible_solution(system, right[:, None], shape=(a, a))
+
+
+def _invertible_solution(
+    matrix: ObjectArray, right: ObjectArray, shape: tuple[int, int] | None = None
+) -> ObjectArray | None:
+    """An invertible `X` with `matrix X = right` (its entries row by row if `shape` is given), or `None` if not found.
+
+    Solves for `X - 1`, so that the identity is what free entries fall back to.
+    """
+    columns = matrix.shape[1]
+    one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
+    if one.shape[1] != right.shape[1]:
+        return None
+    difference = right - matrix @ one
+    count = right.shape[1]
+    basis = null_space(np.concatenate([matrix, -difference], axis=1))
+    free = [np.array(v[:columns], dtype=object) for v in basis if not any(v[columns:])]
+    solved = [v[:columns] for v in basis if any(v[columns:])]
+    if len(solved) != count:
+        return None
+    particular = np.array(solved, dtype=object).T
+    source = random.Random(0)
+    for attempt in range(4):
+        solution = one + particular
+        for v in free if attempt else ():
+            solution = solution + np.outer(v, [source.randint(-9, 9) for _ in range(count)])
+        result: ObjectArray = solution if shape is None else solution.reshape(shape)
+        if rank(result) == result.shape[0]:
+            return result
+    return None
+
+
+def _eye(n: int) -> Any:
+    return np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)], dtype=object)

@@ -1,0 +1,88 @@
+"""Walk-throughs: every claim at the blackboard, with small matrices and exact numbers.
+
+Each one is a generator of steps. All that they show is computed, and every sentence that says "the same" or
+"different" is checked before it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from proofs_check.blackboard import any_width, deep, geometry, normalized, one_layer
+from proofs_check.blackboard.step import Step
+
+
+@dataclass(frozen=True)
+class WalkThrough:
+    """How a claim is explained.
+
+    Attributes:
+        intro: what is going to be shown, in a sentence or two with `$LaTeX$` in them.
+        steps: the steps, computed when asked for.
+    """
+
+    intro: str
+    steps: Callable[[], Iterator[Step]]
+
+
+WALK_THROUGHS = {
+    "definition-1": WalkThrough("What one layer of lightning self-attention computes.", one_layer.the_layer),
+    "lemma-3.1": WalkThrough(
+        r"How much of $Q$ and $K$ can be known if only $K^\top Q$ is seen.", one_layer.query_and_key
+    ),
+    "theorem-3.2": WalkThrough("Which weights of one layer have the same function.", one_layer.swap),
+    "corollary-3.3": WalkThrough(
+        "How many directions of the weights change the function: a Jacobian and its rank.", one_layer.count_dimensions
+    ),
+    "theorem-3.4-closed": WalkThrough("Limits of functions of a layer are functions of a layer.", geometry.closed),
+    "theorem-3.4-boundary": WalkThrough(r"Where $\mathcal M$ ends although its equations go on.", geometry.boundary),
+    "theorem-3.4-singular": WalkThrough(
+        r"Where $\mathcal M$ is not smooth: where two sheets cross, and one place more.", geometry.singular
+    ),
+    "figure-1": WalkThrough(
+        r"The smallest interesting $\mathcal M$ is a hypersurface, and its equation is a resultant.", geometry.resultant
+    ),
+    "equation-9": WalkThrough("Between two layers any basis will do.", deep.change_between_layers),
+    "lemma-3.5": WalkThrough(
+        "Between two layers any basis will do, and if no width is too small that is all.", deep.generic_fiber
+    ),
+    "lemma-3.6": WalkThrough(r"A deep network in one line: the recursion for $B_l$.", deep.closed_formula),
+    "equation-12": WalkThrough(r"A deep network in one line: which score stands where.", deep.closed_formula),
+    "theorem-3.7": WalkThrough("The weights of a deep network, read off its function.", deep.virtual_fiber),
+    "corollary-3.8": WalkThrough(
+        "The dimension for a deep network, bounded from below and from above.", deep.deep_dimension
+    ),
+    "theorem-3.9": WalkThrough("A normalized layer gives all of its weights away.", normalized.normalized),
+    "corollary-a.1": WalkThrough(
+        r"$\mathcal M$ is closed, because no weights but zero give the zero function: the map of projective spaces is "
+        "defined everywhere, and the image of a compact space is compact.",
+        geometry.closed,
+    ),
+    "corollary-a.2": WalkThrough(
+        r"Let $a > 1$ or $d' > 1$. Up to rescaling, $(A, V) \mapsto \varphi$ has one point over almost every function "
+        r"and two over the swapped ones: "
+        "it is finite, and one-to-one almost everywhere.",
+        one_layer.swap,
+    ),
+    "lemma-a.3": WalkThrough("Where the differential loses more than the rescaling.", geometry.critical),
+    "corollary-a.4": WalkThrough(
+        "The singular points are those with two weights, up to rescaling, and their limits: $A$ and $V$ of rank one.",
+        geometry.singular,
+    ),
+    "proposition-a.5": WalkThrough(
+        r"The same set in other coordinates: $\mathcal M$ is the set of arrays of products of lines.",
+        one_layer.products_of_lines,
+    ),
+    "corollary-a.6": WalkThrough(
+        r"The boundary consists of the critical values, $A = h\, q^\top$ and $V = v\, h^\top$; here is how the outside "
+        r"comes "
+        "near them, and only them.",
+        geometry.boundary,
+    ),
+    "dimension-all-widths": WalkThrough(
+        "The dimension for any widths: count a variety, and meet it from below.", any_width.count_the_variety
+    ),
+    "dimension-every-width": WalkThrough("How a computation at width two settles all widths.", any_width.every_width),
+}
+"""By claim id."""
