@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "lightning-sym/check/1"
 
+FEW = 3
+"""Up to so many claims, everything they found is printed under the table."""
+
 
 def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dict[str, Any]:
     """All claims as JSON; a claim without a result has null for what running it would give."""
@@ -82,18 +85,22 @@ def _print_results(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> 
     table.add_column("seconds", justify="right")
     for claim in claims:
         result = results[claim.id]
-        scopes = " ".join(dict.fromkeys(part.scope.name for part in claim.parts))
+        scopes = "\n".join(dict.fromkeys(part.scope.name for part in claim.parts))
         if result.verdict is None:
             verdict = "[red]program error[/red]"
         else:
             style = _STYLE[result.verdict.value] if not result.as_expected else "green"
             expected = "" if result.as_expected else f" (expected {claim.expected.value})"
+            if result.as_expected and result.verdict.value != "HOLDS":  # nobody should take it for a failure
+                expected = "\nas expected"
             verdict = f"[{style}]{result.verdict.value}{expected}[/{style}]"
         table.add_row(claim.id, escape(claim.title), scopes, f"{result.instances:,}", verdict, f"{result.seconds:.1f}")
     out.print(table)
 
     findings = [(c.id, f) for c in claims for part in results[c.id].parts for f in part.findings]
-    if findings:
+    if len(claims) > FEW:  # a screenful at most: the rest is for one claim at a time, JSON or the report
+        out.print(f"the checks found {len(findings)} things besides: see `check ID`, `--json` or `--report DIR`")
+    elif findings:
         out.print("what the checks found:")
         for claim_id, finding in findings:
             out.print(f"  [bold]{claim_id}[/bold]: {escape(finding)}")

@@ -37,6 +37,17 @@ class Undecided(LightningError):
     """The bounds did not meet at an instance; the message shows both."""
 
 
+def spell(matrix: Any) -> str:
+    """A matrix of exact numbers in one line, for witnesses.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> spell([[1, Fraction(-2, 3)], [0, Fraction(4)]])
+        '[[1, -2/3], [0, 4]]'
+    """
+    return "[" + ", ".join("[" + ", ".join(map(str, row)) + "]" for row in matrix) + "]"
+
+
 def expect_equal(found: object, stated: object, at: object) -> None:
     """Refute unless what was computed equals what the statement says.
 

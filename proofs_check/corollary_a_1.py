@@ -82,11 +82,11 @@ class WeightSequence(NamedTuple):
         return Weights.of(matrices)
 
     def __str__(self) -> str:
-        def spell(weights: Weights) -> str:
-            return ", ".join(f"{name} = {m.astype(str).tolist()}" for name, m in weights.named().items())
+        def matrices(weights: Weights) -> str:
+            return ", ".join(f"{name} = {spell(m)}" for name, m in weights.named().items())
 
         s, r = self.powers
-        return f"n^{s} Q, n^{r} K, n^{-r - s} V, limit {spell(self.limit)}, drift {spell(self.drift)}"
+        return f"n^{s} Q, n^{r} K, n^{-r - s} V, limit {matrices(self.limit)}, drift {matrices(self.drift)}"
 
 
 def sequences(quick: bool) -> Iterator[WeightSequence]:

@@ -27,7 +27,7 @@ from lightning_sym import Architecture, Weights, certified_dimension, polynomial
 from lightning_sym.linalg import rank
 from lightning_sym.one_layer import product_coefficients, products_of_linear_forms
 from lightning_sym.weights import Layer, ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.claim import Claim, Part, Refutation, Scope, spell
 from proofs_check.theorem_3_4_boundary import conjugate_pairs, shapes, squares_on_m
 
 
@@ -149,7 +149,7 @@ def boundary_iff_critical(point: Point, kind: str = "parallel") -> str | None:
     dimension = certified_dimension(shape).value
     if dimension is None or (rank(differential) < dimension) != on_boundary:
         raise Refutation(
-            f"{shape}, A = {a.astype(str).tolist()}, V = {layer.value.astype(str).tolist()}: "
+            f"{shape}, A = {spell(a)}, V = {spell(layer.value)}: "
             f"rank {rank(differential)} of the differential, dim M = {dimension}, on the boundary: {on_boundary}"
         )
     if shape.widths[1] == shape.attention_ranks[0] == 1:

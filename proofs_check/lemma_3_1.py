@@ -18,7 +18,7 @@ from lightning_sym import Architecture, Weights
 from lightning_sym.linalg import null_space, rank, rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_equal, spell
 
 Matrix = tuple[tuple[int, ...], ...]
 
@@ -95,7 +95,7 @@ def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0) -> N
     new_key = c @ layer.key
     # C is a solution of C K = K'; it is the only one exactly if the rows of K are independent
     if null_space(layer.key.T):
-        raise Refutation(f"d = {d}, a = {a}, K = {layer.key.tolist()}: C K = K' has more than one solution")
+        raise Refutation(f"d = {d}, a = {a}, K = {spell(layer.key)}: C K = K' has more than one solution")
     # Q' is then determined as well: C^T Q' = Q has one solution, C being invertible
     expect_equal(rank(c), a, at=f"d = {d}, a = {a}, seed {seed}, rank of C")
     if (new_key.T @ _solve(c.T, layer.query) != layer.key.T @ layer.query).any():

@@ -22,7 +22,7 @@ from lightning_sym.linalg import rank
 from lightning_sym.moves import rank_one_factors
 from lightning_sym.rings.words import Words
 from proofs_check import theorem_3_2_weights as finite
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
 from proofs_check.theorem_3_2_weights import AllWeights, Field, Integers, Pair, solve
 
 Names = tuple[str, str, str, str]
@@ -129,7 +129,7 @@ def solved_over_q(weights: Weights, stated: Callable[[Any, Any], list[Pair] | No
     if found != expected:
         count = ["all with A' = 0 or V' = 0" if s is None else str(len(s)) for s in (found, expected)]
         raise Refutation(
-            f"A = {a.astype(str).tolist()}, V = {v.astype(str).tolist()}: "
+            f"A = {spell(a)}, V = {spell(v)}: "
             f"{count[0]} weights in the fiber up to rescaling, stated {count[1]}, and not the same ones"
         )
     phi = polynomial_map(weights.architecture(3), weights).coefficients()
@@ -146,7 +146,7 @@ def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
     pair = weights_of(a, v), weights_of(a.T, v)
     one, other = (polynomial_map(w.architecture(tokens), w).coefficients() for w in pair)
     if one != other:
-        raise Refutation(f"A = {a.tolist()}, V = {v.tolist()}: A and A^T give different functions at t = {tokens}")
+        raise Refutation(f"A = {spell(a)}, V = {spell(v)}: A and A^T give different functions at t = {tokens}")
     return "the hypothesis t >= 2 is needed for d >= 2: at t = 1 A = 1 + e_1 e_2^T and its transpose are one function"
 
 

@@ -31,7 +31,7 @@ from typing import NamedTuple
 from lightning_sym import Architecture, Layer, Weights
 from lightning_sym.geometry import Classification, Label, NormalForm, classify, normal_forms
 from lightning_sym.rings.words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, expect_equal, spell
 
 
 class Shape(NamedTuple):
@@ -114,7 +114,7 @@ def check(shape: Shape, locus: Locus) -> None:
         if point.ranks is None or singular == (Label.REGULAR in point):
             raise Undecided(f"{shape}: {point.reasons}")
         if singular != locus(shape, form):
-            q, k, v = (matrix.astype(str).tolist() for matrix in weights.layers[0])
+            q, k, v = (spell(matrix) for matrix in weights.layers[0])
             raise Refutation(
                 f"d = {shape.d}, d' = {shape.d_out}, a = {shape.a}, Q = {q}, K = {k}, V = {v}: rk A = "
                 f"{point.ranks.attention}, rk V = {point.ranks.value}, dim M = {point.dimension.value}, tangent "

@@ -24,7 +24,7 @@ import numpy as np
 from lightning_sym import Architecture, VirtualWeights, Weights, polynomial_map, virtual_weights
 from lightning_sym.linalg import rank
 from lightning_sym.reconstruction import is_rescaling, network_of, part_in_two_tokens, reconstruct
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
 from proofs_check.theorem_3_7_exhaustive import MOVES, all_weights, classes, edges, functions
 from proofs_check.theorem_3_7_moves import identities, identity, rescaled
 
@@ -101,7 +101,7 @@ def only_rescalings(instance: Instance, value_doubled: bool = False, first_of_ra
 
 
 def _written(weights: VirtualWeights) -> str:
-    return ", ".join(str([[str(x) for x in row] for row in m]) for m in (*weights.attention, weights.value))
+    return ", ".join(map(spell, (*weights.attention, weights.value)))
 
 
 class Violation(NamedTuple):

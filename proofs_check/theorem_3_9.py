@@ -34,7 +34,7 @@ from lightning_sym.one_layer import (
 )
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.weights import ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
 
 Score = Callable[[Any], Any]
 Shape = tuple[int, int, int]
@@ -131,7 +131,7 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
     ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
     x, a, v = ring.matrix("x", d, t), ring.constants(attention), ring.constants(layer.value)
     unknown_a, unknown_v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
-    at = f"S(y) = {shift} + y, t = {t}, A = {attention.astype(str).tolist()}, V = {layer.value.astype(str).tolist()}"
+    at = f"S(y) = {shift} + y, t = {t}, A = {spell(attention)}, V = {spell(layer.value)}"
 
     def solve(other_v: ObjectArray, degree: int | None, unknowns: range) -> list[Any]:
         given, unknown = (normalized_output(x, *w, lambda y: shift + y) for w in ((a, v), (unknown_a, other_v)))
