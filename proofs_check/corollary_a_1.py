@@ -30,7 +30,7 @@ from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries, rational_matrix
 from lightning_sym.rings.words import Words
 from lightning_sym.weights import ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
 
 
 def bihomogeneous(value_degree: int) -> None:
