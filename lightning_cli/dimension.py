@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "lightning-sym/dimension/1"
 
+EVIDENCE = {
+    "orbit": "parameters minus the dimension of a symmetry orbit",
+    "directions": "parameters minus the orbit and all else that the function does not see",
+    "linear": "linear maps of bounded rank, which is all that one token leaves",
+    "factorization": "the variety of virtual weights modulo rescaling:",
+}
+
 
 def as_document(result: CertifiedDimension) -> dict[str, Any]:
     """The result as JSON."""
@@ -33,8 +40,8 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
             "reason": formula.reason,
             "agrees": result.formula_agrees,
         },
-        "upper_bounds": {"orbit": result.orbit_bound, "factorization": result.factorization_bound},
-        "lower_bound": {"prime": result.prime, "inputs": result.rows},
+        "upper_bounds": dict(result.upper_bounds),
+        "lower_bound": {"prime": result.prime, "inputs": result.rows, "taylor_degree": result.order},
         "seed": result.seed,
     }
 
@@ -56,18 +63,17 @@ def _print(result: CertifiedDimension) -> None:
         table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}")
     else:
         table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
-    table.add_row(
-        "lower bound",
-        f"{result.lower:,}  rank of the Jacobian modulo {result.prime} at integer weights, {result.rows:,} inputs",
-    )
-    orbit = "not computed" if result.orbit_bound is None else f"{result.orbit_bound:,}"
-    table.add_row("upper bound", f"{orbit}  parameters minus the dimension of a symmetry orbit")
-    table.add_row("", f"{result.factorization_bound:,}  the variety of virtual weights modulo rescaling:")
-    for piece in virtual_weight_variety(network).pieces:
-        if piece.dimension:
-            table.add_row("", f"    {piece.dimension:+,}  {piece.name}")
+    series = "" if result.order is None else f", Taylor series of degree {result.order}"
+    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs{series}"
+    table.add_row("lower bound", f"{result.lower:,}  rank of the Jacobian {where}")
+    for name, bound in sorted(result.upper_bounds.items(), key=lambda item: list(EVIDENCE).index(item[0])):
+        table.add_row("upper bound", f"{bound:,}  {EVIDENCE[name]}")
+        if name == "factorization":
+            for piece in virtual_weight_variety(network).pieces:
+                if piece.dimension:
+                    table.add_row("", f"    {piece.dimension:+,}  {piece.name}")
     if formula.value is None:
-        table.add_row("paper", f"{formula.source}: does not apply ({formula.reason})")
+        table.add_row("paper", f"no formula applies: {formula.reason}")
     else:
         scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
         agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]

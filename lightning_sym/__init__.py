@@ -1,6 +1,6 @@
 """Exact geometry of lightning self-attention: the public names."""
 
-from lightning_sym.architecture import Architecture
+from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
 from lightning_sym.attention import forward
 from lightning_sym.dimension import CertifiedDimension, Status, certified_dimension
 from lightning_sym.fibers import Fiber, fiber
@@ -14,6 +14,7 @@ from lightning_sym.weight_files import load_weights, save_weights
 from lightning_sym.weights import Layer, Weights
 
 __all__ = [
+    "SOFTMAX",
     "Answer",
     "Architecture",
     "CertifiedDimension",
@@ -22,6 +23,7 @@ __all__ = [
     "Fiber",
     "Label",
     "Layer",
+    "Normalization",
     "PolynomialMap",
     "Status",
     "VirtualWeights",

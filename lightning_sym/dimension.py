@@ -11,21 +11,23 @@ The formulas of the paper are printed beside the result; nothing that is certifi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.jacobian import RandomJacobian, random_layers
+from lightning_sym.jacobian import RandomJacobian, random_weights
 from lightning_sym.linalg import rank_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import orbit_dimension_at, symmetry_count
-from lightning_sym.varieties import virtual_weight_variety
+from lightning_sym.unseen import fiber_dimension_at
+from lightning_sym.varieties import linear_maps, virtual_weight_variety
 
 Progress = Callable[[str, int, int], None]
 
@@ -67,24 +69,26 @@ class CertifiedDimension:
     Attributes:
         architecture: the network.
         lower: rank modulo `prime` of a Jacobian at integer points.
-        upper: the smaller one of the two upper bounds.
-        orbit_bound: parameters minus the dimension of a symmetry orbit; `None` where it was not computed.
-        factorization_bound: dimension of the variety of virtual weights.
+        upper: the smallest of the upper bounds.
+        upper_bounds: by evidence, those that were computed: `orbit`, parameters minus the dimension of a symmetry
+            orbit; `factorization`, the variety of virtual weights; `directions`, parameters minus the orbit and the
+            other directions that the function does not see; `linear`, the linear maps that one token leaves.
         formula: what the paper prints.
         seed: picked the points.
         prime: the modulus that gave `lower`.
         rows: how many inputs, with one functional each, gave `lower`.
+        order: for a normalized network, the degree of the Taylor series that gave `lower`.
     """
 
     architecture: Architecture
     lower: int
     upper: int
-    orbit_bound: int | None
-    factorization_bound: int
+    upper_bounds: Mapping[str, int]
     formula: PrintedFormula
     seed: int
     prime: int
     rows: int
+    order: int | None
 
     @property
     def status(self) -> Status:
@@ -103,9 +107,8 @@ class CertifiedDimension:
 
     @property
     def upper_evidence(self) -> tuple[str, ...]:
-        """Which of the upper bounds are attained: `orbit`, `factorization` or both."""
-        bounds = {"orbit": self.orbit_bound, "factorization": self.factorization_bound}
-        return tuple(name for name, bound in bounds.items() if bound == self.upper)
+        """Which of the upper bounds are the smallest."""
+        return tuple(name for name, bound in self.upper_bounds.items() if bound == self.upper)
 
     @property
     def formula_agrees(self) -> bool | None:
@@ -119,44 +122,66 @@ def printed_formula(architecture: Architecture) -> PrintedFormula:
     r"""The paper's formula for the dimension, with the verdict on its hypotheses.
 
     Corollary 3.3 for one layer: $2 \alpha d - \alpha^2 + d d' - 1$. Corollary 3.8 for more layers, inner widths all
-    $\delta$: $\sum_i \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l$.
+    $\delta$: $\sum_i \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l$. Theorem 3.9 and Conjecture
+    3.10 for normalized networks: the same without $- l$ (Eq. 16).
 
     Example:
         >>> printed_formula(Architecture((4, 4, 4), (2, 2), 3)).value
         38
     """
-    widths, depth = architecture.widths, architecture.depth
+    if not replace(architecture, normalization=None).is_plain:
+        return PrintedFormula("none", None, False, "the paper has no formula for heads, skip, masks or embeddings")
+    widths, depth, normalized = architecture.widths, architecture.depth, architecture.normalization is not None
     alpha = [min(a, d) for a, d in zip(architecture.attention_ranks, widths, strict=False)]
-    tokens_fail = "needs at least two tokens" if architecture.tokens < 2 else None
-    if depth == 1:
-        (a,), (d, d_out) = alpha, widths
-        value = 2 * a * d - a * a + d * d_out - 1
-        return PrintedFormula("Corollary 3.3, Eq. 7", value, tokens_fail is None, tokens_fail or "one layer, t >= 2")
-    source = "Corollary 3.8, Eq. 14"
-    inner = set(widths[1:-1])
-    delta = min(inner)
-    if len(inner) > 1 or min(widths[0], widths[-1]) < delta:
-        return PrintedFormula(source, None, False, "needs equal inner widths that the input and output widths reach")
+    source = "Corollary 3.3, Eq. 7" if depth == 1 else "Corollary 3.8, Eq. 14"
+    if normalized:
+        source = "Theorem 3.9, Eq. 16" if depth == 1 else "Conjecture 3.10, Eq. 16"
+    delta = min(widths) if depth == 1 else min(widths[1:-1])
+    if len(set(widths[1:-1])) > 1 or min(widths[0], widths[-1]) < delta:
+        reason = "needs equal inner widths that the input and output widths reach"
+        return PrintedFormula(source, None, False, reason)
     value = sum(a * (2 * d - a) for a, d in zip(alpha, widths, strict=False))
-    value += delta * (widths[0] + widths[-1] - delta) - depth
-    reason = tokens_fail
-    if min(alpha) < 2:
-        reason = "needs attention matrices of rank two or more in every layer"
-    return PrintedFormula(source, value, reason is None, reason or "bottleneck widths, ranks >= 2, t >= 2")
+    value += delta * (widths[0] + widths[-1] - delta) - (0 if normalized else depth)
+    if architecture.tokens < 2:
+        return PrintedFormula(source, value, False, "needs at least two tokens")
+    if depth > 1 and not normalized and min(alpha) < 2:
+        return PrintedFormula(source, value, False, "needs attention matrices of rank two or more in every layer")
+    ranks = ", ranks >= 2" if depth > 1 and not normalized else ""
+    return PrintedFormula(
+        source, value, True, "one layer, t >= 2" if depth == 1 else f"bottleneck widths{ranks}, t >= 2"
+    )
 
 
 def _report_rows(report: Progress, stage: str, start: int, total: int, done: int) -> None:
     report(stage, start + done, total)
 
 
-def _upper_bounds(architecture: Architecture, generator: np.random.Generator) -> tuple[int | None, int]:
-    factorization = virtual_weight_variety(architecture).dimension
-    if symmetry_count(architecture) > ORBIT_LIMIT:
-        return None, factorization
-    p = PRIMES[0]
-    layers = random_layers(architecture, generator, p)
-    orbit = orbit_dimension_at(architecture, layers, generator, p)
-    return architecture.parameter_count - orbit, factorization
+def _upper_bounds(architecture: Architecture, generator: np.random.Generator) -> dict[str, int]:
+    """All upper bounds that apply, by their evidence."""
+    bounds: dict[str, int] = {}
+    if architecture.is_plain:
+        bounds["factorization"] = virtual_weight_variety(architecture).dimension
+    if (linear := linear_maps(architecture)) is not None:
+        bounds["linear"] = linear
+    if symmetry_count(architecture) <= ORBIT_LIMIT or not bounds:
+        p = PRIMES[0]
+        weights = random_weights(architecture, generator, p)
+        if architecture.is_plain:
+            name, found = "orbit", orbit_dimension_at(architecture, weights, generator, p)
+        else:
+            name, found = "directions", fiber_dimension_at(architecture, weights, generator, p)
+        bounds[name] = architecture.parameter_count - found
+    return bounds
+
+
+def _orders(architecture: Architecture) -> tuple[int | None, ...]:
+    """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
+    if architecture.normalization is None:
+        return (None,)
+    orders = [2 * 3 ** (architecture.depth - 1) + 1]
+    while 2 * orders[-1] + 1 < max(64, 2 * orders[0] + 2):
+        orders.append(2 * orders[-1] + 1)
+    return tuple(orders)
 
 
 def _bytes_needed(architecture: Architecture, rows: int, columns: int) -> int:
@@ -199,19 +224,21 @@ def certified_dimension(
         raise BadInput(f"the seed must not be negative, got {seed}")
     report = progress or (lambda stage, done, total: None)
     parameters = architecture.parameter_count
-    factorization = virtual_weight_variety(architecture).dimension
-    first_rows = min(factorization, parameters) + SURPLUS_ROWS
+    most = parameters
+    if architecture.is_plain:
+        most = min(most, virtual_weight_variety(architecture).dimension)
+    first_rows = most + SURPLUS_ROWS
     needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters))
     require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
 
     report("upper bound", 0, 1)
-    orbit_bound, factorization = _upper_bounds(architecture, np.random.default_rng([seed, 0]))
-    upper = factorization if orbit_bound is None else min(orbit_bound, factorization)
+    upper_bounds = _upper_bounds(architecture, np.random.default_rng([seed, 0]))
+    upper = min(upper_bounds.values())
 
     columns = min(upper + SURPLUS_ROWS, parameters)
-    lower, best_prime, best_rows = 0, PRIMES[0], 0
-    for attempt, p in enumerate(PRIMES, start=1):
-        jacobian = RandomJacobian(architecture, np.random.default_rng([seed, attempt]), p, columns)
+    lower, best = 0, (PRIMES[0], 0, _orders(architecture)[0])
+    for attempt, (p, order) in enumerate(product(PRIMES, _orders(architecture)), start=1):
+        jacobian = RandomJacobian(architecture, np.random.default_rng([seed, attempt]), p, columns, order)
         matrix = np.empty((0, columns), dtype=np.int64)
         for rows in (factor * (upper + SURPLUS_ROWS) for factor in (1, 2, 4)):
             if len(matrix) and _bytes_needed(architecture, rows, columns) > memory:
@@ -224,14 +251,14 @@ def certified_dimension(
             report(f"rank modulo {p}", 0, 1)
             found = rank_mod_p(matrix, p)
             if found > lower:
-                lower, best_prime, best_rows = found, p, rows
+                lower, best = found, (p, rows, order)
             if lower >= upper:
                 break
         if lower >= upper:
             break
     if lower > upper:
         raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for {architecture}")
+    prime, rows, order = best
     return CertifiedDimension(
-        architecture, lower, upper, orbit_bound, factorization, printed_formula(architecture),
-        seed, best_prime, best_rows,
-    )  # fmt: skip
+        architecture, lower, upper, upper_bounds, printed_formula(architecture), seed, prime, rows, order
+    )

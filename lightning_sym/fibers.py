@@ -328,7 +328,7 @@ def _dimension_bounds(weights: Weights, shape: Architecture, seed: int) -> tuple
     layers = [
         Layer(*(PrimeFieldMatrix.of(clear_denominators(matrix), p) for matrix in layer)) for layer in weights.layers
     ]
-    blocks = tangent_directions_mod_p(shape, layers, p)
+    blocks = tangent_directions_mod_p(shape, [w for layer in layers for w in layer], p)
     lower = rank_mod_p(np.concatenate([block.residues() for block in blocks]), p)
     rows = shape.parameter_count - lower + 16
     x = random_residues(generator, (rows, shape.widths[0], shape.tokens), p)

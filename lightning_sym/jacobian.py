@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.attention import forward
+from lightning_sym.attention import forward, network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.weights import Layer
 
@@ -37,8 +38,8 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
         [15, 10, 6]
     """
     recorded = [Layer(*map(Recorded, layer)) for layer in layers]
-    output = forward(Recorded(x), recorded)
-    return gradients(output, functional, [weight for layer in recorded for weight in layer])
+    output = forward(Recorded(x, constant=True), recorded)
+    return gradients([output], [functional], [weight for layer in recorded for weight in layer])
 
 
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
@@ -47,14 +48,20 @@ def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: i
     return PrimeFieldMatrix(generator.integers(-half, half + 1, size=shape).astype(np.float64), p)
 
 
+def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
+    """Uniform random weights modulo `p`, in canonical order."""
+    return [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
+
+
 def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
-    """Uniform random weights modulo `p`."""
-    weights = [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
+    """Uniform random weights modulo `p` of a plain network, layer by layer."""
+    architecture.require_plain("a list of layers Q, K, V")
+    weights = random_weights(architecture, generator, p)
     return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
 
 
 class RandomJacobian:
-    """Rows of the Jacobian over GF(p) at one random point of weight space, as many as asked for.
+    r"""Rows of the Jacobian over GF(p) at one random point of weight space, as many as asked for.
 
     Args:
         architecture: shapes of the network.
@@ -62,6 +69,11 @@ class RandomJacobian:
         p: the prime.
         columns: fold the columns to this many random combinations of them. Folding multiplies the Jacobian from the
             right by one fixed matrix, so its rank can only fall.
+        order: for normalized networks: inputs are $\varepsilon Z$, functionals are of all Taylor coefficients up to
+            this degree. Each coefficient is a polynomial in the weights with rational coefficients, and where the
+            rank of the gradients of any of them modulo `p` (which divides no denominator) is `r`, the function of
+            the weights, transcendental or not, has rank at least `r`: a functional that vanished to first order along
+            a curve of equal functions would vanish for its Taylor coefficients too.
 
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
 
@@ -78,13 +90,33 @@ class RandomJacobian:
         generator: np.random.Generator,
         p: int,
         columns: int | None = None,
+        order: int | None = None,
     ) -> None:
-        self.architecture, self.generator, self.prime = architecture, generator, p
-        self.layers = random_layers(architecture, generator, p)
+        self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
+        self.weights = random_weights(architecture, generator, p)
         parameters = architecture.parameter_count
         self._fold: PrimeFieldMatrix | None = None
         if columns is not None and columns < parameters:
             self._fold = random_residues(generator, (parameters, columns), p)
+
+    def _gradients(self, x: PrimeFieldMatrix, size: int) -> npt.NDArray[np.float64]:
+        """One row for each input of the batch: the gradient of a random functional of the outputs."""
+        weights = [Recorded(w) for w in self.weights]
+        source: Any = Recorded(x, constant=True)
+        matrices: Sequence[Any] = weights
+        if self.order is not None:
+            source = PowerSeries({1: source}, self.order)
+            matrices = [PowerSeries({0: w}, self.order) for w in weights]
+        output = network_output(source, self.architecture, matrices)
+        outputs = list(output.coefficients.values()) if isinstance(output, PowerSeries) else [output]
+        shape = (size, self.architecture.output_width, self.architecture.tokens)
+        functionals = [random_residues(self.generator, shape, self.prime) for _ in outputs]
+        parts = gradients(outputs, functionals, weights)
+        columns = [
+            np.zeros((size, w.entries.size)) if g is None else np.broadcast_to(g.entries, (size, *w.entries.shape))
+            for g, w in zip(parts, self.weights, strict=True)
+        ]
+        return np.concatenate([block.reshape(size, -1) for block in columns], axis=1)
 
     def rows(self, count: int, progress: Callable[[int], None] | None = None) -> npt.NDArray[np.int64]:
         """More rows, each for a new random input and functional.
@@ -96,17 +128,14 @@ class RandomJacobian:
         Returns:
             Residues in `0, ..., p - 1`, shape `count x columns`.
         """
-        d_in, d_out = self.architecture.widths[0], self.architecture.widths[-1]
         t, p = self.architecture.tokens, self.prime
-        # the sweep keeps a few arrays of the size of the gradients alive
-        batch = max(1, _BATCH_BYTES // (8 * self.architecture.parameter_count))
+        # the sweep keeps a few arrays of the size of the gradients alive, and one for every Taylor coefficient
+        batch = max(1, _BATCH_BYTES // (8 * self.architecture.parameter_count * ((self.order or 1) // 2 + 1)))
         blocks = []
         for start in range(0, count, batch):
             size = min(batch, count - start)
-            x = random_residues(self.generator, (size, d_in, t), p)
-            functional = random_residues(self.generator, (size, d_out, t), p)
-            parts = weight_gradients(self.layers, x, functional)
-            block = PrimeFieldMatrix(np.concatenate([g.entries.reshape(size, -1) for g in parts], axis=1), p)
+            x = random_residues(self.generator, (size, self.architecture.input_width, t), p)
+            block = PrimeFieldMatrix(self._gradients(x, size), p)
             blocks.append((block if self._fold is None else block @ self._fold).residues())
             if progress is not None:
                 progress(start + size)

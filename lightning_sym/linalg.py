@@ -112,3 +112,33 @@ def unique_solution(matrix: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[
         return None
     solution: npt.NDArray[np.object_] = basis[:, :unknowns].T
     return solution
+
+
+def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """A basis of the row space over GF(p), in reduced echelon form, one vector a row.
+
+    Example:
+        >>> row_basis_mod_p(np.array([[2, 4], [1, 2]]), 7).tolist()
+        [[1, 2]]
+    """
+    rows, columns = _two_axes(matrix)
+    echelon, found = nmod_mat(rows, columns, np.mod(matrix, p).ravel().tolist(), p).rref()
+    entries = np.array([int(x) for x in echelon.entries()], dtype=np.int64).reshape(rows, columns)
+    return entries[:found]
+
+
+def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """A basis of `{v : matrix v = 0}` over GF(p), one vector a row.
+
+    Example:
+        >>> null_space_mod_p(np.array([[1, 2, 3]]), 7).tolist()
+        [[5, 1, 0], [4, 0, 1]]
+    """
+    basis = row_basis_mod_p(matrix, p)
+    pivots = [int(np.flatnonzero(row)[0]) for row in basis]
+    free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
+    result = np.zeros((len(free), matrix.shape[1]), dtype=np.int64)
+    result[range(len(free)), free] = 1
+    if pivots:
+        result[:, pivots] = -basis[:, free].T % p
+    return result

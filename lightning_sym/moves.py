@@ -63,12 +63,12 @@ def transform(
 
     matrices: dict[str, npt.ArrayLike] = {}
     for i, layer in enumerate(weights.layers, start=1):
-        a, d, d_out = shape.attention_ranks[i - 1], *shape.widths[i - 1 : i + 1]
+        a, d_out = shape.attention_ranks[i - 1], shape.widths[i]
         factor = factors.get(i, Fraction(1))
         changed = LayerSymmetry(
-            query_key=c.get(i, (_identity(a),) * 2),
-            before=g.get(i - 1, (_identity(d),) * 2),
-            after=g.get(i, (_identity(d_out),) * 2),
+            query_key=c.get(i),
+            before=g.get(i - 1),
+            after=g.get(i),
             scale=(factor * _identity(a), 1 / factor * _identity(d_out)),
         ).act(layer)
         matrices |= {f"Q{i}": changed.query, f"K{i}": changed.key, f"V{i}": changed.value}

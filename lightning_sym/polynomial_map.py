@@ -30,6 +30,7 @@ def ambient_dimension(architecture: Architecture) -> int:
         >>> ambient_dimension(Architecture((2, 1), (2,), 2))    # 1 * 2 * C(6, 3)
         40
     """
+    architecture.require_plain("the ambient space")
     inputs = architecture.widths[0] * architecture.tokens
     outputs = architecture.widths[-1] * architecture.tokens
     return outputs * comb(inputs + architecture.degree - 1, architecture.degree)
@@ -196,6 +197,7 @@ def polynomial_map(
         >>> print(phi.entries[0, 0])
         Q1_1_1*K1_1_1*V1_1_1*x_1_1^3 + Q1_1_1*K1_1_1*V1_1_1*x_1_1*x_1_2^2
     """
+    architecture.require_plain("the polynomial map")
     if weights is not None and weights.architecture(architecture.tokens) != architecture:
         raise ShapeError(f"the weights must have {architecture}, got {weights.architecture(architecture.tokens)}")
     shapes = list(architecture.weight_shapes())

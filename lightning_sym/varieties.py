@@ -33,6 +33,35 @@ def symmetric_determinantal(size: int, rank: int) -> int:
     return r * size - r * (r - 1) // 2
 
 
+def linear_maps(architecture: Architecture) -> int | None:
+    r"""One token, normalized: the function is a linear map, and this bounds the dimension of the set of all of them.
+
+    The map is $U \prod_i (1 + \sum_h V_{i,h})\, E$ (without the ones if there is no skip), a matrix of bounded rank;
+    with skip but neither embedding nor unembedding a product of $1 + W_i$ with $W_i$ of bounded rank. `None` for other
+    networks.
+
+    Example:
+        >>> from lightning_sym.architecture import SOFTMAX
+        >>> linear_maps(Architecture((4, 2, 3), (1, 1), tokens=1, normalization=SOFTMAX))       # rank two, 3 x 4
+        10
+    """
+    if architecture.normalization is None or architecture.tokens > 1:
+        return None
+    rows, columns, widths = architecture.output_width, architecture.input_width, architecture.widths
+    written = [
+        min(d, d_out) if b is None else min(d, d_out, architecture.heads * b)
+        for d, d_out, b in zip(
+            widths, widths[1:], architecture.value_ranks or [None] * architecture.depth, strict=False
+        )
+    ]
+    if not architecture.skip:
+        return determinantal(rows, columns, min(rows, columns, *widths, *written))
+    bound = determinantal(rows, columns, min(rows, columns, widths[0]))
+    if architecture.embed is None and architecture.unembed is None:
+        bound = min(bound, sum(determinantal(widths[0], widths[0], r) for r in written))
+    return bound
+
+
 @dataclass(frozen=True)
 class Piece:
     """One summand of a dimension count: what it is, and how much it adds."""
@@ -65,6 +94,7 @@ def virtual_weight_variety(architecture: Architecture) -> Factorization:
         >>> virtual_weight_variety(Architecture((4, 2), (1,), 3)).dimension
         14
     """
+    architecture.require_plain("the variety of virtual weights")
     depth, widths = architecture.depth, architecture.widths
     narrowest = [min(widths[: i + 1]) for i in range(depth + 1)]
     alpha = [min(a, narrowest[i]) for i, a in enumerate(architecture.attention_ranks)]

@@ -68,7 +68,7 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
 def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> int:
     """A lower bound of the rank of the differential in all weights, at these integer weights."""
     jacobian = RandomJacobian(shape, np.random.default_rng(0), p := PRIMES[0])
-    jacobian.layers = [Layer(*(PrimeFieldMatrix.of(matrix, p) for matrix in layer)) for layer in layers]
+    jacobian.weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
     return rank_mod_p(jacobian.rows(inputs), p)
 
 

@@ -110,7 +110,7 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
         u = batch(network.widths[0])
         total = total + u.mT @ matrix @ (u if by_symmetric_part else batch(network.widths[0]))
     one = random_residues(generator, (1, 1), p)
-    found = gradients(total, one, [weight for layer in layers for weight in layer])
+    found = gradients([total], [one], [weight for layer in layers for weight in layer])
     return rank_mod_p(np.concatenate([g.residues().reshape(rows, -1) for g in found], axis=1), p)
 
 

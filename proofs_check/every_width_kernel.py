@@ -92,7 +92,7 @@ def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
     for i, j in np.ndindex(2, 2):
         functional = s.zero.copy()
         functional[i, j] = s.one[0, 0]
-        rows.append(list(gradients(output, functional, [x])[0].ravel()))
+        rows.append(list(gradients([output], [functional], [x])[0].ravel()))
     p, q, r, t = (tokens.T @ s.attention[0] @ tokens).ravel()
     expect_equal(_determinant(rows) == 3 * (p * t - q * r) * factor(p, q, r, t), True, at="X -> X X^T A X, 2 x 2")
     return (

@@ -57,7 +57,9 @@ def fiber_dimension(network: Architecture) -> int:
     p = PRIMES[0]
     layers = random_layers(network, np.random.default_rng(0), p)
     lower = image_at_least(network, layers, p)
-    blocks = islice(tangent_directions_mod_p(network, layers, p), 2 * network.depth - 1)  # all but the rescalings
+    blocks = islice(
+        tangent_directions_mod_p(network, [w for layer in layers for w in layer], p), 2 * network.depth - 1
+    )  # all but the rescalings
     orbit = rank_mod_p(np.concatenate([block.residues() for block in blocks]), p)
     upper = min(network.parameter_count - orbit, virtual_weight_variety(network).dimension + network.depth)
     if lower != upper:

@@ -105,16 +105,16 @@ def test_batched_rows_are_gradients_of_the_forward_pass() -> None:
 
 def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = Architecture((2, 2), (1,), 2)
-    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: (None, 99))
+    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: {"factorization": 99})
     result = certified_dimension(shape)
     assert result.status is Status.UNDECIDED
     assert (result.value, result.fiber_dimension, result.formula_agrees) == (None, None, None)
     assert (result.lower, result.upper) == (6, 99)
-    assert result.orbit_bound is None
+    assert result.upper_evidence == ("factorization",)
 
 
 def test_bounds_that_contradict_are_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: (None, 2))
+    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: {"factorization": 2})
     with pytest.raises(ProgramError, match="exceeds upper bound 2"):
         certified_dimension(Architecture((2, 2), (1,), 2))
 

@@ -12,7 +12,7 @@ import lightning_sym.symmetries as symmetries
 from lightning_sym import Architecture, Layer, Weights, forward
 from lightning_sym.attention import attention_layer
 from lightning_sym.errors import ProgramError
-from lightning_sym.jacobian import random_layers, random_residues, weight_gradients
+from lightning_sym.jacobian import random_layers, random_residues, random_weights, weight_gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.symmetries import (
@@ -71,7 +71,9 @@ def test_tangent_directions_are_in_the_kernel_of_the_jacobian(shape: Architectur
     p = PRIMES[0]
     generator = np.random.default_rng(seed)
     layers = random_layers(shape, generator, p)
-    tangents = [block.residues() for block in tangent_directions_mod_p(shape, layers, p)]
+    tangents = [
+        block.residues() for block in tangent_directions_mod_p(shape, [w for layer in layers for w in layer], p)
+    ]
     directions = np.concatenate(tangents)
     assert directions.shape == (symmetry_count(shape), shape.parameter_count)
     x = random_residues(generator, (6, shape.widths[0], shape.tokens), p)
@@ -94,12 +96,13 @@ def test_tangent_directions_are_in_the_kernel_of_the_jacobian(shape: Architectur
 def test_known_orbit_dimensions(widths: tuple[int, ...], ranks: tuple[int, ...], orbit: int) -> None:
     shape = Architecture(widths, ranks, 2)
     generator = np.random.default_rng(0)
-    assert orbit_dimension_at(shape, random_layers(shape, generator, PRIMES[0]), generator, PRIMES[0]) == orbit
+    weights = random_weights(shape, generator, PRIMES[0])
+    assert orbit_dimension_at(shape, weights, generator, PRIMES[0]) == orbit
 
 
 def test_an_orbit_at_a_special_point_is_only_smaller() -> None:
     shape = Architecture((3, 3), (2,), 2)
-    zero = [Layer(*(PrimeFieldMatrix.of(np.zeros(s, dtype=np.int64), PRIMES[0]) for _, s in shape.weight_shapes()))]
+    zero = [PrimeFieldMatrix.of(np.zeros(s, dtype=np.int64), PRIMES[0]) for _, s in shape.weight_shapes()]
     assert orbit_dimension_at(shape, zero, np.random.default_rng(0), PRIMES[0]) == 0
 
 

@@ -39,44 +39,68 @@ class Dual:
 class Recorded:
     """A matrix that remembers the operation and the operands it came from.
 
+    Args:
+        value: the matrix.
+        constant: it depends on nothing that a gradient is wanted for, so nothing is passed back to it.
+
     Example:
         >>> import numpy as np
         >>> x = Recorded(np.array([[3]]))
-        >>> (gradient,) = gradients(x @ x.mT, np.array([[1]]), [x])
+        >>> (gradient,) = gradients([x @ x.mT], [np.array([[1]])], [x])
         >>> gradient.tolist()
         [[6]]
     """
 
-    __slots__ = ("operands", "value")
+    __slots__ = ("constant", "operands", "value")
 
-    def __init__(self, value: Any, operands: tuple[tuple[Recorded, Callable[[Any], Any]], ...] = ()) -> None:
-        self.value, self.operands = value, operands
+    def __init__(self, value: Any, *, constant: bool = False, operands: tuple[Operand, ...] = ()) -> None:
+        self.value, self.operands, self.constant = value, operands, constant
+
+    @staticmethod
+    def _from(value: Any, *operands: Operand) -> Recorded:
+        moving = tuple(operand for operand in operands if not operand[0].constant)
+        return Recorded(value, constant=not moving, operands=moving)
 
     def __matmul__(self, other: Recorded) -> Recorded:
         a, b = self.value, other.value
-        return Recorded(a @ b, ((self, lambda g: g @ b.mT), (other, lambda g: a.mT @ g)))
+        return Recorded._from(a @ b, (self, lambda g: g @ b.mT), (other, lambda g: a.mT @ g))
 
     def __add__(self, other: Recorded) -> Recorded:
-        return Recorded(self.value + other.value, ((self, lambda g: g), (other, lambda g: g)))
+        return Recorded._from(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
+
+    def __mul__(self, other: Recorded) -> Recorded:
+        """The product entry by entry."""
+        a, b = self.value, other.value
+        return Recorded._from(a * b, (self, lambda g: g * b), (other, lambda g: g * a))
+
+    def like(self, constants: Any) -> Recorded:
+        """A constant matrix over the same ring."""
+        return Recorded(self.value.like(constants), constant=True)
 
     @property
     def mT(self) -> Recorded:  # noqa: N802
-        return Recorded(self.value.mT, ((self, lambda g: g.mT),))
+        return Recorded._from(self.value.mT, (self, lambda g: g.mT))
 
 
-def gradients(output: Recorded, functional: Any, inputs: Sequence[Recorded]) -> list[Any]:
-    """Gradient of the sum of `functional * output` (entry by entry) with respect to each of `inputs`.
+Operand = tuple[Recorded, Callable[[Any], Any]]
+
+
+def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: Sequence[Recorded]) -> list[Any]:
+    """Gradient of the sum of all `functional * output` (entry by entry) with respect to each of `inputs`.
 
     Over a batch every entry of the batch keeps its own gradient: nothing is summed over leading axes.
 
     Args:
-        output: what was computed from `inputs`.
-        functional: a matrix of the shape of `output`.
-        inputs: every one of them must take part in `output`.
+        outputs: what was computed from `inputs`.
+        functionals: matrices of the shapes of `outputs`.
+        inputs: what to differentiate by.
+
+    Returns:
+        One gradient an input, `None` for an input that takes part in no output.
     """
     order: list[Recorded] = []
     seen: set[int] = set()
-    stack: list[tuple[Recorded, bool]] = [(output, False)]
+    stack: list[tuple[Recorded, bool]] = [(output, False) for output in outputs]
     while stack:  # depth first without recursion: deep networks are deep graphs
         node, expanded = stack.pop()
         if expanded:
@@ -86,13 +110,18 @@ def gradients(output: Recorded, functional: Any, inputs: Sequence[Recorded]) -> 
             stack.append((node, True))
             stack.extend((operand, False) for operand, _ in node.operands)
 
+    collected: dict[int, Any] = {}
+
+    def collect(node: Recorded, part: Any) -> None:
+        known = collected.get(id(node))
+        collected[id(node)] = part if known is None else known + part
+
+    for output, functional in zip(outputs, functionals, strict=True):
+        collect(output, functional)
     wanted = {id(node) for node in inputs}
-    collected: dict[int, Any] = {id(output): functional}
     for node in reversed(order):
         # gradients of what is not asked for are dropped as soon as they have been passed on
         gradient = collected[id(node)] if id(node) in wanted else collected.pop(id(node))
         for operand, pull_back in node.operands:
-            part = pull_back(gradient)
-            known = collected.get(id(operand))
-            collected[id(operand)] = part if known is None else known + part
-    return [collected[id(node)] for node in inputs]
+            collect(operand, pull_back(gradient))
+    return [collected.get(id(node)) for node in inputs]

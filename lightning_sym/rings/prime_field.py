@@ -8,6 +8,7 @@ cut. Reduction by rounding may leave a residue one past $p/2$, which the bound b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction  # noqa: F401 - for the example below
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,24 @@ class PrimeFieldMatrix:
 
     def __add__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
         return PrimeFieldMatrix(reduce_mod(self.entries + other.entries, self.prime), self.prime)
+
+    def __mul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
+        """The product entry by entry."""
+        return PrimeFieldMatrix(reduce_mod(self.entries * other.entries, self.prime), self.prime)
+
+    def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
+        """A matrix of integers or fractions over the same field.
+
+        Example:
+            >>> PrimeFieldMatrix.of(np.array([[1]]), 4194301).like([[Fraction(1, 2)]]).residues().tolist()
+            [[2097151]]
+        """
+        p = self.prime
+        source = np.asarray(constants, dtype=object)
+        residues = np.array(
+            [int(x.numerator) * pow(int(x.denominator), -1, p) % p for x in source.ravel()], dtype=object
+        )
+        return PrimeFieldMatrix.of(residues.reshape(source.shape), p)
 
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
