@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from lightning_cli import exit_codes, options
 
@@ -84,14 +85,32 @@ def _print(result: CertifiedDimension) -> None:
 @click.command(
     "dimension",
     epilog="""\b
-Example:
+Examples:
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
+  lightning-sym dimension --widths 4,4,4 --ranks 2 --tokens 3 --normalization softmax
+  lightning-sym dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip \\
+      --mask causal --normalization softmax --embed 4 --unembed 4
+  lightning-sym dimension --config config.json --attention-only
 
-Exit codes: 0 certified, 2 bad input, 3 undecided (both bounds are shown).""",
+\b
+--config reads hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
+head_dim and is_decoder (or the names that GPT-2 and others have for them). The model is taken as
+embedding, residual layers of softmax attention, unembedding. A config that names anything else
+(MLPs, layer norms, positions, rotary positions, biases, grouped queries, tied embeddings, any
+key not understood) is refused; with --attention-only these parts are left out and listed.
+At full size the dimension is a proved upper bound, and a formula that is certified on small
+networks of the same pattern but not proved to be reached.
+
+\b
+Exit codes: 0 certified (with --config: the formula holds on every small network), 1 with --config:
+it fails on one, 2 bad input, 3 undecided (both bounds are shown).""",
 )
-@options.widths()
-@options.ranks()
-@options.tokens
+@options.widths(required=False)
+@options.ranks(required=False)
+@options.tokens_option(required=False)
+@options.transformer
+@click.option("--config", "config_file", type=click.Path(), help="A model's config.json in place of a shape.")
+@click.option("--attention-only", is_flag=True, help="Leave out, and list, what --config names besides attention.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -102,21 +121,36 @@ Exit codes: 0 certified, 2 bad input, 3 undecided (both bounds are shown).""",
 @options.memory
 @options.as_json
 def command(
-    widths: tuple[int, ...],
-    ranks: tuple[int, ...],
-    tokens: int,
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    tokens: int | None,
+    config_file: str | None,
+    attention_only: bool,
     seed: int,
     memory: float,
     as_json: bool,
+    **transformer: Any,
 ) -> int:
-    """Certify the dimension of the set of functions (the neuromanifold) of a lightning network.
+    """Certify the dimension of the set of functions (the neuromanifold) of a network.
 
-    The lower bound is the rank of a Jacobian modulo a prime, the upper bound comes from symmetries or from a
-    variety through which the map factors. Where they meet the dimension is proved; the paper's formula stands
-    beside it and is never used.
+    Lightning attention, or with the options below softmax, heads, skip connections, masks and embeddings. The lower
+    bound is the rank of a Jacobian modulo a prime, the upper bound comes from symmetries or from a variety through
+    which the map factors. Where they meet the dimension is proved; the paper's formula stands beside it and is
+    never used.
     """
-    network = options.architecture(widths, ranks, tokens)
     limit = options.memory_bytes(memory)
+    if config_file is not None:
+        _require_no_shape(click.get_current_context())
+        from lightning_cli import config
+
+        return config.run(config_file, attention_only=attention_only, seed=seed, memory=limit, as_json=as_json)
+    if attention_only:
+        raise click.UsageError("--attention-only says how to read --config FILE: give both")
+    for name, value in (("--widths", widths), ("--ranks", ranks), ("--tokens", tokens)):
+        if value is None:
+            raise click.UsageError(f"Missing option '{name}' (or give --config FILE)")
+    assert widths is not None and ranks is not None and tokens is not None  # noqa: S101, PT018 - for the type checker
+    network = options.architecture(widths, ranks, tokens, **transformer)
 
     from lightning_cli.output import progress_bar, write_json
     from lightning_sym.dimension import Status, certified_dimension
@@ -129,3 +163,15 @@ def command(
         _print(result)
     certified = result.status is Status.CERTIFIED
     return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
+
+
+def _require_no_shape(context: click.Context) -> None:
+    """A config names the shape itself."""
+    own = {"config_file", "attention_only", "seed", "memory", "as_json"}
+    typed = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in own and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        raise click.UsageError(f"--config names the shape itself: leave out {', '.join(typed)}")

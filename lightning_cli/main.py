@@ -17,6 +17,7 @@ COMMANDS = {
     "dimension": ("lightning_cli.dimension", "Certify the dimension of a network's set of functions."),
     "explain": ("lightning_cli.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.fiber", "Describe all weights with the same function."),
+    "figure": ("lightning_cli.figure", "Draw the paper's Figure 3, estimated against expected."),
     "phi": ("lightning_cli.phi", "Print the polynomial map of a network."),
     "same": ("lightning_cli.same", "Decide whether two networks compute the same function."),
 }

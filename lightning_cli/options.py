@@ -58,7 +58,45 @@ def ranks(required: bool = True) -> Callable[[F], F]:
     )
 
 
-tokens = click.option("--tokens", type=Size(), required=True, help="Number of tokens t.")
+def tokens_option(required: bool = True) -> Callable[[F], F]:
+    """The option `--tokens`."""
+    return click.option("--tokens", type=Size(), required=required, help="Number of tokens t.")
+
+
+tokens = tokens_option()
+
+
+def transformer(command: F) -> F:
+    """The options that turn a lightning network into a transformer without MLPs."""
+    for option in (
+        click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
+        click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+        click.option(
+            "--mask",
+            type=click.Choice(["none", "causal"]),
+            default="none",
+            show_default=True,
+            help="causal: token i attends to the tokens up to i only.",
+        ),
+        click.option("--skip", is_flag=True, help="Each layer adds its input; needs equal widths."),
+        click.option(
+            "--value-ranks",
+            type=Sizes(),
+            help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
+            "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
+        ),
+        click.option("--heads", type=Size(), default=1, show_default=True, help="Heads of each layer."),
+        click.option(
+            "--normalization",
+            type=click.Choice(["none", "softmax"]),
+            default="none",
+            show_default=True,
+            help="none is lightning attention.",
+        ),
+    ):
+        command = option(command)
+    return command
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
 
@@ -83,13 +121,37 @@ def memory_bytes(gibibytes: float) -> int:
     return int(gibibytes * 2**30)
 
 
-def architecture(widths: tuple[int, ...], ranks: tuple[int, ...], tokens: int) -> Any:
-    """The architecture the options name; a single rank is repeated."""
-    from lightning_sym.architecture import Architecture
+def architecture(
+    widths: tuple[int, ...],
+    ranks: tuple[int, ...],
+    tokens: int,
+    *,
+    normalization: str = "none",
+    heads: int = 1,
+    value_ranks: tuple[int, ...] | None = None,
+    skip: bool = False,
+    mask: str = "none",
+    embed: int | None = None,
+    unembed: int | None = None,
+) -> Any:
+    """The architecture the options name; a single rank, or value rank, is repeated."""
+    from lightning_sym.architecture import SOFTMAX, Architecture
 
-    if len(ranks) == 1 and len(widths) > 2:
-        ranks = ranks * (len(widths) - 1)
-    return Architecture(widths, ranks, tokens)
+    def one_a_layer(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return sizes * (len(widths) - 1) if len(sizes) == 1 and len(widths) > 2 else sizes
+
+    return Architecture(
+        widths,
+        one_a_layer(ranks),
+        tokens,
+        normalization=SOFTMAX if normalization == "softmax" else None,
+        heads=heads,
+        value_ranks=None if value_ranks is None else one_a_layer(value_ranks),
+        skip=skip,
+        causal=mask == "causal",
+        embed=embed,
+        unembed=unembed,
+    )
 
 
 def architecture_json(network: Any) -> dict[str, Any]:
@@ -98,4 +160,11 @@ def architecture_json(network: Any) -> dict[str, Any]:
         "widths": list(network.widths),
         "attention_ranks": list(network.attention_ranks),
         "tokens": network.tokens,
+        "normalization": "none" if network.normalization is None else network.normalization.name,
+        "heads": network.heads,
+        "value_ranks": None if network.value_ranks is None else list(network.value_ranks),
+        "skip": network.skip,
+        "mask": "causal" if network.causal else "none",
+        "embed": network.embed,
+        "unembed": network.unembed,
     }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import factorial
+from typing import Any
 
 from lightning_sym.errors import BadInput, ShapeError
 
@@ -26,6 +27,8 @@ class Normalization:
     Attributes:
         name: how it is printed.
         taylor: from `k` to the `k`-th Taylor coefficient of $S$ at 0; $S(0)$ must not be 0.
+        function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
+            series is known.
 
     Example:
         >>> SOFTMAX.taylor(3)
@@ -34,6 +37,7 @@ class Normalization:
 
     name: str
     taylor: Callable[[int], Fraction]
+    function: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         if self.taylor(0) == 0:
@@ -44,7 +48,11 @@ def _exponential(k: int) -> Fraction:
     return Fraction(1, factorial(k))
 
 
-SOFTMAX = Normalization("softmax", _exponential)
+def _exp(number: Any) -> Any:
+    return number.exp()
+
+
+SOFTMAX = Normalization("softmax", _exponential, _exp)
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,8 +155,13 @@ class Architecture:
 
     @property
     def parameter_count(self) -> int:
-        """Number of entries of all `Q_i`, `K_i`, `V_i`."""
-        return sum(rows * columns for _, (rows, columns) in self.weight_shapes())
+        """Number of entries of all weights, counted without listing them: heads may be many."""
+        total = self.widths[0] * (self.embed or 0) + self.widths[-1] * (self.unembed or 0)
+        for i, a in enumerate(self.attention_ranks):
+            d, d_out = self.widths[i : i + 2]
+            value = d * d_out if self.value_ranks is None else self.value_ranks[i] * (d + d_out)
+            total += self.heads * (2 * a * d + value)
+        return total
 
     def weight_shapes(self) -> Iterator[tuple[str, tuple[int, int]]]:
         """Names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.

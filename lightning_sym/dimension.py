@@ -21,7 +21,7 @@ import numpy as np
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.jacobian import RandomJacobian, random_weights
+from lightning_sym.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.linalg import rank_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
@@ -184,9 +184,14 @@ def _orders(architecture: Architecture) -> tuple[int | None, ...]:
     return tuple(orders)
 
 
-def _bytes_needed(architecture: Architecture, rows: int, columns: int) -> int:
-    """Folding matrix, Jacobian as floats and integers, the list of Python integers handed to flint, flint's copy."""
-    return 8 * architecture.parameter_count * columns + rows * columns * (8 + 8 + 40 + 8)
+def _bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None) -> int:
+    """Folding matrix, Jacobian as floats and integers, the list of Python integers handed to flint, flint's copy.
+
+    And before those, one sweep with everything it records.
+    """
+    fixed, each = sweep_bytes(architecture, order)
+    sweep = fixed + min(rows, batch_size(architecture, order)) * each
+    return sweep + 8 * architecture.parameter_count * columns + rows * columns * (8 + 8 + 40 + 8)
 
 
 def certified_dimension(
@@ -228,7 +233,8 @@ def certified_dimension(
     if architecture.is_plain:
         most = min(most, virtual_weight_variety(architecture).dimension)
     first_rows = most + SURPLUS_ROWS
-    needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters))
+    orders = _orders(architecture)
+    needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
     require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
 
     report("upper bound", 0, 1)
@@ -236,12 +242,13 @@ def certified_dimension(
     upper = min(upper_bounds.values())
 
     columns = min(upper + SURPLUS_ROWS, parameters)
-    lower, best = 0, (PRIMES[0], 0, _orders(architecture)[0])
-    for attempt, (p, order) in enumerate(product(PRIMES, _orders(architecture)), start=1):
+    lower, best = 0, (PRIMES[0], 0, orders[0])
+    orders = tuple(k for k in orders if _bytes_needed(architecture, upper + SURPLUS_ROWS, columns, k) <= memory)
+    for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
         jacobian = RandomJacobian(architecture, np.random.default_rng([seed, attempt]), p, columns, order)
         matrix = np.empty((0, columns), dtype=np.int64)
         for rows in (factor * (upper + SURPLUS_ROWS) for factor in (1, 2, 4)):
-            if len(matrix) and _bytes_needed(architecture, rows, columns) > memory:
+            if len(matrix) and _bytes_needed(architecture, rows, columns, order) > memory:
                 break
             stage = f"Jacobian modulo {p}"
             report(stage, len(matrix), rows)

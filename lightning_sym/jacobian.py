@@ -23,6 +23,47 @@ from lightning_sym.weights import Layer
 
 _BATCH_BYTES = 16 * 2**20
 
+_SWEEP_BYTES = 512 * 2**20
+"""What a sweep may record: below it the interpreter's work for each operation would be the larger part of the time."""
+
+_NODE_BYTES = 800
+"""A recorded operation besides its entries: objects, closures, headers of arrays."""
+
+_LARGEST_ORDER = 10**9
+"""For estimates: no series this long fits anywhere, and degrees of deep networks have thousands of digits."""
+
+
+def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int]:
+    r"""Memory that one sweep needs: a part that does not grow with the batch, and a part for each of its inputs.
+
+    Counts the recorded operations. A series of degree `order` has $n = \lceil order / 2 \rceil$ coefficients that are
+    not zero; a product of two takes $n (n + 1) / 2$ products, and the powers of the scores together about $n^3 / 6$.
+
+    Example:
+        >>> sweep_bytes(Architecture((2, 2), (1,), 2), None)
+        (6400, 608)
+    """
+    n = 1 if order is None else (min(order, _LARGEST_ORDER) + 1) // 2
+    pairs = n * (n + 1) // 2
+    powers = n * (n - 1) * (n - 2) // 6
+    t = architecture.tokens
+    squares = 2 * (powers + (1 if order is None else 4) * pairs) + (n if architecture.causal else 0)
+    nodes, entries = 0, 4 * t * t  # the second for temporaries
+    for i, a in enumerate(architecture.attention_ranks):
+        d_out = architecture.widths[i + 1]
+        inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
+        nodes += architecture.heads * (squares + 4 * n + 2 * pairs)
+        entries += architecture.heads * (squares * t * t + n * t * (3 * a + inside) + 2 * pairs * t * d_out)
+    # every recorded value once; of the gradients only those not yet passed on, and one temporary
+    return _NODE_BYTES * nodes, 8 * (entries + entries // 4 + 3 * architecture.parameter_count)
+
+
+def batch_size(architecture: Architecture, order: int | None) -> int:
+    """How many inputs are swept at once."""
+    fixed, each = sweep_bytes(architecture, order)
+    gradients_each = 8 * architecture.parameter_count * (min(order or 1, _LARGEST_ORDER) // 2 + 1)
+    return max(1, min(_BATCH_BYTES // gradients_each, max(_SWEEP_BYTES, 2 * fixed) // each))
+
 
 def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
     r"""Gradients of $\langle c, \phi_W(X) \rangle$ with respect to `Q1, K1, V1, Q2, ...`, over any ring.
@@ -129,8 +170,7 @@ class RandomJacobian:
             Residues in `0, ..., p - 1`, shape `count x columns`.
         """
         t, p = self.architecture.tokens, self.prime
-        # the sweep keeps a few arrays of the size of the gradients alive, and one for every Taylor coefficient
-        batch = max(1, _BATCH_BYTES // (8 * self.architecture.parameter_count * ((self.order or 1) // 2 + 1)))
+        batch = batch_size(self.architecture, self.order)
         blocks = []
         for start in range(0, count, batch):
             size = min(batch, count - start)

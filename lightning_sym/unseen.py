@@ -125,7 +125,7 @@ def _sum_of_heads(
     for h, output in enumerate(outputs):
         name = head_name(architecture, i, h)
         score = (weights["K" + name] @ f.T % p).T @ (weights["Q" + name] @ f.T % p) % p
-        total = (total + score * output) % p
+        total = np.mod(total + score * output, p)
     return total
 
 

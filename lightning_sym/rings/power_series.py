@@ -76,7 +76,7 @@ class PowerSeries:
             if k > 1:
                 power = power * self
             if (c := taylor(k)) != 0:
-                result = result + power * self.like(c * ones)
+                result = result + power * self.like(np.array([[c]], dtype=object))
         return result
 
     def reciprocal(self, inverse_constants: npt.ArrayLike) -> PowerSeries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from proofs_check.blackboard import any_width, deep, geometry, normalized, one_layer
+from proofs_check.blackboard import any_width, deep, geometry, normalized, one_layer, transformers
 from proofs_check.blackboard.step import Step
 
 
@@ -54,6 +54,17 @@ WALK_THROUGHS = {
         "The dimension for a deep network, bounded from below and from above.", deep.deep_dimension
     ),
     "theorem-3.9": WalkThrough("A normalized layer gives all of its weights away.", normalized.normalized),
+    "conjecture-3.10": WalkThrough(
+        "Deep normalized networks: basis changes between layers stay invisible, rescalings do not.",
+        normalized.deep_normalized,
+    ),
+    "figure-3": WalkThrough(
+        "One point of the figure from above and from below, then all of them.", normalized.two_curves
+    ),
+    "rational-normalizer": WalkThrough(
+        "Two normalizers that are rational functions: one keeps every weight visible, one does not.",
+        normalized.which_normalizer,
+    ),
     "corollary-a.1": WalkThrough(
         r"$\mathcal M$ is closed, because no weights but zero give the zero function: the map of projective spaces is "
         "defined everywhere, and the image of a compact space is compact.",
@@ -84,5 +95,13 @@ WALK_THROUGHS = {
         "The dimension for any widths: count a variety, and meet it from below.", any_width.count_the_variety
     ),
     "dimension-every-width": WalkThrough("How a computation at width two settles all widths.", any_width.every_width),
+    "section-4-skip": WalkThrough("Skip connections remove some symmetries, and leave one.", transformers.skip),
+    "section-4-heads": WalkThrough("Heads can be exchanged, and lightning heads can be mixed.", transformers.heads),
+    "softmax-all-widths": WalkThrough(
+        "What softmax sees more than lightning, at any widths.", transformers.softmax_widths
+    ),
+    "attention-only-transformers": WalkThrough(
+        "Count the weights of a small transformer, and what cannot be seen of them.", transformers.transformers
+    ),
 }
 """By claim id."""

@@ -1,4 +1,4 @@
-"""The normalized layer: every weight can be read off."""
+"""Normalized layers: every weight of one can be read off; what is left free in deep ones; which normalizers serve."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from lightning_sym.attention import Form, forward
 from lightning_sym.weights import ObjectArray
 from proofs_check.blackboard.step import (
     Step,
+    identity,
+    layer_of,
     must,
     rational,
     show,
+    table,
 )
 
 
@@ -98,4 +102,147 @@ def normalized() -> Iterator[Step]:
         r"The function has given away every entry of $V$ and $A$. No other weights have this function. Only $V = 0$ is "
         r"different: the average of zeros is zero, whatever $A$ is.",
         (show(r"V \text{ recovered}", rational([found_v])),),
+    )
+
+
+def _network(x: ObjectArray, *layers: tuple[ObjectArray, ObjectArray], constant: int = 1) -> ObjectArray:
+    """The network of normalized layers $(A, V)$, S(y) = constant + y, at a rational input."""
+
+    def pattern(scores: ObjectArray) -> ObjectArray:
+        weights = scores + Fraction(constant)
+        must(all(weights.sum(axis=0) != 0), "the weights of the tokens do not sum to zero")
+        result: ObjectArray = weights / weights.sum(axis=0)
+        return result
+
+    result: ObjectArray = forward(x, [layer_of(*layer) for layer in layers], Form(pattern))
+    return result
+
+
+def deep_normalized() -> Iterator[Step]:
+    """Conjecture 3.10."""
+    from lightning_sym import SOFTMAX, Architecture, certified_dimension
+
+    x = rational([[1, 0], [1, 2]])
+    a1, v1 = rational([[1, 0], [1, 1]]), rational([[1, 1], [0, 1]])
+    a2, v2 = rational([[0, 1], [1, 2]]), rational([[2, 0], [1, 1]])
+    ours = _network(x, (a1, v1), (a2, v2))
+    yield Step(
+        "Two normalized layers",
+        r"The second layer attends to what the first one wrote. Every token becomes an average of values, twice. The "
+        r"board takes $S(y) = 1 + y$, so that all numbers are rational.",
+        (show("A_1", a1), show("V_1", v1), show("A_2", a2), show("V_2", v2), show("X", x),
+         show(r"\varphi(X)", ours)),
+    )  # fmt: skip
+    g, inverse = rational([[1, 1], [0, 1]]), rational([[1, -1], [0, 1]])
+    must((g @ inverse == identity(2)).all(), "the two matrices are inverse to each other")
+    moved = (a1, g @ v1), (inverse.T @ a2 @ inverse, v2 @ inverse)
+    must((_network(x, *moved) == ours).all(), "the same function at this input")
+    must((moved[0][1].T @ moved[1][0] @ moved[0][1] == v1.T @ a2 @ v1).all(), "the same virtual attention matrix")
+    must((moved[1][1] @ moved[0][1] == v2 @ v1).all(), "the same virtual value matrix")
+    yield Step(
+        "What normalization cannot see",
+        r"A basis change $G$ between the layers: $V_1$ becomes $G V_1$, and $A_2$, $V_2$ take it back. Other weights, "
+        r"the same output. The virtual weights $A_1$, $V_1^\top A_2 V_1$ and $V_2 V_1$ have not moved either.",
+        (show("G V_1", moved[0][1]), show(r"G^{-\top} A_2 G^{-1}", moved[1][0]), show("V_2 G^{-1}", moved[1][1]),
+         show(r"V_1^\top A_2 V_1", v1.T @ a2 @ v1), show("V_2 V_1", v2 @ v1)),
+    )  # fmt: skip
+    scaled = [_network(x, (2 * a1, v1 / 2), (a2, v2)), _network(x, (a1, v1), (2 * a2, v2 / 2))]
+    must(all((other != ours).any() for other in scaled), "rescaling a layer changes the function")
+    bare = [
+        forward(x, map(layer_of, *zip(*w, strict=True))) for w in (((a1, v1), (a2, v2)), ((a1, v1), (2 * a2, v2 / 2)))
+    ]
+    must((bare[0] == bare[1]).all(), "rescaling leaves the lightning network alone")
+    yield Step(
+        "What it does see",
+        r"Rescaling $(A_i, V_i)$ to $(2 A_i, V_i / 2)$ leaves a lightning network alone, at each of its $l$ layers. "
+        r"Here both outputs change. That is the whole difference between Eq. 14 and Eq. 16.",
+        (show(r"\text{layer 1 rescaled}", scaled[0]), show(r"\text{layer 2 rescaled}", scaled[1])),
+    )
+    network = Architecture((2, 2, 2), (2, 2), tokens=2, normalization=SOFTMAX)
+    found = certified_dimension(network)
+    must(found.value == network.parameter_count - 4 - 4 - 4, "only basis changes are invisible")
+    yield Step(
+        "Count, for softmax itself",
+        r"Widths $2, 2, 2$ with $a = 2$: all weights, less the basis changes inside queries and keys of both layers "
+        r"and between the layers, four dimensions each. A rank of exact derivatives of the Taylor coefficients at zero "
+        r"is as large. So nothing else moves the weights without moving the function: in virtual weights, generic "
+        r"fibers are finite. That they are single points is the conjecture.",
+        (show(r"\text{weights}", Fraction(network.parameter_count)), show(r"\text{at most}", Fraction(found.upper)),
+         show(r"\text{at least}", Fraction(found.lower))),
+    )  # fmt: skip
+
+
+def two_curves() -> Iterator[Step]:
+    """Figure 3."""
+    from proofs_check.figure_3 import estimated, expected, figure_networks, most_with
+
+    networks = figure_networks()
+    first, found = networks[0], estimated(networks[0])
+    invisible = first.parameter_count - found.upper
+    must(invisible == 2 * 2 * 2 + 3 * 3, "the invisible directions are the basis changes")
+    yield Step(
+        "One point of the figure, from above",
+        r"Two softmax layers of width $3$ with $a = 2$. Each layer has $2 \cdot 2 \cdot 3$ entries in $Q$ and $K$ and "
+        r"$9$ in $V$. Basis changes inside queries and keys ($2 \times 2$, twice) and between the layers "
+        r"($3 \times 3$) are invisible.",
+        (show(r"\text{weights}", Fraction(first.parameter_count)), show(r"\text{invisible}", Fraction(invisible)),
+         show(r"\text{at most}", Fraction(found.upper))),
+    )  # fmt: skip
+    must(found.lower == found.upper, "the two bounds meet")
+    yield Step(
+        "The same point, from below",
+        r"Put $X = \varepsilon Z$. The Taylor coefficients in $\varepsilon$ are polynomials in the weights, with "
+        rf"rational coefficients. At integer weights and inputs their Jacobian has this rank modulo {found.prime}, and "
+        r"a rank modulo a prime is never too large. The bounds meet: the dimension is certified, without a float.",
+        (show(r"\text{at least}", Fraction(found.lower)),),
+    )
+    both = rational([[estimated(n).value for n in networks], [expected(n) for n in networks]])
+    must((both[0] == both[1]).all(), "the curves are equal")
+    widths = [str(n.widths[0]) for n in networks]
+    yield Step(
+        "The two curves",
+        r"So for every width. Apart from that, Eq. 16: $\sum_i \alpha_i (2 d - \alpha_i) + d^2 = 4 (2 d - 2) + d^2$.",
+        (table(r"\text{dimension}", both, (r"\text{estimated}", r"\text{expected}"), widths),),
+    )
+    most = rational([[most_with(n, 10) for n in networks], [expected(n) for n in networks]])
+    must(
+        [m < e for m, e in most.T.tolist()] == [d in ("9", "10") for d in widths], "ten inputs are too few at 9 and 10"
+    )
+    yield Step(
+        "Ten inputs are not enough",
+        r"The output at an input $X_n$ is $\tilde V X_n S_n$, and the columns of $S_n$ sum to one. So all outputs of "
+        r"ten inputs depend on $d^2 + 10 \cdot 6$ numbers only. For $d = 9$ and $10$ this is less than the dimension: "
+        r"a rank of so few outputs, exact or not, is too low there.",
+        (table(r"\text{ten inputs}", most, (r"\text{at most}", r"\text{dimension}"), widths),),
+    )
+
+
+def which_normalizer() -> Iterator[Step]:
+    """S(y) = 1 + y and S(y) = y."""
+    x, attention, value = rational([[1, 1], [0, 1]]), rational([[1, 2], [3, 1]]), rational([[1, 2]])
+    one, other = _network(x, (attention, value)), _network(x, (2 * attention, value))
+    must((one != other).any(), "the factor is seen with S(y) = 1 + y")
+    yield Step(
+        "One plus the score",
+        r"With $S(y) = 1 + y$ the layer is a rational function of its input. A score of zero still weighs something, "
+        r"so twice the attention matrix is another function.",
+        (show("A", attention), show("V", value), show("X", x), show(r"\varphi_{A, V}(X)", one),
+         show(r"\varphi_{2 A, V}(X)", other)),
+    )  # fmt: skip
+    one, other = (_network(x, (a, value), constant=0) for a in (attention, 2 * attention))
+    must((one == other).all(), "the factor is not seen with S(y) = y")
+    yield Step(
+        "The bare score",
+        r"$S(y) = y$ is injective too. But the factor stands in every term of the numerator and of the denominator, "
+        r"and cancels. Each layer loses one dimension: only the direction of $A$ is left.",
+        (show(r"\varphi_{A, V}(X)", one), show(r"\varphi_{2 A, V}(X)", other)),
+    )
+    key, query, another = rational([[1], [2]]), rational([[3, 1]]), rational([[1, 5]])
+    one, other = (_network(x, (key @ q, value), constant=0) for q in (query, another))
+    must((one == other).all(), "q is not seen")
+    yield Step(
+        "Rank one",
+        r"If $A = k q^\top$, the scores $(k^\top x_j)(q^\top x_i)$ of output token $i$ share the factor $q^\top x_i$. "
+        r"It cancels as well: all of $q$ is invisible. Two of them, the same output.",
+        (show(r"k q^\top", key @ query), show(r"k \tilde q^\top", key @ another), show(r"\varphi(X)", one)),
     )

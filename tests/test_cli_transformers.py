@@ -1,0 +1,113 @@
+"""The command `dimension` for softmax, heads, skip connections, masks and embeddings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import lightning_sym.dimension as dimension_module
+from lightning_sym.architecture import SOFTMAX, Architecture
+from lightning_sym.jacobian import batch_size, sweep_bytes
+from tests.test_cli import run
+
+_WORDS = (
+    "dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip --mask causal "
+    "--normalization softmax --embed 4 --unembed 4"
+)
+EXAMPLE = _WORDS.split(" ")
+
+
+def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, *EXAMPLE)
+    assert (code, err) == (0, "")
+    assert "parameters     72" in out
+    assert "dimension      55  certified" in out
+    code, out, err = run(capsys, *EXAMPLE, "--json")
+    document = json.loads(out)
+    assert (code, err, document["dimension"], document["parameters"]) == (0, "", 55, 72)
+    assert document["schema"] == "lightning-sym/dimension/1"
+    assert document["architecture"] == {
+        "widths": [3, 3, 3], "attention_ranks": [1, 1], "tokens": 2, "normalization": "softmax", "heads": 2,
+        "value_ranks": [1, 1], "skip": True, "mask": "causal", "embed": 4, "unembed": 4,
+    }  # fmt: skip
+
+
+def test_a_lightning_network_has_the_same_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--json")
+    rest = {"normalization": "none", "heads": 1, "value_ranks": None, "skip": False, "mask": "none", "embed": None,
+            "unembed": None}  # fmt: skip
+    assert json.loads(out)["architecture"] == {"widths": [2, 2], "attention_ranks": [1], "tokens": 2, **rest}
+
+
+def test_softmax_stands_beside_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("dimension", "--widths", "4,4,4", "--ranks", "2", "--tokens", "3", "--normalization", "softmax")
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "Conjecture 3.10, Eq. 16 agrees" in out
+    assert "Taylor series of degree 7" in out
+
+
+def test_undecided_shows_both_bounds(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: {"directions": 8})
+    words = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--normalization", "softmax")
+    code, out, _ = run(capsys, *words)
+    assert code == 3
+    assert "undecided, between 7 and 8" in out
+    code, out, _ = run(capsys, *words, "--json")
+    document = json.loads(out)
+    assert (code, document["dimension"], document["lower"], document["upper"]) == (3, None, 7, 8)
+
+
+BAD = {
+    "skip": ("--widths 3,2 --ranks 1 --tokens 2 --skip", "skip needs equal widths"),
+    "no heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 0", "positive integers"),
+    "mask": ("--widths 3,3 --ranks 1 --tokens 2 --mask future", "none"),
+    "normalization": ("--widths 3,3 --ranks 1 --tokens 2 --normalization relu", "softmax"),
+    "value ranks": ("--widths 3,3,3 --ranks 1 --tokens 2 --value-ranks 1,1,1", "2 in number"),
+    "embed": ("--widths 3,3 --ranks 1 --tokens 2 --embed -1", "positive integers"),
+    "many heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 100000000", "must fit into 4 GiB"),
+    "deep softmax": (f"--widths {','.join(['2'] * 99)} --ranks 1 --tokens 2 --normalization softmax", "must fit into"),
+    "deeper": (f"--widths {','.join(['2'] * 9999)} --ranks 1 --tokens 2 --normalization softmax", "must fit into"),
+    "seven layers": ("--widths 2,2,2,2,2,2,2,2 --ranks 1 --tokens 2 --normalization softmax", "must fit into 4 GiB"),
+    "many tokens": ("--widths 2,2 --ranks 1 --tokens 100000 --normalization softmax", "must fit into 4 GiB"),
+    "no tokens": ("--widths 2,2 --ranks 1", "Missing option '--tokens'"),
+    "config and shape": ("--config c.json --widths 2,2 --heads 1", "leave out --widths, --heads"),
+    "attention only": ("--widths 2,2 --ranks 1 --tokens 2 --attention-only", "--config"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_makes_no_sense_is_refused_with_the_reason(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    words, message = BAD[name]
+    code, out, err = run(capsys, "dimension", *words.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert message in err
+
+
+@pytest.mark.parametrize("more", [{}, {"value_ranks": (2, 1)}, {"heads": 3, "embed": 5}, {"unembed": 2, "skip": True}])
+def test_parameters_are_the_entries_of_the_weights(more: dict[str, Any]) -> None:
+    network = Architecture(**({"widths": (3, 3, 3), "attention_ranks": (2, 4), "tokens": 2} | more))
+    assert network.parameter_count == sum(rows * columns for _, (rows, columns) in network.weight_shapes())
+
+
+def test_help_shows_a_transformer(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "dimension", "--help")
+    assert code == 0
+    for words in ("--normalization softmax", "--value-ranks 1", "--attention-only", "not proved", "Exit codes"):
+        assert words in out
+
+
+def test_the_estimate_knows_series_tokens_and_heads() -> None:
+    def recorded(**more: Any) -> tuple[int, int]:
+        shape: dict[str, Any] = {"widths": (3, 3, 3), "attention_ranks": (2, 2), "tokens": 3, "normalization": SOFTMAX}
+        return sweep_bytes(Architecture(**(shape | more)), 31)
+
+    assert recorded(tokens=30)[1] > 20 * recorded()[1]
+    assert recorded(heads=4)[0] > 3 * recorded()[0]
+    assert recorded(heads=4)[1] > 3 * recorded()[1]
+    network = Architecture((3, 3, 3), (2, 2), 3, SOFTMAX)
+    assert sum(sweep_bytes(network, 63)) > 6 * sum(sweep_bytes(network, 31))
+    assert 1 == batch_size(network, 3**99) <= batch_size(network, 31) <= batch_size(network, None)

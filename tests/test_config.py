@@ -1,0 +1,164 @@
+"""`dimension --config`: what is counted, what is refused, what is left out only when asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightning_cli import config as config_module
+from lightning_cli.config import Model, model_of, percent, small_networks, transformer_formula
+from lightning_sym.dimension import certified_dimension
+from tests.test_cli import run
+
+PLAIN = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 1000}
+GPT2 = {
+    "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
+    "bos_token_id": 50256, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gpt2",
+    "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 50257,
+}  # fmt: skip
+
+
+def write(path: Path, text: str | bytes | dict[str, Any]) -> str:
+    file = path / "config.json"
+    if isinstance(text, dict):
+        text = json.dumps(text)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(file)
+
+
+def test_a_plain_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = run(capsys, "dimension", "--config", write(tmp_path, PLAIN), "--json")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["schema"] == "lightning-sym/config/1"
+    parameters = 2 * 1000 * 64 + 3 * 4 * 4 * 16 * 64
+    assert document["parameters"] == parameters
+    # the symmetries counted one by one: GL_64 of the stream, GL_16 twice in every head
+    assert document["fiber_dimension"]["value"] == 64**2 + 3 * 4 * 2 * 16**2
+    assert document["dimension"]["value"] == parameters - document["fiber_dimension"]["value"]
+    assert document["dimension"]["equality"] == "formula, not proved"
+    assert document["left_out"] == {}
+    assert len(document["certified"]) == 2
+    # the mask is not named, so both are tried
+    assert {entry["architecture"]["mask"] for entry in document["certified"]} == {"none", "causal"}
+    assert all(entry["agrees"] and entry["status"] == "certified" for entry in document["certified"])
+
+
+def test_gpt2_is_refused_and_then_cut_to_its_attention(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = write(tmp_path, GPT2)
+    code, out, err = run(capsys, "dimension", "--config", file)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    for key in ("activation_function", "layer_norm_epsilon", "n_positions", "--attention-only"):
+        assert key in err
+    code, out, err = run(capsys, "dimension", "--config", file, "--attention-only")
+    assert (code, err) == (0, "")
+    for words in ("103,736,832", "98.32 %", "left out       layer norm (layer_norm_epsilon)", "not proved", "causal"):
+        assert words in out
+
+
+BAD = {
+    "no file": (None, "readable file"),
+    "truncated": (json.dumps(PLAIN)[:-9], "must be JSON"),
+    "empty": ("", "must be JSON"),
+    "not text": (b"\xff\xfe\x00", "must be JSON"),
+    "a list": ("[1, 2]", "one JSON object"),
+    "deep": ("[" * 100_000, "must be JSON"),
+    "duplicate": ('{"n_head": 2, "n_head": 3}', "must not repeat"),
+    "duplicate inside": ('{"x": {"a\\ud800": 2, "a\\ud800": 3}}', "must not repeat"),
+    "nan": ('{"hidden_size": NaN}', "finite"),
+    "infinity": ('{"rope_theta": 1e999}', "finite"),
+    "digits": ('{"hidden_size": ' + "9" * 6000 + "}", "below 10^18"),
+    "large file": (" " * (4 * 2**20 + 1), "at most 4 MiB"),
+    "missing": ({"hidden_size": 64}, "heads (num_attention_heads or n_head"),
+    "fraction": ({**PLAIN, "hidden_size": 64.0}, "hidden_size must be an integer"),
+    "words": ({**PLAIN, "vocab_size": "1000"}, "vocab_size must be an integer"),
+    "true": ({**PLAIN, "num_hidden_layers": True}, "num_hidden_layers must be an integer"),
+    "negative": ({**PLAIN, "num_hidden_layers": -1}, "num_hidden_layers must be an integer"),
+    "zero heads": ({**PLAIN, "num_attention_heads": 0}, "num_attention_heads must be an integer"),
+    "huge": ({**PLAIN, "hidden_size": 10**12}, "between 1 and 1,000,000,000"),
+    "not divisible": ({**PLAIN, "num_attention_heads": 5}, "divisible"),
+    "two names": ({**PLAIN, "n_embd": 32}, "named once"),
+    "few words": ({**PLAIN, "vocab_size": 63}, "must reach the hidden size"),
+    "mask": ({**PLAIN, "is_decoder": "yes"}, "true or false"),
+    "masks": ({**PLAIN, "is_decoder": True, "causal": False}, "must agree"),
+    "encoder and decoder": ({**PLAIN, "is_encoder_decoder": True}, "is_encoder_decoder"),
+    "mlp": ({**PLAIN, "intermediate_size": 256}, "MLP (intermediate_size)"),
+    "gpt2 mlp": ({**PLAIN, "n_inner": None}, "MLP (n_inner)"),
+    "norm": ({**PLAIN, "rms_norm_eps": 1e-6}, "layer norm (rms_norm_eps)"),
+    "rotary": ({**PLAIN, "rope_theta": 1e4}, "rotary positions (rope_theta)"),
+    "grouped": ({**PLAIN, "num_key_value_heads": 2}, "grouped queries (num_key_value_heads)"),
+    "biases": ({**PLAIN, "attention_bias": True}, "biases (attention_bias)"),
+    "tied": ({**PLAIN, "tie_word_embeddings": True}, "tied embeddings (tie_word_embeddings)"),
+    "unknown": ({**PLAIN, "new\n\ud800thing": 1}, "keys not understood"),
+    "many unknown": ({**PLAIN, **{f"k{i:03}": 1 for i in range(500)}}, "and 488 more"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_configs_get_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
+    text, message = BAD[name]
+    file = str(tmp_path / "none.json") if text is None else write(tmp_path, text)
+    code, out, err = run(capsys, "dimension", "--config", file)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert message in err
+    assert len(err) < 1000
+
+
+def test_what_says_that_a_part_is_absent_is_no_part() -> None:
+    absent = {"rope_scaling": None, "attention_bias": False, "mlp_bias": False, "intermediate_size": 0,
+              "num_key_value_heads": 4, "tie_word_embeddings": False, "dropout": 0.1, "is_decoder": True}  # fmt: skip
+    model = model_of({**PLAIN, **absent}, attention_only=False)
+    assert model == Model(64, 4, 3, 1000, 16, True, {})
+
+
+def test_attention_only_lists_everything_and_leaves_no_other_model() -> None:
+    named = {"intermediate_size": 9, "num_key_value_heads": 1, "tie_word_embeddings": True, "novelty": 1}
+    left_out = model_of({**PLAIN, **named}, attention_only=True).left_out
+    assert {key for keys in left_out.values() for key in keys} == set(named)
+    with pytest.raises(ValueError, match="kv_lora_rank"):
+        model_of({**PLAIN, "kv_lora_rank": 8}, attention_only=True)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Model(96, 4, 2, 500, 24, True, {}),  # heads fill the width
+        Model(96, 4, 2, 500, 48, True, {}),  # more than the width
+        Model(96, 4, 2, 500, 8, True, {}),  # less
+        Model(96, 1, 1, 96, 96, False, {}),
+        Model(96, 3, 1, 96, 200, None, {}),  # wider heads than the model
+        Model(1, 1, 1, 1, 1, None, {}),
+        Model(1, 2, 2, 5, 3, True, {}),
+    ],
+)
+def test_small_networks_keep_the_pattern_and_the_formula_holds_on_them(model: Model) -> None:
+    networks = small_networks(model)
+    assert networks
+    for network in networks:
+        d, a, n = network.widths[0], network.attention_ranks[0], network.input_width
+        assert d <= n <= model.vocabulary
+        assert d <= model.width
+        if model.width > 1:
+            total, whole = model.head_width * model.heads, a * network.heads
+            assert (whole > d) == (total > model.width)
+        expected = transformer_formula(n, d, network.depth, network.heads, a)
+        assert certified_dimension(network).value == expected
+
+
+def test_a_formula_that_fails_is_reported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(config_module, "_formula_at", lambda network: 7)
+    code, out, _ = run(capsys, "dimension", "--config", write(tmp_path, PLAIN))
+    assert code == 1
+    assert "differs" in out
+
+
+def test_a_part_never_shows_as_the_whole() -> None:
+    assert percent(10**9 - 1, 10**9) == "99.99"
+    assert percent(1, 3) == "33.33"
+    assert percent(1, 1) == "100.00"

@@ -1,0 +1,174 @@
+"""Transformers of every kind: bounds that never cross, and independent roads to the forward pass and the counts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import factorial
+
+import numpy as np
+import pytest
+import sympy
+
+from lightning_sym import Architecture, certified_dimension
+from lightning_sym.architecture import SOFTMAX
+from lightning_sym.attention import network_output
+from lightning_sym.jacobian import random_weights
+from lightning_sym.rings.power_series import PowerSeries
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.rationals import map_entries
+from lightning_sym.unseen import fiber_dimension_at
+
+
+def random_transformers(count: int = 60, seed: int = 4, most: int = 60) -> list[Architecture]:
+    """Different networks with all options mixed."""
+    rng = np.random.default_rng(seed)
+    found: dict[Architecture, None] = {}
+    while len(found) < count:
+        depth, skip = int(rng.integers(1, 4)), bool(rng.integers(2))
+        widths = [int(rng.integers(1, 4))] * (depth + 1) if skip else rng.integers(1, 4, size=depth + 1).tolist()
+        network = Architecture(
+            tuple(widths),
+            tuple(rng.integers(1, 4, size=depth).tolist()),
+            int(rng.integers(1, 4)),
+            normalization=SOFTMAX if rng.integers(3) else None,
+            heads=int(rng.integers(1, 3)),
+            value_ranks=tuple(rng.integers(1, 4, size=depth).tolist()) if rng.integers(2) else None,
+            skip=skip,
+            causal=bool(rng.integers(2)),
+            embed=int(rng.integers(1, 5)) if rng.integers(2) else None,
+            unembed=int(rng.integers(1, 5)) if rng.integers(2) else None,
+        )
+        if network.parameter_count <= most:
+            found[network] = None
+    return list(found)
+
+
+@pytest.mark.parametrize("network", random_transformers(), ids=str)
+def test_bounds_never_cross_and_softmax_is_certified(network: Architecture) -> None:
+    result = certified_dimension(network)
+    assert 0 < result.lower <= result.upper <= network.parameter_count
+    if network.normalization is SOFTMAX:
+        assert result.value is not None, (result.lower, result.upper)
+
+
+def test_the_random_transformers_mix_all_options() -> None:
+    networks = random_transformers()
+    for option in ("skip", "causal", "embed", "unembed", "value_ranks", "normalization"):
+        assert len({bool(getattr(n, option)) for n in networks}) == 2
+    assert {n.heads for n in networks} == {1, 2}
+    assert {n.depth for n in networks} == {1, 2, 3}
+
+
+def test_plain_networks_lose_nothing_by_directions() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        depth = int(rng.integers(1, 4))
+        network = Architecture(
+            tuple(rng.integers(1, 4, size=depth + 1).tolist()),
+            tuple(rng.integers(1, 4, size=depth).tolist()),
+            int(rng.integers(1, 4)),
+        )
+        bounds = certified_dimension(network).upper_bounds
+        weights = random_weights(network, rng, PRIMES[0])
+        directions = network.parameter_count - fiber_dimension_at(network, weights, rng, PRIMES[0])
+        assert min(bounds["orbit"], bounds["factorization"]) == directions, network
+
+
+def tiny_forward(x: list[list[Fraction]], network: Architecture, weights: dict[str, list[list[Fraction]]]):  # type: ignore[no-untyped-def]
+    """Sums over plain numbers, token by token: nothing shared with the library but the names of the weights."""
+
+    def apply(m: list[list[Fraction]], v: list[Fraction]) -> list[Fraction]:
+        return [sum((a * b for a, b in zip(row, v, strict=True)), Fraction(0)) for row in m]
+
+    tokens = [[row[j] for row in x] for j in range(network.tokens)]
+    if network.embed is not None:
+        tokens = [apply(weights["E"], v) for v in tokens]
+    for i in range(1, network.depth + 1):
+        new = []
+        for here, xi in enumerate(tokens):
+            total = list(xi) if network.skip else [Fraction(0)] * network.widths[i]
+            for h in range(1, network.heads + 1):
+                name = f"{i}" if network.heads == 1 else f"{i}.{h}"
+                query = apply(weights["Q" + name], xi)
+                for j, xj in enumerate(tokens):
+                    if network.causal and j > here:
+                        continue
+                    key = apply(weights["K" + name], xj)
+                    score = sum((a * b for a, b in zip(key, query, strict=True)), Fraction(0))
+                    value = apply(weights["V" + name], xj)
+                    if network.value_ranks is not None:
+                        value = apply(weights["O" + name], value)
+                    total = [a + score * b for a, b in zip(total, value, strict=True)]
+            new.append(total)
+        tokens = new
+    if network.unembed is not None:
+        tokens = [apply(weights["U"], v) for v in tokens]
+    return [[v[k] for v in tokens] for k in range(network.output_width)]
+
+
+LIGHTNING = [n for n in random_transformers(60, seed=8) if n.normalization is None and n.depth < 3]
+
+
+@pytest.mark.parametrize("network", LIGHTNING, ids=str)
+def test_forward_agrees_with_sums_over_plain_numbers(network: Architecture) -> None:
+    rng = np.random.default_rng(5)
+
+    def numbers(shape: tuple[int, ...]) -> np.ndarray:
+        return map_entries(lambda n: Fraction(int(n), 2), rng.integers(-4, 5, size=shape))
+
+    weights = {name: numbers(shape) for name, shape in network.weight_shapes()}
+    x = numbers((network.input_width, network.tokens))
+    expected = tiny_forward(x.tolist(), network, {name: w.tolist() for name, w in weights.items()})
+    assert network_output(x, network, list(weights.values())).tolist() == expected
+
+
+def series_of(network: Architecture, z: list[list[int]], weights: list[np.ndarray], order: int) -> PowerSeries:
+    p = PRIMES[0]
+    x = PowerSeries({1: PrimeFieldMatrix.of(np.array(z), p)}, order)
+    constants = [PowerSeries({0: PrimeFieldMatrix.of(w, p)}, order) for w in weights]
+    return network_output(x, network, constants)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("skip", [False, True])
+def test_power_series_agree_with_the_series_of_the_formula(causal: bool, skip: bool) -> None:
+    """One softmax layer with d = 1 and two tokens, expanded by SymPy from the formula with `exp` itself."""
+    order, q, k, v, z = 9, 2, 3, 5, (1, -4)
+    e = sympy.Symbol("e")
+    network = Architecture((1, 1), (1,), 2, normalization=SOFTMAX, causal=causal, skip=skip)
+    found = series_of(network, [list(z)], [np.array([[w]]) for w in (q, k, v)], order)
+    for i in range(2):
+        seen = [j for j in range(2) if not causal or j <= i]
+        weight = [sympy.exp(q * k * z[j] * z[i] * e**2) for j in seen]
+        output = sum(w * v * z[j] * e for w, j in zip(weight, seen, strict=True)) / sum(weight) + int(skip) * z[i] * e
+        expected = sympy.Poly(sympy.series(output, e, 0, order + 1).removeO(), e)
+        for degree in range(order + 1):
+            c = sympy.Rational(expected.coeff_monomial(e**degree))
+            stated = int(c.p) * pow(int(c.q), -1, PRIMES[0]) % PRIMES[0]
+            here = found.coefficients.get(degree)
+            assert (0 if here is None else int(here.residues()[0, i])) == stated
+
+
+def test_taylor_coefficients_of_softmax() -> None:
+    assert [SOFTMAX.taylor(k) * factorial(k) for k in range(12)] == [1] * 12
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_causal_mask_hides_the_second_token_from_the_first(causal: bool, normalized: bool, skip: bool) -> None:
+    network = Architecture(
+        (2, 2, 2), (2, 1), 2, normalization=SOFTMAX if normalized else None, heads=2, skip=skip, causal=causal
+    )
+    rng = np.random.default_rng(3)
+    weights = [rng.integers(-5, 6, size=shape) for _, shape in network.weight_shapes()]
+    first = []
+    for second_token in ((1, 2), (-3, 4)):
+        z = [[2, second_token[0]], [7, second_token[1]]]
+        if normalized:
+            output = series_of(network, z, weights, 5)
+            first.append([output.coefficients[k].residues()[:, 0].tolist() for k in sorted(output.coefficients)])
+        else:
+            matrices = [w.astype(object) for w in weights]
+            first.append(network_output(np.array(z, dtype=object), network, matrices)[:, 0].tolist())
+    assert (first[0] == first[1]) == causal
