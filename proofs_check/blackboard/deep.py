@@ -156,7 +156,8 @@ def closed_formula() -> Iterator[Step]:
     yield Step(
         "Which factor stands where",
         rf"$B_3$ has $(3^3 - 1)/2 = {len(factors)}$ factors. Number them and write the numbers $n$ in base three. "
-        r"$k$ is one more than the number of zeros at the end. The last digit that is not zero: $1$ means $S_k$, $2$ means transposed.",
+        r"$k$ is one more than the number of zeros at the end. The last digit that is not zero: $1$ means "
+        r"$S_k$, $2$ means transposed.",
         (Shown("", Matrix(tuple(map(tuple, numbers)), ("n", r"\text{base 3}", "k", r"\text{transposed}"))),),
     )
     weights = [layer_of(A1, V1), layer_of(A2, V2)]
