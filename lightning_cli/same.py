@@ -40,8 +40,17 @@ def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
         symmetry = {
             "factors": [str(factor) for factor in found.factors],
             "value_factor": str(found.value_factor),
-            "exchanged": found.exchanged,
+            "exchanged": any(move.name == "exchange" and move.layer == len(found.factors) for move in found.moves),
+            "moves": [
+                {"name": move.name, "layer": move.layer, "description": move.described(len(found.factors))}
+                for move in found.moves
+            ],
             "symmetric_parts": found.symmetric_parts,
+            "virtual_weights": {
+                "attention": [exact(a) for a in found.virtual.attention],
+                "value": exact(found.virtual.value),
+            },
+            "moved": None if found.moved is None else {name: exact(m) for name, m in found.moved.named().items()},
             "group_element": group,
         }
     return {
@@ -99,10 +108,13 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
         ]
     factors = [f"A~{i}' = {x} A~{i}" for i, x in enumerate(found.factors, start=1)]
     lines = [("because", ", ".join([*factors, f"V~' = {found.value_factor} V~"]) + "; the factors cancel (Eq. 13)")]
-    if found.exchanged:
-        lines.append(("after", "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"))
+    depth = len(found.factors)
+    last_exchange = "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"
+    lines += [("after", last_exchange if m == ("exchange", depth) else m.described(depth)) for m in found.moves]
     if found.symmetric_parts:
         lines.append(("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see"))
+    if found.moved is not None and (found.moves or found.symmetric_parts):
+        lines += [(f"moved {name}", _rows(matrix)) for name, matrix in found.moved.named().items()]
     for name, letter, group in (("basis", "C", found.query_key), ("change", "G", found.between)):
         lines += [(f"{name} {letter}{i}", _rows(m)) for i, m in (group or {}).items()]
     if found.scales is not None:

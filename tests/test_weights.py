@@ -176,10 +176,10 @@ def test_a_number_that_is_none_is_refused_by_name(tmp_path: Path, bad: float) ->
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match="readable (regular )?file"):
+    with pytest.raises(FileFormatError, match=r"readable (regular )?file"):
         load_weights(tmp_path / "nothing.json")
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(FileFormatError, match="readable (regular )?file"):
+    with pytest.raises(FileFormatError, match=r"readable (regular )?file"):
         load_weights(tmp_path / "folder.json")
 
 
