@@ -23,7 +23,19 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show
 
 def exact(matrix: Any) -> list[list[str]]:
     """A matrix as rows of exact rational numbers, spelled out."""
-    return [[str(entry) for entry in row] for row in matrix]
+    return [[spell_number(entry) for entry in row] for row in matrix]
+
+
+def spell_number(number: Any) -> str:
+    """An exact rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 13_000:
+        return str(number)
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return str(number)
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
@@ -91,7 +103,10 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
             *((name, f"phi(X) = {_rows(y)}") for name, y in zip(names, result.outputs, strict=True)),
         ]
     if result.reason == "zero":
-        return [("because", "both are the zero function")]
+        which = "both are" if result.answer.value == "same" else "only one of them is"
+        return [("because", f"{which} the zero function")]
+    if result.reason == "degree":
+        return [("because", "neither is zero, and they are homogeneous of different degrees")]
     if result.reason == "coefficients":
         return [("because", "all coefficients agree")]
     if (found := result.connection) is None:
@@ -126,7 +141,7 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
 
 
 def _rows(matrix: Any) -> str:
-    return "; ".join(" ".join(str(entry) for entry in row) for row in matrix)
+    return "; ".join(" ".join(row) for row in exact(matrix))
 
 
 @click.command(

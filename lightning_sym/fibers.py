@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.jacobian import random_residues, weight_gradients
 from lightning_sym.linalg import rank, rank_mod_p
 from lightning_sym.moves import rank_one_factors
@@ -41,12 +41,12 @@ from lightning_sym.polynomial_map import polynomial_map
 from lightning_sym.reconstruction import Solution, network_of, reconstruct
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import clear_denominators
-from lightning_sym.symmetries import tangent_directions_mod_p, verify_identity
+from lightning_sym.symmetries import symmetry_count, tangent_directions_mod_p, verify_identity
 from lightning_sym.virtual_weights import VirtualWeights, virtual_weights
 from lightning_sym.weights import Layer, ObjectArray, Weights
 
 PARAMETER_LIMIT = 2000
-"""Largest number of parameters for which the dimension of the fiber in (Q, K, V) is computed."""
+"""Most parameters, symmetry directions and tokens for which the dimension of the fiber in (Q, K, V) is computed."""
 
 MOST_PARTNERS = 32
 """Where the search for other orbits by known moves stops; there may be `2^l` of them."""
@@ -317,6 +317,8 @@ def fiber(weights: Weights, tokens: int = 2, *, seed: int = 0) -> Fiber:
         >>> found.source, len(found.components), found.dimension
         ('Theorem 3.2, case 1', 2, 2)
     """
+    if seed < 0:
+        raise BadInput(f"the seed must not be negative, got {seed}")
     shape = weights.architecture(tokens)
     virtual = virtual_weights(weights.layers)
     field: str | None
@@ -522,7 +524,7 @@ def _dimension_bounds(weights: Weights, shape: Architecture, seed: int) -> tuple
     differential. A rank modulo `p` can only be too small, which widens the bounds on both sides. Clearing the
     denominators of a matrix is a linear change of the weights that maps fibers to fibers.
     """
-    if shape.parameter_count > PARAMETER_LIMIT:
+    if max(shape.parameter_count, symmetry_count(shape), shape.tokens) > PARAMETER_LIMIT:
         return None
     verify_identity()
     p, generator = PRIMES[0], np.random.default_rng(seed)

@@ -22,7 +22,7 @@ from lightning_sym.fibers import (
 )
 from lightning_sym.linalg import null_space, rank
 from lightning_sym.moves import swap, transform
-from lightning_sym.polynomial_map import polynomial_map
+from lightning_sym.polynomial_map import DEFAULT_MEMORY, polynomial_map, require_memory
 from lightning_sym.rings.rationals import rational_matrix, to_fractions
 from lightning_sym.virtual_weights import VirtualWeights, virtual_weights
 from lightning_sym.weights import Layer, ObjectArray, Weights
@@ -83,7 +83,8 @@ class Comparison:
 
     Attributes:
         answer: same, different, or undecided.
-        reason: `symmetry`, `coefficients`, `zero` (both are the zero function), `input`, or `evaluations`.
+        reason: `symmetry`, `coefficients`, `zero` (both are the zero function, or just one is), `input`, `evaluations`,
+            or `degree` (neither is zero, and they are homogeneous of different degrees).
         connection: for `symmetry`, how one is mapped to the other.
         input: for `different`, an integer input, $d_0 \times t$.
         outputs: for `different`, the two outputs for it.
@@ -140,6 +141,8 @@ def same_function(
             raise ShapeError(f"both networks must have the same {what} width, got {widths[0]} and {widths[1]}")
     if evaluations < 0:
         raise BadInput(f"the number of evaluations must not be negative, got {evaluations}")
+    # an evaluation forms t x t scores, exact numbers each
+    require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"an exact evaluation at {tokens:,} tokens")
     virtual = virtual_weights(first.layers), virtual_weights(second.layers)
     zero = [is_zero_function(v, tokens) for v in virtual]
     if all(zero):
@@ -167,6 +170,9 @@ def same_function(
             equal = maps[0].coefficients() == maps[1].coefficients()
         except TooLarge:
             pass
+    if (any(zero) or depths[0] != depths[1]) and max(depths) > DEEPEST:
+        # too deep to evaluate, and no need to: one is zero and the other is not, or both are not and of degree 3^l each
+        return Comparison(Answer.DIFFERENT, "zero" if any(zero) else "degree")
     if equal:
         return Comparison(Answer.SAME, "coefficients")
     if equal is False and max(depths) <= DEEPEST:

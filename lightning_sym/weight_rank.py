@@ -59,7 +59,8 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
     rows = np.empty((0, shape.parameter_count), dtype=object)
     small = shape.depth < 9 and count_terms_at_most(shape, symbolic=False) <= IDENTITY_TERMS
     # the kernel may have as many vectors as there are parameters, each of them exact
-    small = small and shape.parameter_count * max(size, shape.parameter_count - lower) <= MOST_EXACT_ENTRIES
+    exact = max(shape.parameter_count * max(size, shape.parameter_count - lower), size * shape.tokens**2)
+    small = small and exact <= MOST_EXACT_ENTRIES
     for _ in range(4 if small and lower < generic else 0):
         x = generator.integers(-2, 3, size=(size, shape.widths[0], shape.tokens))
         functional = generator.integers(-2, 3, size=(size, shape.widths[-1], shape.tokens))

@@ -487,3 +487,13 @@ def test_same_command_says_how_to_get_there(files):
     assert symmetry["group_element"] == {"query_key": {"1": [["1"]]}, "between": {}, "scales": {"1": "1"}}
     result, _ = invoke(same_command.command, files("one"), files("swapped"))
     assert "moved V1" in result.output
+
+
+def test_deep_networks_that_need_no_input_to_differ():
+    def one(depth, first=1):
+        matrices = {f"{letter}{i}": [[1]] for i in range(1, depth + 1) for letter in "QKV"}
+        return Weights.of(matrices | {"V1": [[first]]})
+
+    assert same_function(one(10), one(10, 0)).reason == "zero"
+    assert same_function(one(10), one(11)).reason == "degree"
+    assert {same_function(one(10), other).answer for other in (one(10, 0), one(11), one(3))} == {Answer.DIFFERENT}
