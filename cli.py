@@ -1,6 +1,13 @@
 """Launcher for a checkout: `python cli.py check` is `lightning-sym check`."""
 
-from lightning_cli.main import main
+import sys
+
+try:
+    from lightning_cli.main import main
+except ModuleNotFoundError as missing:
+    sys.exit(
+        f"error: {missing.name} must be installed: run `make check` once, then .venv/bin/python cli.py ({missing})"
+    )
 
 if __name__ == "__main__":
     main()

@@ -36,6 +36,8 @@ def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dic
                 "instances": found[part.name].instances if part.name in found else None,
                 "witness": found[part.name].witness if part.name in found else None,
                 "findings": list(found[part.name].findings) if part.name in found else [],
+                "tallies": list(found[part.name].tallies) if part.name in found else [],
+                "examples": dict(found[part.name].examples) if part.name in found else {},
             }
             for part in claim.parts
         ]
@@ -45,6 +47,7 @@ def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dic
                 "id": claim.id,
                 "source": claim.source,
                 "statement": claim.title,
+                "latex": claim.statement,
                 "verdict": verdict,
                 "expected": claim.expected.value,
                 "instances": None if result is None else result.instances,
@@ -99,13 +102,17 @@ def _print_results(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> 
 
     findings = [(c.id, f) for c in claims for part in results[c.id].parts for f in part.findings]
     if len(claims) > FEW:  # a screenful at most: the rest is for one claim at a time, JSON or the report
-        out.print(f"the checks found {len(findings)} things besides: see `check ID`, `--json` or `--report DIR`")
+        out.print(
+            f"the checks found {len(findings)} things about the hypotheses: see `check ID`, `--json` or `--report DIR`"
+        )
     elif findings:
-        out.print("what the checks found:")
+        out.print("what the checks found about the hypotheses:")
         for claim_id, finding in findings:
             out.print(f"  [bold]{claim_id}[/bold]: {escape(finding)}")
     for claim in claims:
         for part in results[claim.id].parts:
+            for tally in part.tallies if len(claims) <= FEW else ():
+                out.print(f"  [bold]{claim.id}[/bold], {escape(part.name)}: {escape(tally)}")
             if part.witness is not None:
                 out.print(
                     f"  [bold]{claim.id}[/bold], {escape(part.name)}: {part.verdict.value} {escape(part.witness)}"

@@ -29,6 +29,7 @@ def as_document(result: Fiber) -> dict[str, Any]:
         "source": result.source,
         "reason": result.reason,
         "complete": result.complete,
+        "complete_over": result.complete_over,
         "components": [
             {
                 "description": component.description,
@@ -54,7 +55,11 @@ def _print(result: Fiber) -> None:
     table.add_column()
     table.add_row("network", str(result.architecture))
     table.add_row("known from", f"{result.source} ({result.reason})")
-    amount = "all of the fiber" if result.complete else "in the fiber; there may be more"
+    amount = {
+        "R": "all of the fiber",
+        "Q": "everything rational in the fiber; over the reals there may be more",
+        None: "in the fiber; there may be more",
+    }[result.complete_over]
     for i, component in enumerate(result.components, start=1):
         table.add_row(f"component {i}", f"{component.description}; dimension {component.dimension}")
         table.add_row("", "; ".join(component.generators), style="dim")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -49,8 +52,8 @@ Examples:
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
 
-Exit codes: 0 as expected or certified, 1 some verdict not as expected, 2 bad input, 3 undecided,
-4 an error of the program.""",
+Exit codes: 0 as expected, certified or the same; 1 some verdict not as expected, or different functions;
+2 bad input; 3 undecided; 4 an error of the program.""",
 )
 @click.version_option(package_name="lightning-sym", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -63,27 +66,47 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the program and turn whatever happens into one of the documented exit codes."""
+    _ready_streams()
     try:
         code = cli(prog_name="lightning-sym", standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(exit_codes.INTERRUPTED)
-    except click.UsageError as error:
-        click.echo(f"error: {_one_line(error.format_message())}", err=True)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
         sys.exit(exit_codes.BAD_INPUT)
     except click.ClickException as error:
         click.echo(f"error: {_one_line(error.format_message())}", err=True)
         sys.exit(exit_codes.BAD_INPUT)
-    except BrokenPipeError:
-        # the reader of our output went away, as `| head` does: not an error of ours
-        sys.stderr.close()
-        sys.exit(exit_codes.AS_EXPECTED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("interrupted", err=True)
         sys.exit(exit_codes.INTERRUPTED)
+    except (BrokenPipeError, SystemExit):
+        # the reader of our output went away, as `| head` does: no error of ours (click and rich exit by themselves)
+        _abandon_stdout()
+        sys.exit(exit_codes.AS_EXPECTED)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            sys.exit(_report(error))
+        _abandon_stdout()
+        click.echo(f"error: standard output must be writable: {error.strerror}", err=True)
+        sys.exit(exit_codes.BAD_INPUT)
     except Exception as error:  # noqa: BLE001 - the last resort: an exit code, never a bare traceback
         sys.exit(_report(error))
     sys.exit(code if isinstance(code, int) else exit_codes.AS_EXPECTED)
+
+
+def _ready_streams() -> None:
+    """What a terminal cannot show is escaped; a stream that was closed swallows."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon_stdout() -> None:
+    """Nothing more can be written: keep the interpreter from trying again when it exits."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _report(error: Exception) -> int:

@@ -174,7 +174,7 @@ td small { display: block; font-size: .84rem; }
 .verdict small { display: block; font-weight: 400; letter-spacing: 0; color: var(--faint); }
 h4 { font-size: .95rem; margin: 1.1rem 0 .2rem; }
 ul { margin: .3rem 0; padding-left: 1.2rem; } li { margin: .25rem 0; }
-li, .witness { overflow-wrap: anywhere; }
+li, .witness, td small { overflow-wrap: anywhere; }
 dl { margin: 0; } dt { font-weight: 600; margin-top: 1rem; } dd { margin: .1rem 0 0; }
 .repeat { margin-top: 1rem; } .repeat code { background: var(--card); padding: .25rem .5rem; border-radius: .3rem; }
 .contents td:first-child { white-space: nowrap; }
@@ -239,6 +239,15 @@ def _found(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
     yield "</section>"
 
 
+def _details(found: PartResult | None) -> str:
+    """What a part counted, and some of its instances."""
+    if found is None:
+        return ""
+    examples = ", ".join(f"{place}: {text}" for place, text in found.examples.items())
+    lines = [*found.tallies, *([examples] if examples else [])]
+    return "".join(f"<small>{escape(line)}</small>" for line in lines)
+
+
 def _claim_section(claim: Claim, result: ClaimResult, quick: bool) -> Iterator[str]:
     yield f'<section class="claim" id="{_anchor(claim)}">'
     yield f'<div class="head"><h3>{escape(claim.title)}</h3>{_verdict(_claim_outcome(claim, result))}</div>'
@@ -249,7 +258,7 @@ def _claim_section(claim: Claim, result: ClaimResult, quick: bool) -> Iterator[s
     for part, found in _parts(claim, result):
         instances = "" if found is None else f"{found.instances:,}"
         yield (
-            f'<tr><td>{escape(part.name)}</td><td data-name="scope">{part.scope.name}'
+            f'<tr><td>{escape(part.name)}{_details(found)}</td><td data-name="scope">{part.scope.name}'
             f'<small>{escape(part.scope.value)}</small></td><td class="number" data-name="instances">{instances}</td>'
             f'<td data-name="verdict">{_verdict(_part_outcome(part, found))}</td></tr>'
         )
@@ -309,13 +318,18 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX_SPECIAL.get(c, c) for c in text).replace("--", "-{}-")
 
 
+def _latex_outcome(outcome: _Outcome) -> str:
+    return latex_text(f"{outcome.word}, {outcome.note}" if outcome.note else outcome.word)
+
+
 def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: bool = False) -> str:
     """A `longtable`, one row a claim and one row each of its parts."""
     lines = [
         f"% {_summary(results, claims, quick)}; lightning-sym {__version__}",
         r"% needs \usepackage{amsmath,amssymb,array,longtable}",
         r"\begingroup\small\setlength{\tabcolsep}{4pt}",
-        r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{0.54\linewidth}lrl@{}}",
+        r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{0.5\linewidth}lr"
+        r">{\raggedright\arraybackslash}p{0.17\linewidth}@{}}",
         r"\hline claim, statement, parts & scope & instances & verdict \\ \hline",
         r"\endhead",
         r"\hline \endfoot",
@@ -325,13 +339,13 @@ def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick:
         statement = r"\quad ".join(f"${line}$" for line in formula_lines(claim.statement))
         lines.append(
             rf"\texttt{{{latex_text(claim.id)}}} \newline {statement} & & {result.instances} & "
-            rf"{latex_text(_claim_outcome(claim, result).word)} \\*"
+            rf"{_latex_outcome(_claim_outcome(claim, result))} \\*"
         )
         for number, (part, found) in enumerate(_parts(claim, result), start=1):
             outcome = _part_outcome(part, found)
             instances = "" if found is None else str(found.instances)
             scope = part.scope.name.lower().replace("_", " ")
             end = r"\\[4pt]" if number == len(claim.parts) else r"\\*"
-            cells = (latex_text(part.name), rf"\textsc{{{scope}}}", instances, latex_text(outcome.word))
+            cells = (latex_text(part.name), rf"\textsc{{{scope}}}", instances, _latex_outcome(outcome))
             lines.append(rf"\hangindent=2em\quad {' & '.join(cells)} {end}")
     return "\n".join([*lines, r"\end{longtable}\endgroup", ""])

@@ -23,7 +23,19 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show
 
 def exact(matrix: Any) -> list[list[str]]:
     """A matrix as rows of exact rational numbers, spelled out."""
-    return [[str(entry) for entry in row] for row in matrix]
+    return [[spell_number(entry) for entry in row] for row in matrix]
+
+
+def spell_number(number: Any) -> str:
+    """An exact rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 13_000:
+        return str(number)
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return str(number)
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
@@ -40,8 +52,17 @@ def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
         symmetry = {
             "factors": [str(factor) for factor in found.factors],
             "value_factor": str(found.value_factor),
-            "exchanged": found.exchanged,
+            "exchanged": any(move.name == "exchange" and move.layer == len(found.factors) for move in found.moves),
+            "moves": [
+                {"name": move.name, "layer": move.layer, "description": move.described(len(found.factors))}
+                for move in found.moves
+            ],
             "symmetric_parts": found.symmetric_parts,
+            "virtual_weights": {
+                "attention": [exact(a) for a in found.virtual.attention],
+                "value": exact(found.virtual.value),
+            },
+            "moved": None if found.moved is None else {name: exact(m) for name, m in found.moved.named().items()},
             "group_element": group,
         }
     return {
@@ -82,7 +103,10 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
             *((name, f"phi(X) = {_rows(y)}") for name, y in zip(names, result.outputs, strict=True)),
         ]
     if result.reason == "zero":
-        return [("because", "both are the zero function")]
+        which = "both are" if result.answer.value == "same" else "only one of them is"
+        return [("because", f"{which} the zero function")]
+    if result.reason == "degree":
+        return [("because", "neither is zero, and they are homogeneous of different degrees")]
     if result.reason == "coefficients":
         return [("because", "all coefficients agree")]
     if (found := result.connection) is None:
@@ -99,10 +123,13 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
         ]
     factors = [f"A~{i}' = {x} A~{i}" for i, x in enumerate(found.factors, start=1)]
     lines = [("because", ", ".join([*factors, f"V~' = {found.value_factor} V~"]) + "; the factors cancel (Eq. 13)")]
-    if found.exchanged:
-        lines.append(("after", "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"))
+    depth = len(found.factors)
+    last_exchange = "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"
+    lines += [("after", last_exchange if m == ("exchange", depth) else m.described(depth)) for m in found.moves]
     if found.symmetric_parts:
         lines.append(("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see"))
+    if found.moved is not None and (found.moves or found.symmetric_parts):
+        lines += [(f"moved {name}", _rows(matrix)) for name, matrix in found.moved.named().items()]
     for name, letter, group in (("basis", "C", found.query_key), ("change", "G", found.between)):
         lines += [(f"{name} {letter}{i}", _rows(m)) for i, m in (group or {}).items()]
     if found.scales is not None:
@@ -114,7 +141,7 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
 
 
 def _rows(matrix: Any) -> str:
-    return "; ".join(" ".join(str(entry) for entry in row) for row in matrix)
+    return "; ".join(" ".join(row) for row in exact(matrix))
 
 
 @click.command(

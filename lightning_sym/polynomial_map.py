@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 DEFAULT_MEMORY = 4 * 2**30
 Exponents = tuple[int, ...]
 
+DEEPEST = 10
+"""Deeper networks are refused: at degree 3^11 the estimate alone would be a number of 10^5 digits."""
+
 
 def ambient_dimension(architecture: Architecture) -> int:
     r"""Dimension of the space of homogeneous maps of degree $3^l$, $d_0 \times t$ to $d_l \times t$ matrices (Eq. 5).
@@ -39,15 +42,24 @@ def ambient_dimension(architecture: Architecture) -> int:
 def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) -> int:
     """An upper bound for the number of terms of all outputs together.
 
-    Symbolic weights: every term has a positive coefficient, so the value at all-ones weights and inputs, which is the
-    sum of the coefficients, is a bound. Numeric weights: no more terms than monomials in the inputs.
+    No more terms than monomials of the right degree in the inputs and, if these are symbolic, in each weight matrix.
+    And every term has a positive coefficient: with symbolic weights the value at all-ones weights and inputs, which
+    is the sum of the coefficients, is a bound too.
+
+    Example:
+        >>> count_terms_at_most(Architecture((1, 1, 1), (1, 1), 1))
+        1
     """
     d, t = architecture.widths, architecture.tokens
     size = 1  # every entry of the layer's input, at all ones
+    monomials = ambient_dimension(architecture)
+    if not symbolic:
+        return monomials
     for i, a in enumerate(architecture.attention_ranks):
         size = t * (d[i] * size) * a * (d[i] * size) ** 2
-    raw = size * d[-1] * t
-    return raw if symbolic else min(raw, ambient_dimension(architecture))
+        degree = 3 ** (architecture.depth - 1 - i)
+        monomials *= comb(a * d[i] + degree - 1, degree) ** 2 * comb(d[i] * d[i + 1] + degree - 1, degree)
+    return min(size * d[-1] * t, monomials)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +140,9 @@ class PolynomialMap:
             [6, 0, 6, 0, 0, 6, 0, 6]
         """
         size = ambient_dimension(self.architecture)
-        require_memory(16 * size, memory, f"a vector of {size:,} coefficients")
+        monomials_size = size // (self.architecture.widths[-1] * self.architecture.tokens)
+        needed = 16 * size + (56 + 8 * len(self.input_names)) * monomials_size
+        require_memory(needed, memory, f"a vector of {size:,} coefficients")
         known = self.coefficients()
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         monomials = list(self.monomials())
@@ -204,10 +218,17 @@ def polynomial_map(
     input_count = architecture.widths[0] * architecture.tokens
     variables = input_count + (architecture.parameter_count if weights is None else 0)
     # bound the depth first: the count itself has 3^l digits
-    deep = architecture.depth > 8
+    deep = architecture.depth > DEEPEST
     terms = 10**1000 if deep else count_terms_at_most(architecture, symbolic=weights is None)
-    exponent_bits = 8 if architecture.degree < 128 else 16
+    exponent_bits = 8 if architecture.degree < 128 else 32
     bytes_a_term = 8 + 8 * ceil((variables + 1) * exponent_bits / 64)
+    if weights is not None:  # a coefficient is a sum of products of (3^(l+1) - 3) / 2 weights
+        longest = max(
+            max(x.numerator.bit_length(), x.denominator.bit_length())
+            for m in weights.named().values()
+            for x in m.ravel()
+        )
+        bytes_a_term += longest * 3 * (architecture.degree - 1) // 16 if not deep else 0
     count = f"{terms:,}" if terms < 10**15 else f"10^{len(str(terms)) - 1}"
     require_memory(terms * bytes_a_term, memory, f"the polynomials, up to {count} terms,")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -12,10 +12,17 @@ import numpy as np
 
 from lightning_sym.attention import forward
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
-from lightning_sym.fibers import is_zero_function, swapped_weights, visible_weights
+from lightning_sym.fibers import (
+    Move,
+    Path,
+    is_zero_function,
+    known_partners,
+    rescaling_factors,
+    visible_weights,
+)
 from lightning_sym.linalg import null_space, rank
-from lightning_sym.moves import transform
-from lightning_sym.polynomial_map import polynomial_map
+from lightning_sym.moves import swap, transform
+from lightning_sym.polynomial_map import DEFAULT_MEMORY, polynomial_map, require_memory
 from lightning_sym.rings.rationals import rational_matrix, to_fractions
 from lightning_sym.virtual_weights import VirtualWeights, virtual_weights
 from lightning_sym.weights import Layer, ObjectArray, Weights
@@ -46,18 +53,25 @@ class Answer(Enum):
 class Connection:
     r"""How the virtual weights of one network become those of the other, and the weights themselves where found.
 
+    First the moves are made, in their order; then Eq. 13 leads to the other network.
+
     Attributes:
-        factors: $\lambda_1, \dots, \lambda_l$ with $\tilde A_i' = \lambda_i \tilde A_i$.
+        moves: steps that are not rescalings; most often none.
+        factors: $\lambda_1, \dots, \lambda_l$ with $\tilde A_i' = \lambda_i \tilde A_i$, after the moves.
         value_factor: $\mu$ with $\tilde V' = \mu \tilde V$; $\mu \prod_i \lambda_i^{3^{l-i}} = 1$ (Eq. 13).
-        exchanged: whether the exchange of Theorem 3.2 was made in the last layer before.
         symmetric_parts: whether equality holds for symmetric parts only, where nothing else matters.
-        query_key, between, scales: arguments of `transform` that map the first weights to the second, or `None`.
+        virtual: the virtual weights after the moves, those that the factors lead away from.
+        moved: weights of the same shape as the first after the moves, and with the skew-symmetric parts of the
+            second where these do not matter; the first weights if nothing is moved, `None` where not found.
+        query_key, between, scales: arguments of `transform` that map `moved` to the second weights, or `None`.
     """
 
+    moves: tuple[Move, ...]
     factors: tuple[Fraction, ...]
     value_factor: Fraction
-    exchanged: bool
     symmetric_parts: bool
+    virtual: VirtualWeights
+    moved: Weights | None = None
     query_key: dict[int, ObjectArray] | None = None
     between: dict[int, ObjectArray] | None = None
     scales: dict[int, Fraction] | None = None
@@ -69,7 +83,8 @@ class Comparison:
 
     Attributes:
         answer: same, different, or undecided.
-        reason: `symmetry`, `coefficients`, `zero` (both are the zero function), `input`, or `evaluations`.
+        reason: `symmetry`, `coefficients`, `zero` (both are the zero function, or just one is), `input`, `evaluations`,
+            or `degree` (neither is zero, and they are homogeneous of different degrees).
         connection: for `symmetry`, how one is mapped to the other.
         input: for `different`, an integer input, $d_0 \times t$.
         outputs: for `different`, the two outputs for it.
@@ -126,16 +141,19 @@ def same_function(
             raise ShapeError(f"both networks must have the same {what} width, got {widths[0]} and {widths[1]}")
     if evaluations < 0:
         raise BadInput(f"the number of evaluations must not be negative, got {evaluations}")
+    # an evaluation forms t x t scores, exact numbers each
+    require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"an exact evaluation at {tokens:,} tokens")
     virtual = virtual_weights(first.layers), virtual_weights(second.layers)
     zero = [is_zero_function(v, tokens) for v in virtual]
     if all(zero):
         return Comparison(Answer.SAME, "zero")
     depths = shapes[0].depth, shapes[1].depth
     if depths[0] == depths[1] and not any(zero):
-        connection = _connection(*virtual, tokens)
-        if connection is not None:
-            if shapes[0] == shapes[1] and not connection.exchanged and depths[0] <= DEEPEST:
-                connection = _with_matrices(first, second, connection)
+        found_path = _connection(*virtual, tokens)
+        if found_path is not None:
+            connection, path = found_path
+            if shapes[0] == shapes[1] and depths[0] <= DEEPEST:
+                connection = _with_weights(first, second, connection, path)
             return Comparison(Answer.SAME, "symmetry", connection)
 
     degree = max(shape.degree for shape in shapes)
@@ -152,6 +170,9 @@ def same_function(
             equal = maps[0].coefficients() == maps[1].coefficients()
         except TooLarge:
             pass
+    if (any(zero) or depths[0] != depths[1]) and max(depths) > DEEPEST:
+        # too deep to evaluate, and no need to: one is zero and the other is not, or both are not and of degree 3^l each
+        return Comparison(Answer.DIFFERENT, "zero" if any(zero) else "degree")
     if equal:
         return Comparison(Answer.SAME, "coefficients")
     if equal is False and max(depths) <= DEEPEST:
@@ -174,47 +195,82 @@ def _difference(first: Weights, second: Weights, tokens: int, bound: int, source
     return Comparison(Answer.DIFFERENT, "input", input=x, outputs=(to_fractions(one), to_fractions(other)))
 
 
-def _connection(old: VirtualWeights, new: VirtualWeights, tokens: int) -> Connection | None:
-    """A rescaling, after the exchange or with symmetric parts only where that is needed."""
-    for symmetric in (False, True):
-        target = visible_weights(new, tokens) if symmetric else new
-        for exchanged in (False, True):
-            start = swapped_weights(old) if exchanged else old
-            if start is None:
-                continue
-            found = _rescaling(visible_weights(start, tokens) if symmetric else start, target)
-            if found is not None:
-                return Connection(*found, exchanged=exchanged, symmetric_parts=symmetric)
+def _connection(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:
+    """Moves and a rescaling, with symmetric parts only where that is needed."""
+    target = visible_weights(new, tokens)
+    for path in known_partners(old, tokens):
+        start = path[-1][1] if path else old
+        found = rescaling_factors(visible_weights(start, tokens), target)
+        if found is not None:
+            moves = tuple(move for move, _ in path)
+            symmetric = rescaling_factors(start, new) is None
+            return Connection(moves, *found, symmetric_parts=symmetric, virtual=start), path
     return None
 
 
-def _rescaling(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[Fraction, ...], Fraction] | None:
-    factors = [_ratio(a, b) for a, b in zip((*old.attention, old.value), (*new.attention, new.value), strict=True)]
-    if any(factor is None for factor in factors):
-        return None
-    *lambdas, mu = [Fraction(factor) for factor in factors if factor is not None]
-    # mu prod lambda_i^(3^(l-i)) = 1, in Horner's way. Once a power is more than twice as long as every factor, cubing
-    # outgrows any of them, and the product cannot be 1 any more: no need to compute numbers with 3^l digits
-    longest = 2 * max(map(_bits, (*lambdas, mu))) + 4
-    power = Fraction(1)
-    for factor in lambdas:
-        power = power**3 * factor
-        if _bits(power) > longest:
-            return None
-    return (tuple(lambdas), mu) if power * mu == 1 else None
+def _with_weights(first: Weights, second: Weights, connection: Connection, path: Path) -> Connection:
+    """Make the moves on the weights themselves, then look for the group element; what is not found is left out."""
+    moved = first
+    for move, point in path:
+        if (after := _moved(moved, move, point)) is None:
+            return connection
+        moved = after
+    target = virtual_weights(second.layers)
+    if connection.symmetric_parts:
+        parts = zip(target.attention, connection.factors, strict=True)
+        goal = VirtualWeights(tuple(a / factor for a, factor in parts), target.value / connection.value_factor)
+        if (after := _with_virtual_weights(moved, goal)) is None:
+            return connection
+        moved = after
+    start = virtual_weights(moved.layers)
+    if (factors := rescaling_factors(start, target)) is None:
+        raise ProgramError("the moves on the weights lead elsewhere than those on the virtual weights")
+    connection = replace(connection, factors=factors[0], value_factor=factors[1], virtual=start, moved=moved)
+    return _with_matrices(moved, second, connection)
 
 
-def _bits(number: Fraction) -> int:
-    return max(number.numerator.bit_length(), number.denominator.bit_length())
+def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | None:
+    """Weights of the same shape after a move, up to rescaling."""
+    if move.name == "exchange":
+        try:
+            return swap(weights, layer=move.layer)
+        except BadInput:  # the weights do not have the ranks that the virtual weights have
+            pass
+    return _with_virtual_weights(weights, point)
 
 
-def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction | None:
-    """The number `c`, not 0, with `new = c old`, where `old` is not 0."""
-    where = next((index for index, entry in np.ndenumerate(old) if entry != 0), None)
-    if where is None:
-        return None
-    factor: Fraction = new[where] / old[where]
-    return factor if factor != 0 and np.array_equal(new, factor * old) else None
+def _with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
+    """Weights with other virtual weights, and the same value matrices in all layers but the last, where there are."""
+    matrices = weights.named()
+    before = _eye(weights.layers[0].query.shape[1])
+    for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
+        a = layer.query.shape[0]
+        if not np.array_equal(before.T @ layer.key.T @ layer.query @ before, attention):
+            # P^T A P for one A: first A P, then A
+            half = _solution(before.T, attention)
+            whole = None if half is None else _solution(before.T, half.T)
+            if whole is None or (rows := _factored(whole.T, a)) is None:
+                return None
+            matrices |= {f"Q{i}": rows[0], f"K{i}": rows[1]}
+        if i == len(weights.layers):
+            value = _solution(before.T, target.value.T)
+            if value is None:
+                return None
+            matrices[f"V{i}"] = value.T
+        before = layer.value @ before
+    return Weights.of(matrices)
+
+
+def _factored(matrix: ObjectArray, rows: int) -> tuple[ObjectArray, ObjectArray] | None:
+    """`Q`, `K` with so many rows and `K^T Q = matrix`, or `None` if its rank is larger."""
+    query, key = np.full((2, rows, matrix.shape[0]), Fraction(0), dtype=object)
+    for n in range(rows):
+        where = next((index for index, entry in np.ndenumerate(matrix) if entry != 0), None)
+        if where is None:
+            break
+        key[n], query[n] = matrix[:, where[1]], matrix[where[0]] / matrix[where]
+        matrix = matrix - np.outer(key[n], query[n])
+    return (query, key) if not any(matrix.ravel()) else None
 
 
 def _with_matrices(first: Weights, second: Weights, connection: Connection) -> Connection:
@@ -240,9 +296,7 @@ def _with_matrices(first: Weights, second: Weights, connection: Connection) -> C
             between[i] = before = after.T
     if transform(first, query_key=query_key, between=between, scales=scales) != second:
         return connection
-    return Connection(
-        connection.factors, connection.value_factor, False, connection.symmetric_parts, query_key, between, scales
-    )
+    return replace(connection, query_key=query_key, between=between, scales=scales)
 
 
 def _query_key_matrix(old: Layer, new: Layer, before: ObjectArray, scale: Fraction) -> ObjectArray | None:
@@ -270,14 +324,9 @@ def _invertible_solution(
     one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
     if one.shape[1] != right.shape[1]:
         return None
-    difference = right - matrix @ one
-    count = right.shape[1]
-    basis = null_space(np.concatenate([matrix, -difference], axis=1))
-    free = [np.array(v[:columns], dtype=object) for v in basis if not any(v[columns:])]
-    solved = [v[:columns] for v in basis if any(v[columns:])]
-    if len(solved) != count:
+    if (particular := _solution(matrix, right - matrix @ one)) is None:
         return None
-    particular = np.array(solved, dtype=object).T
+    free, count = [np.array(v, dtype=object) for v in null_space(matrix)], right.shape[1]
     source = random.Random(0)
     for attempt in range(4):
         solution = one + particular
@@ -287,6 +336,14 @@ def _invertible_solution(
         if rank(result) == result.shape[0]:
             return result
     return None
+
+
+def _solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
+    """One `X` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
+    columns, count = matrix.shape[1], right.shape[1]
+    basis = null_space(np.concatenate([matrix, -right], axis=1))
+    solved = [v[:columns] for v in basis if any(v[columns:])]
+    return np.array(solved, dtype=object).T if len(solved) == count else None
 
 
 def _eye(n: int) -> Any:

@@ -1,12 +1,14 @@
 """Reading and writing weights: `.json` (exact), `.npz` and `.safetensors` (floats and integers, converted exactly).
 
-The JSON form is `{"schema": "lightning-sym/weights/1", "weights": {"Q1": [["1", "-2/3"], ...], "K1": ..., ...}}`;
-numbers are integers or strings such as `"-2/3"`. In the binary forms the arrays carry the same names.
+The JSON form is `{"schema": "lightning-sym/weights/1", "weights": {"Q1": [["1", "-2/3"], ...], "K1": ..., ...}}`,
+or the object of matrices alone; numbers are integers or strings such as
+`"-2/3"`. In the binary forms the arrays carry the same names.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import tempfile
@@ -24,17 +26,31 @@ from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
 from lightning_sym.weights import ObjectArray, Weights
 
 SCHEMA = "lightning-sym/weights/1"
-_NUMBER = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+
+LARGEST_FILE = 2**28
+"""Bytes of a file, decompressed, that are read; an archive that says it holds more is refused unread."""
+
+LONGEST_NUMBER = 4000
+"""Decimal digits of a numerator or denominator in a JSON file: below the limit of Python's own conversion."""
+_NUMBER = re.compile(rf"-?[0-9]{{1,{LONGEST_NUMBER}}}(/[0-9]{{1,{LONGEST_NUMBER}}})?")
 
 
 def _not_a_float(text: str) -> NoReturn:
-    raise FileFormatError(f'JSON weights must be integers or strings such as "-2/3", got {text[:40]}')
+    rule = f'integers, or strings such as "-2/3", of at most {LONGEST_NUMBER} digits'
+    raise FileFormatError(f"JSON weights must be {rule}, got {text[:40]}")
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= LONGEST_NUMBER else _not_a_float(text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise FileFormatError("JSON keys must not repeat")
+        keys = [key for key, _ in pairs]
+        raise FileFormatError(
+            f"JSON keys must not repeat, got {next(k for k in keys if keys.count(k) > 1)[:40]!r} twice"
+        )
     return result
 
 
@@ -44,17 +60,22 @@ def _from_json(path: Path) -> dict[str, Any]:
             path.read_text(encoding="utf-8"),
             object_pairs_hook=_unique,
             parse_float=_not_a_float,
+            parse_int=_integer,
             parse_constant=_not_a_float,
         )
     except (ValueError, RecursionError) as error:
         if isinstance(error, FileFormatError):
-            raise
+            raise FileFormatError(f"{path}: {error}") from error
         raise FileFormatError(f"{path} must be JSON: {str(error) or type(error).__name__}") from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise FileFormatError(f'{path} must be an object with "schema": "{SCHEMA}"')
-    weights = document.get("weights")
+    if not isinstance(document, dict):
+        raise FileFormatError(f'{path} must be an object of matrices, {{"Q1": [[1, "-2/3"]], "K1": ..., "V1": ...}}')
+    weights: Any = document  # the matrices alone will do
+    if "schema" in document or "weights" in document:
+        if document.get("schema", SCHEMA) != SCHEMA:
+            raise FileFormatError(f'{path} must have the schema "{SCHEMA}", got {str(document["schema"])[:60]!r}')
+        weights = document.get("weights")
     if not isinstance(weights, dict):
-        raise FileFormatError(f'{path} must have an object "weights"')
+        raise FileFormatError(f'{path} must have an object "weights" of matrices')
 
     def number(value: Any) -> Any:
         if not isinstance(value, str):
@@ -72,17 +93,25 @@ def _from_json(path: Path) -> dict[str, Any]:
     return {name: [[number(x) for x in row] for row in rows] for name, rows in weights.items()}
 
 
+_BAD_ARCHIVE = (
+    ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, RuntimeError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
+"""What NumPy and zipfile raise for archives that are damaged, encrypted, or not what their headers say."""
+
+
 def _from_npz(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:  # a stream of ours: NumPy leaves its own open when the archive is bad
-            archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise FileFormatError(f"{path} must be an .npz archive, got a single array")
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > LARGEST_FILE:
+                raise FileFormatError(f"{path} must hold at most {LARGEST_FILE:,} bytes decompressed")
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except _BAD_ARCHIVE as error:
         if isinstance(error, BadInput):
             raise
-        raise FileFormatError(f"{path} must be an .npz archive of plain arrays: {error}") from error
+        reason = str(error).split(". If you trust")[0]  # no advice to load it unsafely
+        raise FileFormatError(f"{path} must be an .npz archive of plain arrays: {reason}") from error
 
 
 _SAFETENSORS_TYPES = {
@@ -134,6 +163,10 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
     if file.suffix not in readers:
         raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
     try:
+        if file.exists() and not file.is_file():
+            raise FileFormatError(f"{file} must be a readable regular file")
+        if file.stat().st_size > LARGEST_FILE:
+            raise FileFormatError(f"{file} must have at most {LARGEST_FILE:,} bytes, got {file.stat().st_size:,}")
         matrices = readers[file.suffix](file)
     except OSError as error:
         raise FileFormatError(f"{file} must be a readable file: {error.strerror or error}") from error
@@ -175,6 +208,10 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     named = weights.named()
     if file.suffix == ".json":
+        limit = 10**LONGEST_NUMBER
+        for name, m in named.items():
+            if any(abs(x.numerator) >= limit or x.denominator >= limit for x in m.ravel()):
+                raise BadInput(f"{name} must have numbers of at most {LONGEST_NUMBER} digits to be written to JSON")
         # one matrix a line, so that people can read it
         matrices = (
             f'  "{name}": {json.dumps([[str(x) for x in row] for row in m.tolist()])}' for name, m in named.items()

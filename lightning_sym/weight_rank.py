@@ -28,6 +28,10 @@ IDENTITY_TERMS = 20_000
 """A kernel vector is verified as a polynomial identity only up to this many terms."""
 
 
+MOST_EXACT_ENTRIES = 1_000_000
+"""Entries of the exact Jacobian or of its kernel up to which they are computed; beyond, the bounds may not meet."""
+
+
 def integral_layers(weights: Weights) -> list[Layer]:
     """The weights with denominators cleared, matrix by matrix: this rescales the function, and no rank changes."""
     return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
@@ -54,12 +58,15 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
     lower = _rank_mod_p(layers, shape, size)
     rows = np.empty((0, shape.parameter_count), dtype=object)
     small = shape.depth < 9 and count_terms_at_most(shape, symbolic=False) <= IDENTITY_TERMS
+    # the kernel may have as many vectors as there are parameters, each of them exact
+    exact = max(shape.parameter_count * max(size, shape.parameter_count - lower), size * shape.tokens**2)
+    small = small and exact <= MOST_EXACT_ENTRIES
     for _ in range(4 if small and lower < generic else 0):
         x = generator.integers(-2, 3, size=(size, shape.widths[0], shape.tokens))
         functional = generator.integers(-2, 3, size=(size, shape.widths[-1], shape.tokens))
         parts = weight_gradients(layers, x.astype(object), functional.astype(object))
         rows = np.concatenate([rows, np.concatenate([g.reshape(size, -1) for g in parts], axis=1)])
-        lower = rank(rows)
+        lower = max(lower, rank(rows))
         if lower == generic or _kernel_vectors_hold(layers, shape, null_space(rows)):
             return lower, lower
     return lower, generic

@@ -13,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.errors import BadInput, ShapeError, TooLarge
 
 ObjectArray = npt.NDArray[np.object_]
+
+MOST_ENTRIES = 4_000_000
+"""Entries of all matrices together: each becomes an exact number of its own."""
 
 
 class Layer(NamedTuple):
@@ -62,6 +65,10 @@ def exact_matrix(rows: npt.ArrayLike, name: str = "a weight") -> ObjectArray:
         raise ShapeError(f"{name} must have rows of equal length")
     if source.ndim != 2 or 0 in source.shape:
         raise ShapeError(f"{name} must be a matrix with at least one entry, got shape {source.shape}")
+    if source.dtype.kind not in "iufO":  # dates, for one, would pass for integers
+        raise BadInput(f"{name} must hold integers, fractions or floats, got an array of {source.dtype}")
+    if source.size > MOST_ENTRIES:
+        raise TooLarge(f"{name} must have at most {MOST_ENTRIES:,} entries, got {source.size:,}")
     result = np.empty(source.shape, dtype=object)
     for index, entry in np.ndenumerate(source):
         result[index] = exact_number(entry, f"{name}{list(index)}")
@@ -164,6 +171,7 @@ class Weights:
 
         Raises:
             ShapeError: a prescribed rank is impossible for the shape.
+            BadInput: the seed or the bound is negative, or the denominator is not positive.
 
         Matrices of prescribed rank are products of two factors that each contain an invertible triangular block, so
         their rank is what was asked for and not only likely to be.
@@ -173,6 +181,9 @@ class Weights:
             >>> w["V1"].shape
             (3, 3)
         """
+        for what, number, least in (("seed", seed, 0), ("bound", bound, 0), ("denominator", denominator, 1)):
+            if number < least:
+                raise BadInput(f"the {what} must be at least {least}, got {number}")
         generator = np.random.default_rng(seed)
 
         def entries(rows: int, columns: int) -> ObjectArray:

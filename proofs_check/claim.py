@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from lightning_sym.dimension import CertifiedDimension
-from lightning_sym.errors import LightningError
+from lightning_sym.errors import LightningError, ProgramError
 
 
 class Verdict(Enum):
@@ -70,6 +70,43 @@ def expect_dimension(found: CertifiedDimension, stated: int) -> None:
     expect_equal(found.value, stated, at)
 
 
+def meeting_bounds(lower: int, upper: int, at: object) -> int:
+    """The number between two proved bounds that meet.
+
+    Raises:
+        Undecided: they do not meet.
+        ProgramError: the lower one exceeds the upper one.
+
+    Example:
+        >>> meeting_bounds(3, 3, at="one layer")
+        3
+    """
+    if lower > upper:
+        raise ProgramError(f"{at}: the lower bound {lower} exceeds the upper bound {upper}")
+    if lower < upper:
+        raise Undecided(f"{at}: between {lower} and {upper}")
+    return lower
+
+
+def expect_orbit(found: CertifiedDimension) -> None:
+    """Leave undecided unless an orbit of symmetries gives the upper bound.
+
+    The other bound is a count of virtual weights, which contains the formulas that the paper prints: a formula that
+    meets it alone would be compared with itself.
+    """
+    if "orbit" not in found.upper_evidence:
+        raise Undecided(
+            f"{found.architecture}: the bound {found.orbit_bound} by an orbit does not meet {found.upper}, the count"
+            " of virtual weights, which contains the formula"
+        )
+
+
+class Tally(str):
+    """What a check counted: it comes with its part, but says nothing about the hypotheses as a finding does."""
+
+    __slots__ = ()
+
+
 Check = Callable[[Any], "str | None"]
 
 
@@ -81,7 +118,8 @@ class Part:
         name: what is shown, in a few words.
         scope: how far it reaches.
         instances: from `quick` to the instances, each cheap enough to report progress after it.
-        check: raises `Refutation` or `Undecided`, or returns; a returned string is a finding for the report.
+        check: raises `Refutation` or `Undecided`, or returns; a returned string is a finding about the hypotheses,
+            unless it is a `Tally`.
         mutants: by name, the check with a deliberate fault in the statement; each must be refuted on the quick
             instances.
         expected: what we expect; `REFUTED` for statements that are known to fail.

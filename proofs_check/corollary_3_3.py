@@ -1,7 +1,8 @@
 r"""Corollary 3.3, Eq. 7: dimension of the one-layer neuromanifold.
 
-For $t \ge 2$ and $\alpha = \min(a, d)$ the image of $(Q, K, V) \mapsto V X X^\top K^\top Q X$ has dimension
-$2 \alpha d - \alpha^2 + d d' - 1$.
+For $t \ge 2$, $a > 1$ or $d' > 1$, and $\alpha = \min(a, d)$, the image of $(Q, K, V) \mapsto V X X^\top K^\top Q X$
+has dimension $2 \alpha d - \alpha^2 + d d' - 1$. Where the formula is found to hold, the upper bound is that of an
+orbit.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from lightning_sym import Architecture, certified_dimension
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_orbit
+
+Formula = Callable[[int, int, int], int]
 
 
 def printed_formula(d: int, d_out: int, a: int) -> int:
@@ -18,7 +21,12 @@ def printed_formula(d: int, d_out: int, a: int) -> int:
     return 2 * alpha * d - alpha**2 + d * d_out - 1
 
 
-def instances(quick: bool) -> Iterator[Architecture]:
+def hypotheses_hold(network: Architecture) -> bool:
+    (_, d_out), (a,) = network.widths, network.attention_ranks
+    return network.tokens >= 2 and (a > 1 or d_out > 1)
+
+
+def two_tokens(quick: bool) -> Iterator[Architecture]:
     top = 4 if quick else 7
     for d in range(1, top + 1):
         for d_out in range(1, top):
@@ -27,8 +35,24 @@ def instances(quick: bool) -> Iterator[Architecture]:
                     yield Architecture((d, d_out), (a,), t)
 
 
-def check(network: Architecture, formula: Callable[[int, int, int], int] = printed_formula) -> None:
-    expect_dimension(certified_dimension(network), formula(*network.widths, *network.attention_ranks))
+def instances(quick: bool) -> Iterator[Architecture]:
+    return filter(hypotheses_hold, two_tokens(quick))
+
+
+def check(network: Architecture, formula: Formula = printed_formula) -> None:
+    found = certified_dimension(network)
+    expect_dimension(found, formula(*network.widths, *network.attention_ranks))
+    expect_orbit(found)
+
+
+def rank_one_one_output(quick: bool) -> Iterator[Architecture]:
+    """`a = d' = 1`: the one case with two tokens or more that the hypotheses leave out."""
+    return (network for network in two_tokens(quick) if not hypotheses_hold(network))
+
+
+def not_needed(network: Architecture, formula: Formula = printed_formula) -> str:
+    check(network, formula)
+    return "the hypothesis a > 1 or d' > 1 is sufficient, not needed: the formula holds at a = d' = 1"
 
 
 def one_token(quick: bool) -> Iterator[Architecture]:
@@ -36,17 +60,19 @@ def one_token(quick: bool) -> Iterator[Architecture]:
 
 
 def rank_one_one_token(quick: bool) -> Iterator[Architecture]:
-    return (Architecture((d, d_out), (1,), 1) for d in (1, 2, 3) for d_out in (1, 2))
+    """Attention matrices of rank one: `a = 1`, or `d = 1`."""
+    shapes = [(d, d_out, 1) for d in (1, 2, 3) for d_out in (1, 2)] + [(1, 2, 2)]
+    return (Architecture((d, d_out), (a,), 1) for d, d_out, a in shapes)
 
 
-def holds_all_the_same(network: Architecture, formula: Callable[[int, int, int], int] = printed_formula) -> str:
+def holds_all_the_same(network: Architecture, formula: Formula = printed_formula) -> str:
     check(network, formula)
     return "the hypothesis t >= 2 is sufficient, not needed at alpha = 1"
 
 
-def fails(network: Architecture, formula: Callable[[int, int, int], int] = printed_formula) -> str | None:
+def fails(network: Architecture, formula: Formula = printed_formula) -> str | None:
     try:
-        check(network, formula)
+        expect_dimension(certified_dimension(network), formula(*network.widths, *network.attention_ranks))
     except Refutation as witness:
         if network.widths[0] > 2:
             return None
@@ -64,10 +90,13 @@ CLAIM = Claim(
     id="corollary-3.3",
     source="Corollary 3.3, Eq. 7",
     title="one layer: dim = 2 alpha d - alpha^2 + d d' - 1",
-    statement=(r"t \ge 2,\ \alpha = \min(a, d) \;\Rightarrow\; \dim \mathcal M = 2 \alpha d - \alpha^2 + d d' - 1"),
+    statement=(
+        r"t \ge 2,\ (a > 1 \text{ or } d' > 1),\ \alpha = \min(a, d) \;\Rightarrow\;"
+        r" \dim \mathcal M = 2 \alpha d - \alpha^2 + d d' - 1"
+    ),
     parts=(
         Part(
-            "the formula, t >= 2",
+            "the formula, t >= 2 and a > 1 or d' > 1",
             Scope.GENERIC,
             instances,
             check,
@@ -76,6 +105,17 @@ CLAIM = Claim(
                 "a in place of min(a, d)": partial(
                     check, formula=lambda d, d_out, a: 2 * a * d - a * a + d * d_out - 1
                 ),
+            },
+        ),
+        Part(
+            "the formula holds at t >= 2, a = d' = 1",
+            Scope.GENERIC,
+            rank_one_one_output,
+            not_needed,
+            {
+                "one less, two weights over each function": partial(
+                    not_needed, formula=lambda *s: printed_formula(*s) - 1
+                )
             },
         ),
         Part(

@@ -11,7 +11,16 @@ from functools import partial
 from itertools import product
 
 from lightning_sym import Architecture, certified_dimension
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension
+from proofs_check.claim import (
+    Claim,
+    Part,
+    Refutation,
+    Scope,
+    expect_dimension,
+    expect_equal,
+    expect_orbit,
+    meeting_bounds,
+)
 
 Formula = Callable[[Architecture], int]
 
@@ -33,6 +42,17 @@ def hypotheses_hold(network: Architecture) -> bool:
     return bottleneck and network.tokens >= 2 and all(min(r, w) >= 2 for r, w in zip(a, d, strict=False))
 
 
+def holds_at_two_tokens(network: Architecture) -> bool:
+    """The sharp condition for `t >= 2`: no attention matrix of rank two or more behind one of rank one."""
+    alpha = [min(r, w) for r, w in zip(network.attention_ranks, network.widths, strict=False)]
+    return 1 not in alpha or max(alpha[alpha.index(1) :]) == 1
+
+
+def holds_at_one_token(network: Architecture) -> bool:
+    """The sharp condition for `t = 1`: every attention matrix has rank one."""
+    return all(min(r, w) == 1 for r, w in zip(network.attention_ranks, network.widths, strict=False))
+
+
 def small_networks(quick: bool) -> Iterator[Architecture]:
     """Networks with equal inner widths, whether or not the other hypotheses hold."""
     sizes = (2, 3) if quick else (2, 3, 4)
@@ -48,19 +68,59 @@ def instances(quick: bool) -> Iterator[Architecture]:
 
 
 def check(network: Architecture, formula: Formula = printed_formula) -> None:
-    expect_dimension(certified_dimension(network), formula(network))
-
-
-def rank_one_first(quick: bool) -> Iterator[Architecture]:
-    """One hypothesis fails: the first attention matrix has rank one, a later one does not."""
-    return (n for n in small_networks(quick) if n.attention_ranks[0] == 1 and max(n.attention_ranks) > 1)
-
-
-def too_large(network: Architecture, formula: Formula = printed_formula) -> str:
     found = certified_dimension(network)
-    if found.upper >= formula(network):
-        raise Refutation(f"{network}: at most {found.upper}, the formula gives {formula(network)}")
-    return "the hypothesis alpha_1 >= 2 is needed: at a_1 = 1 with a later a_i >= 2 the formula is too large"
+    expect_dimension(found, formula(network))
+    expect_orbit(found)
+
+
+def some_rank_one(quick: bool) -> Iterator[Architecture]:
+    """Bottleneck widths and two tokens: only the hypothesis on the ranks fails."""
+    yield Architecture((4, 3, 3, 5), (2, 1, 1), 2)
+    yield Architecture((2, 1, 1, 2), (2, 2, 1), 2)  # inner width one
+    for network in small_networks(quick):
+        ranks = network.attention_ranks
+        if 1 in ranks and max(ranks) <= 2 and (not quick or network.widths[0] == network.widths[1]):
+            yield network
+
+
+def one_token(quick: bool) -> Iterator[Architecture]:
+    """Only the hypothesis on the tokens fails, or that on the ranks as well."""
+    for depth, delta in product((2, 3), (2, 3)):
+        for ranks in product((1, 2, 3), repeat=depth):
+            if depth == 2 or not quick or len(set(ranks)) == 1:
+                yield Architecture((delta + 1, *(delta,) * depth), ranks, 1)
+
+
+def sharp(
+    network: Architecture,
+    condition: Callable[[Architecture], bool],
+    finding: str,
+    formula: Formula = printed_formula,
+) -> str | None:
+    """Eq. 14 gives the certified dimension exactly where the condition holds, and too much elsewhere."""
+    found = certified_dimension(network)
+    value, stated = meeting_bounds(found.lower, found.upper, network), formula(network)
+    if condition(network):
+        expect_equal(value, stated, at=network)
+        expect_orbit(found)
+        return finding
+    if value >= stated:
+        raise Refutation(f"{network}: the dimension is {value}, Eq. 14 gives {stated} and should be too large")
+    return None
+
+
+rank_one = partial(
+    sharp,
+    condition=holds_at_two_tokens,
+    finding="alpha_i >= 2 is sufficient, not needed: for t >= 2 Eq. 14 holds exactly if no attention matrix of rank two"
+    " or more stands behind one of rank one; elsewhere it is too large",
+)
+single_token = partial(
+    sharp,
+    condition=holds_at_one_token,
+    finding="t >= 2 is needed, except at rank one: for t = 1 Eq. 14 holds exactly if every alpha_i is 1; elsewhere it"
+    " is too large",
+)
 
 
 CLAIM = Claim(
@@ -86,11 +146,27 @@ CLAIM = Claim(
             },
         ),
         Part(
-            "too large when a_1 = 1 and a later a_i >= 2",
+            "t >= 2, some ranks one: the formula holds exactly if no rank >= 2 stands behind a rank one",
             Scope.GENERIC,
-            rank_one_first,
-            too_large,
-            {"too large by more than one": partial(too_large, formula=lambda n: printed_formula(n) - 1)},
+            some_rank_one,
+            rank_one,
+            {
+                "exactly if alpha_1 >= 2": partial(rank_one, condition=lambda n: n.attention_ranks[0] >= 2),
+                "never": partial(rank_one, condition=lambda n: False),
+                "too large by more than one": partial(
+                    rank_one, formula=lambda n: printed_formula(n) - (not holds_at_two_tokens(n))
+                ),
+            },
+        ),
+        Part(
+            "t = 1: the formula holds exactly if all ranks are one",
+            Scope.GENERIC,
+            one_token,
+            single_token,
+            {
+                "as for two tokens": partial(single_token, condition=holds_at_two_tokens),
+                "never": partial(single_token, condition=lambda n: False),
+            },
         ),
     ),
 )

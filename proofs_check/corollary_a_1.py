@@ -11,23 +11,29 @@ checked here is what that argument rests on, in a form that gives the same with 
 3. hence, if $\varphi_n \to \varphi$, balanced weights converge along a subsequence, the limit of the attention matrices
    has rank at most $a$ (its minors are limits of zeros), and $\varphi$ is the function of the limit weights.
 
-The sequences in the last part show why balancing is needed: their weights diverge while the functions converge.
+Steps 1 and 2 are identities, checked below; step 3 is the argument as it stands here. The sequences in the last part
+illustrate it: their weights diverge while the functions converge, and the weights of the limit, recovered from its
+coefficients, are those of the balanced sequence, of rank at most $a$.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import prod
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map
+from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, polynomial_map
 from lightning_sym.linalg import rank
 from lightning_sym.one_layer import one_layer_map, product_coefficients, quadratic_monomials
+from lightning_sym.reconstruction import is_rescaling, reconstruct
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import map_entries, rational_matrix
+from lightning_sym.rings.rationals import map_entries
 from lightning_sym.rings.words import Words
 from lightning_sym.weights import ObjectArray
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
@@ -73,11 +79,11 @@ class WeightSequence(NamedTuple):
     drift: Weights
     powers: tuple[int, int]
 
-    def member(self, n: int) -> Weights:
+    def member(self, n: int, extra_power: int = 0) -> Weights:
         s, r = self.powers
         matrices = {
             name: Fraction(n) ** power * (matrix + self.drift[name] * Fraction(1, n))
-            for (name, matrix), power in zip(self.limit.named().items(), (s, r, -r - s), strict=True)
+            for (name, matrix), power in zip(self.limit.named().items(), (s, r, extra_power - r - s), strict=True)
         }
         return Weights.of(matrices)
 
@@ -100,42 +106,54 @@ def sequences(quick: bool) -> Iterator[WeightSequence]:
                 yield WeightSequence(limit, drift, powers)
 
 
-def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, balanced: bool = True) -> None:
-    """The functions are polynomials in 1/n, computed as such, so their limit is the value at 1/n = 0, exactly."""
+def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0) -> None:
+    """The limit of the functions, from members of the sequence, and all weights that have it as their function.
+
+    Coefficients of the members are polynomials of degree at most three in `e = 1/n`: four members give them, a fifth
+    and a sixth confirm, and the limit is the value at `e = 0`.
+    """
     shape = sequence.limit.architecture(2)
-    d = shape.widths[0]
-    ring = PolynomialRing(["e", *(f"x_{i}_{j}" for i in range(1, d + 1) for j in (1, 2))])
-    e = ring["e"]
-    pairs = zip(sequence.limit.layers[0], sequence.drift.layers[0], strict=True)
-    layer = Layer(*(ring.constants(m) + map_entries(lambda c: e * c, ring.constants(drift)) for m, drift in pairs))
-    functions = forward(ring.matrix("x", d, 2), [layer])
-    x = rational_matrix(np.random.default_rng(0).integers(-5, 6, size=(d, 2)))
+    members = [polynomial_map(shape, sequence.member(n, extra_power)) for n in range(1, 7)]
 
-    def value(parameter: Fraction) -> list[object]:
-        point = [*rational_matrix(np.array([parameter])), *x.ravel()]
-        return [f(*point) for f in functions.ravel()]
+    def at_parameter(e: Fraction) -> ObjectArray:
+        """Lagrange's interpolation of the first four members."""
+        nodes = [Fraction(1, n) for n in range(1, 5)]
+        weights = [prod((e - other) / (node - other) for other in nodes if other != node) for node in nodes]
+        parts = [
+            map_entries(partial(mul, phi.ring.constant(w)), phi.entries)
+            for w, phi in zip(weights, members, strict=False)
+        ]
+        total: ObjectArray = sum(parts[1:], parts[0])
+        return total
 
-    for n in (1, 2, 10):
-        member = Layer(*map(rational_matrix, sequence.member(n).layers[0]))
-        if not balanced:
-            member = member._replace(value=member.value * n)
-        expect_equal(value(Fraction(1, n)), list(forward(x, [member]).ravel()), at=f"{sequence}, n = {n}")
-    limit = polynomial_map(shape, sequence.limit)
-    at_zero = [f.subs({"e": 0}).project_to_context(limit.ring.generators[0].context()) for f in functions.ravel()]
-    expect_equal(at_zero, list(limit.entries.ravel()), at=f"limit of {sequence}")
-    (limit_layer,), (member_layer,) = sequence.limit.layers, sequence.member(7).layers
-    limit_rank, member_rank = (rank(layer.key.T @ layer.query) for layer in (limit_layer, member_layer))
-    if limit_rank > shape.attention_ranks[0] or (same_rank and limit_rank != member_rank):
-        raise Refutation(f"{shape}: the limit has rank {limit_rank}, member 7 of the sequence rank {member_rank}")
+    for n in (5, 6):
+        if not np.array_equal(at_parameter(Fraction(1, n)), members[n - 1].entries):
+            raise Refutation(f"{sequence}: member {n} is not on the curve of the first four: does it converge?")
+    limit = replace(members[0], entries=at_parameter(Fraction(limit_at)))
+    (layer,) = sequence.limit.layers
+    attention = layer.key.T @ layer.query
+    balanced = VirtualWeights((attention,), layer.value)
+    if not (attention.any() and layer.value.any()):
+        expect_equal(limit.term_count, 0, at=f"terms of the limit of {sequence}, which has zero weights")
+        return
+    solutions = reconstruct(limit)
+    if not any(is_rescaling(s.weights, balanced) for s in solutions):
+        raise Refutation(f"{sequence}: none of the {len(solutions)} weights of the limit is the limit of the weights")
+    highest = max(rank(s.weights.attention[0]) for s in solutions)
+    (member_layer,) = sequence.member(7).layers
+    member_rank = rank(member_layer.key.T @ member_layer.query)
+    if highest > shape.attention_ranks[0] or (same_rank and highest != member_rank):
+        raise Refutation(f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}")
 
 
 CLAIM = Claim(
     id="corollary-a.1",
     source="Corollary A.1",
-    title="one layer: bounded functions have bounded balanced weights, so M is closed",
+    title="one layer: the identities by which bounded functions have bounded balanced weights, so that M is closed",
     statement=(
-        r"t \ge 2 \;\Rightarrow\; \mathcal M \text{ is closed}; \quad \varphi_{\lambda A, \mu V} = \lambda\mu\,"
-        r" \varphi_{A,V}, \quad 2 \sum_{k,m} |a_k v_m|^2 = |A|^2 |V|^2 + |V A|^2"
+        r"t \ge 2:\quad \varphi_{\lambda A, \mu V} = \lambda\mu\, \varphi_{A,V}, \quad"
+        r" 2 \sum_{k,m} |a_k v_m|^2 = |A|^2 |V|^2 + |V A|^2, \quad \text{hence, by compactness, }"
+        r" \mathcal M \text{ is closed}"
     ),
     parts=(
         Part(
@@ -153,13 +171,14 @@ CLAIM = Claim(
             {"|V A| counted twice": partial(norm_identity, extra=2)},
         ),
         Part(
-            "sequences whose weights diverge, and their limits in M",
+            "sequences whose weights diverge: their limits, and the weights of these",
             Scope.INSTANCES,
             sequences,
             limit_is_in_m,
             {
                 "limits of the same rank as the members": partial(limit_is_in_m, same_rank=True),
-                "V_n larger by n": partial(limit_is_in_m, balanced=False),
+                "the first member in place of the limit": partial(limit_is_in_m, limit_at=1),
+                "V_n larger by n": partial(limit_is_in_m, extra_power=1),
             },
         ),
     ),

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lightning_sym.errors import ProgramError
 from lightning_sym.one_layer import one_layer_map, product_coefficients, quadratic_monomials
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check import theorem_3_2_weights as finite
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal
 from proofs_check.theorem_3_2_weights import AllWeights, Field, Integers, Truths
 
 
@@ -27,6 +28,10 @@ class Projective(NamedTuple):
     name: str
     pairs: AllWeights
     sizes: Integers
+
+
+def hypotheses_hold(field: Field, a: int) -> bool:
+    return field.d >= 2 and field.tokens >= 2 and (a > 1 or field.d_out > 1)
 
 
 def projective(field: Field, a: int) -> Projective:
@@ -56,9 +61,10 @@ def two_points(pairs: AllWeights, also_proportional: bool = False) -> Truths:
 
 
 def fields(quick: bool) -> Iterator[tuple[Field, int]]:
-    yield from product((Field(3, 2, 1), Field(3, 2, 2), Field(5, 2, 1)), (2, 1))
+    sizes = [Field(3, 2, 1), Field(3, 2, 2), Field(5, 2, 1)]
     if not quick:
-        yield from product((Field(7, 2, 1),), (2, 1))
+        sizes += [Field(7, 2, 1), Field(5, 2, 2)]
+    return (instance for instance in product(sizes, (2, 1)) if hypotheses_hold(*instance))
 
 
 def fiber_sizes(instance: tuple[Field, int], stated: Callable[[AllWeights], Truths] = two_points) -> str:
@@ -68,7 +74,7 @@ def fiber_sizes(instance: tuple[Field, int], stated: Callable[[AllWeights], Trut
         i = int(wrong[0])
         raise Refutation(f"{name}: {pairs.show(i)} has {sizes[i]} points in its fiber, stated {expected[i]}")
     single, double = int((sizes == 1).sum()), int((sizes == 2).sum()) // 2
-    return f"{name}: {single:,} functions with one point, {double:,} with two"
+    return Tally(f"{name}: {single:,} functions with one point, {double:,} with two")
 
 
 def pencils(quick: bool) -> Iterator[tuple[int, int, str]]:
@@ -110,12 +116,15 @@ def rank_one_fields(quick: bool) -> Iterator[Field]:
 
 
 def two_to_one(field: Field, d_out: int = 1) -> str:
-    """Every point off the closed set `p`, `w` proportional has a second one with the same function."""
+    """Every point off the closed set `p`, `w` proportional has one other with the same function, those on it none."""
     name, pairs, sizes = projective(field._replace(d_out=d_out), 1)
     left, _ = finite.rank_one_factors(pairs.attention, field.p)
     off = ~finite.is_rank_one(np.stack([left, pairs.value[:, 0]], axis=1), field.p)
-    if (wrong := np.flatnonzero((sizes != 2) & off)).size:
-        raise Refutation(f"{name}: {pairs.show(int(wrong[0]))} is alone in its fiber")
+    if not off.any():
+        raise ProgramError(f"{name}: there must be points with p and w not proportional")
+    if (wrong := np.flatnonzero(sizes != 1 + off)).size:
+        i = int(wrong[0])
+        raise Refutation(f"{name}: {pairs.show(i)} has {sizes[i]} points in its fiber, stated {1 + off[i]}")
     return "a > 1 or d' > 1 is needed: at a = d' = 1 all but the pairs A = h q^T, V = v h^T have fibers of two points"
 
 

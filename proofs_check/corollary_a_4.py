@@ -1,9 +1,13 @@
 r"""Corollary A.4: $\varphi_{A,V} \ne 0$ is singular if and only if $\operatorname{rk} A = \operatorname{rk} V = 1$.
 
-Here $t \ge 2$, $d \ge 2$, $a > 1$ or $d' > 1$, and, as the proof needs it, $a \ge d$ or $a = 1$, so that the parameter
-space is smooth. For a finite birational map from a smooth variety a point is singular exactly if its fiber has more
-than one point or it is a critical value. Both are counted here without Theorem 3.2 or Lemma A.3: over a finite field
-every fiber is found by comparing the functions of all weights, and every rank is computed.
+Here $\varphi_{A,V} \ne 0$, $t \ge 2$, $d \ge 2$, and $a > 1$ or $d' > 1$. It holds for $a \ge d$ and for $a = 1$. For
+$2 \le a < d$ it is refuted, except at $a = 2$, $d' = 1$: the proof needs a smooth parameter space, and the matrices $A$
+of rank at most $a$ are not smooth at lower rank. Corrected, for every $a$: singular if and only if
+$\operatorname{rk} A = \operatorname{rk} V = 1$ or $\operatorname{rk} A < a < d$ (see Theorem 3.4, singular points).
+
+For a finite birational map from a smooth variety a point is singular exactly if its fiber has more than one point or it
+is a critical value. Both are counted here without Theorem 3.2 or Lemma A.3: over a finite field every fiber is found by
+comparing the functions of all weights, and every rank is computed.
 
 A second road needs no parametrization. For $d = 2$, $d' = 1$, $a \ge 2$ the closure of $\mathcal M$ is the hypersurface
 of pairs of binary quadratic forms with resultant zero, irreducible of degree 4. At $(a_1 v, a_2 v)$ its gradient is,
@@ -21,25 +25,36 @@ from math import prod
 
 import numpy as np
 
-from lightning_sym.geometry import Label, classify, differential, layer_function, normal_forms
+from lightning_sym.geometry import differential, layer_function
 from lightning_sym.linalg import ranks_mod_p
 from lightning_sym.one_layer import one_layer_map, product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check import theorem_3_4_singular as theorem
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, expect_equal
+from proofs_check.orbits import EVERY_ORBIT, pairs
+from proofs_check.theorem_3_4_singular import (
+    Point,
+    Shape,
+    check,
+    corrected_locus,
+    printed_is_right,
+    smooth_parameters,
+    where_the_printed_locus_is_right,
+)
 
-Shape = tuple[int, int, int]
 Locus = Callable[[int, int], bool]
 
 
-def hypotheses_hold(d: int, d_out: int, a: int) -> bool:
-    return d >= 2 and (a > 1 or d_out > 1) and (a >= d or a == 1)
+def hypotheses_hold(point: Point) -> bool:
+    """`d >= 2`, `a > 1` or `d' > 1`, and `phi` is not zero."""
+    return theorem.hypotheses_hold(point.shape) and not theorem.vanishes(point.form)
 
 
 def as_stated(rank_a: int, rank_v: int) -> bool:
     return rank_a == rank_v == 1
 
 
-def finite_fields(quick: bool) -> Iterator[Shape]:
+def finite_fields(quick: bool) -> Iterator[tuple[int, int, int]]:
     """Fields and widths `p, d, d'`, with `a >= d`; not characteristic two, where values do not determine forms."""
     yield from ((3, 2, 1), (3, 2, 2))
     if not quick:
@@ -47,12 +62,11 @@ def finite_fields(quick: bool) -> Iterator[Shape]:
 
 
 def every_function(
-    instance: Shape, locus: Locus = as_stated, count_fibers: bool = True, count_kernels: bool = True
+    instance: tuple[int, int, int], locus: Locus = as_stated, count_fibers: bool = True, count_kernels: bool = True
 ) -> str:
     p, d, d_out = instance
     entries = d * d + d_out * d
-    digits = np.arange(p**entries)[:, None] // p ** np.arange(entries) % p
-    attention, value = digits[:, : d * d].reshape(-1, d, d), digits[:, d * d :].reshape(-1, d_out, d)
+    ((attention, value),) = pairs(p, d, d_out, block=p**entries)
     function = layer_function(attention, value) % p
     codes = function @ p ** np.arange(function.shape[1])
     distinct, where, weights = np.unique(codes, return_inverse=True, return_counts=True)
@@ -72,7 +86,7 @@ def every_function(
             f"in the fiber, critical is {bool(critical[wrong])}, stated singular is {bool(stated[wrong])}"
         )
     double, cusp = (len(np.unique(codes[nonzero & kind])) for kind in (many, critical))
-    return (
+    return Tally(
         f"GF({p}), d = {d}, d' = {d_out}: of {len(distinct) - 1:,} non-zero functions {double:,} have two points in "
         f"the projective fiber, {cusp:,} are critical values"
     )
@@ -107,29 +121,16 @@ def gradient_of_the_resultant(_: None, power: int = 1) -> None:
 
 
 def shapes(quick: bool) -> Iterator[Shape]:
-    for d in (2, 3):
-        for d_out in (1, 2) if quick else (1, 2, 3):
-            for a in (1, d) if quick else (1, d, d + 1):
-                if hypotheses_hold(d, d_out, a):
-                    yield d, d_out, a
+    return (shape for shape in theorem.inside(quick=True) if shape.d_out <= 2 or not quick)
 
 
-def every_orbit(shape: Shape, locus: Locus = as_stated) -> None:
-    d, d_out, a = shape
-    for form in normal_forms(d, d_out, a):
-        if form.attention_rank and form.value_rank:
-            point = classify(form.weights(a))
-            at = f"a = {a}, A = {form.attention.tolist()}, V = {form.value.tolist()}: singular"
-            expect_equal(Label.SINGULAR in point, locus(form.attention_rank, form.value_rank), at=at)
+def points(quick: bool, of: Callable[[Shape], bool]) -> Iterator[Point]:
+    """One from each orbit, where phi is not zero; an error of the program if a kind of point is not seen."""
+    return filter(hypotheses_hold, theorem.points(filter(of, shapes(quick))))
 
 
-def fails_at_low_rank(shape: Shape, locus: Locus = as_stated) -> str:
-    """A point that breaks the statement for `2 <= a < d`, if there is one."""
-    try:
-        every_orbit(shape, locus)
-    except Refutation as witness:
-        return f"a >= d or a = 1 is needed: for 2 <= a < d a function with rk A < a is singular ({witness})"
-    raise Refutation(f"d, d', a = {shape}: every point is as stated")
+def as_printed(point: Point, locus: Locus = as_stated) -> None:
+    check(point, lambda shape, form: locus(form.attention_rank, form.value_rank))
 
 
 CLAIM = Claim(
@@ -137,12 +138,12 @@ CLAIM = Claim(
     source="Corollary A.4",
     title="singular if and only if rk A = rk V = 1",
     statement=(
-        r"t \ge 2,\ d \ge 2,\ (a > 1 \text{ or } d' > 1),\ (a \ge d \text{ or } a = 1),\ \varphi_{A,V} \ne 0:\quad"
+        r"t \ge 2,\ d \ge 2,\ (a > 1 \text{ or } d' > 1),\ \varphi_{A,V} \ne 0:\quad"
         r"\varphi_{A,V} \in \operatorname{Sing} \mathcal M \iff \operatorname{rk} A = \operatorname{rk} V = 1"
     ),
     parts=(
         Part(
-            "two points in the fiber or critical, every function",
+            "d = 2 <= a: two points in the fiber or critical, every function",
             Scope.EXHAUSTIVE,
             finite_fields,
             every_function,
@@ -153,25 +154,47 @@ CLAIM = Claim(
             },
         ),
         Part(
-            "d = 2, d' = 1: the gradient of the resultant, every weight",
+            "d = 2 <= a, d' = 1: the gradient of the resultant, every weight",
             Scope.IDENTITY,
             lambda quick: (None,),
             gradient_of_the_resultant,
             {"the square of the determinant": partial(gradient_of_the_resultant, power=2)},
         ),
+        EVERY_ORBIT,
         Part(
-            "one weight from each orbit, over the rationals",
+            "as printed, a >= d or a = 1, every orbit",
             Scope.INSTANCES,
-            shapes,
-            every_orbit,
-            {"rk A = 1": partial(every_orbit, locus=lambda rank_a, rank_v: rank_a == 1)},
+            partial(points, of=smooth_parameters),
+            as_printed,
+            {
+                "rk A = 1": partial(as_printed, locus=lambda rank_a, rank_v: rank_a == 1),
+                "rk V = 1": partial(as_printed, locus=lambda rank_a, rank_v: rank_v == 1),
+            },
         ),
         Part(
-            "it fails for 2 <= a < d",
+            "as printed, 2 <= a < d",
             Scope.INSTANCES,
-            lambda quick: ((3, 2, 2),),
-            fails_at_low_rank,
-            {"rk A < 2 or as stated": partial(fails_at_low_rank, locus=lambda r, s: r < 2 or as_stated(r, s))},
+            partial(points, of=lambda shape: not printed_is_right(shape)),
+            as_printed,
+            expected=Verdict.REFUTED,
+        ),
+        Part(
+            "where for 2 <= a < d it holds all the same",
+            Scope.INSTANCES,
+            lambda quick: (tuple(shapes(quick)),),
+            where_the_printed_locus_is_right,
+            {"nowhere": partial(where_the_printed_locus_is_right, right=smooth_parameters)},
+        ),
+        Part(
+            "corrected: rk A = rk V = 1 or rk A < a < d; every a, every orbit",
+            Scope.INSTANCES,
+            partial(points, of=lambda shape: True),
+            partial(check, locus=corrected_locus),
+            {
+                "rk A < a also where a >= d": partial(
+                    check, locus=lambda shape, form: corrected_locus(shape, form) or form.attention_rank < shape.a
+                )
+            },
         ),
     ),
 )

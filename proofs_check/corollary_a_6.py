@@ -1,6 +1,8 @@
 r"""Corollary A.6: a function is on the relative boundary exactly if it is a critical value of the parametrization.
 
-One layer, $d, t \ge 2$; $A$ a smooth point of the matrices of rank at most $a$: of rank $a$, or any if $a \ge d$.
+One layer, $d, t \ge 2$; $A$ a smooth point of the matrices of rank at most $a$: of rank $a$, or any if $a \ge d$. The
+paper also asks for $a > 1$ or $d' > 1$, and does not ask for smoothness: elsewhere the differential in $(Q, K, V)$
+drops rank although the function is not on the boundary.
 
 *The Zariski closure outside $\mathcal M$.* There the array of Proposition A.5 is real, $b_{km} = a_k v_m$ with complex
 linear forms, and no real forms will do. If a non-zero $v_m$ is not a multiple of a real form, unique factorization of
@@ -8,27 +10,32 @@ the real $a_k v_m$ makes every $a_k$ a multiple of its conjugate, and then every
 $b_{km} = q_k e_m f$ with one definite form $f = h^2 + g^2$. The argument uses no more than a field and a quadratic
 extension of it; with GF(3) and GF(9) in place of the real and the complex numbers it is checked here weight by weight.
 
-*Limits.* See Theorem 3.4, boundary: in $\mathcal M$ the limits of such arrays are 0 and $A = h q^\top$,
-$V = v h^\top$.
+*Limits.* See Theorem 3.4, boundary: with this form of $\overline{\mathcal M} \setminus \mathcal M$ a positive
+discriminant shows that a point of $\mathcal M$ is not a limit, and conjugate pairs show that it is, if $A = h q^\top$,
+$V = v h^\top$ or $\varphi = 0$. One of the two is found for each point below.
 
-*Critical points.* The rank of the differential is computed exactly and compared with $\dim \mathcal M$.
+*Critical points.* The differential of $(A, V) \mapsto \varphi$ on the tangent space of the matrices of rank at most $a$
+has a kernel of more than one dimension; its rank is then below $\dim \mathcal M$, certified. All ranks are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym import Architecture, Weights, certified_dimension, polynomial_map
+from lightning_sym import Architecture, Weights, certified_dimension, classify
 from lightning_sym.linalg import rank
-from lightning_sym.one_layer import product_coefficients, products_of_linear_forms
+from lightning_sym.one_layer import products_of_linear_forms
+from lightning_sym.rings.rationals import clear_denominators
 from lightning_sym.weights import Layer, ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope, spell
-from proofs_check.theorem_3_4_boundary import conjugate_pairs, shapes, squares_on_m
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, spell
+from proofs_check.lemma_a_3 import restricted_differential
+from proofs_check.theorem_3_4_boundary import Stated, conjugate_pairs, is_limit, of_rank_one, shapes, squares_on_m
+from proofs_check.theorem_3_4_boundary import hypotheses_hold as printed_hypotheses_hold
 
 
 def batch(points: Any, rows: int, axis: int) -> ObjectArray:
@@ -91,80 +98,87 @@ def closure_outside(instance: tuple[int, int], irreducible: bool = True) -> str:
         witness = min(outside ^ stated)
         raise Refutation(f"GF({p}), d = 2, d' = {d_out}: the array {witness} is on one side only")
     weights = p ** (8 + 4 * d_out)
-    return f"GF({p * p}), d = 2, d' = {d_out}: {weights:,} weights give {len(outside)} functions outside M, all pairs"
+    return Tally(
+        f"GF({p * p}), d = 2, d' = {d_out}: {weights:,} weights give {len(outside)} functions outside M, all pairs"
+    )
 
 
 class Point(NamedTuple):
-    """Weights of one layer, `A = K^T Q` smooth in the matrices of rank at most `a`."""
+    """Weights of one layer."""
 
     architecture: Architecture
     layer: Layer
 
+    @property
+    def attention(self) -> Any:
+        return clear_denominators(self.layer.key.T @ self.layer.query)
+
+    @property
+    def value(self) -> Any:
+        return clear_denominators(self.layer.value)
+
+    def __str__(self) -> str:
+        return f"{self.architecture}, A = {spell(self.attention)}, V = {spell(self.value)}"
+
 
 def hypotheses_hold(d: int, a: int, rank_a: int) -> bool:
-    """The matrices of rank at most `a` are smooth at A."""
+    """`d >= 2`, and the matrices of rank at most `a` are smooth at A."""
     return d >= 2 and (a >= d or rank_a == a)
+
+
+def point_of(shape: Architecture, rank_a: int, rank_v: int, seed: int) -> Point:
+    ranks: dict[str, Any] = {"attention_matrix_ranks": [rank_a], "value_ranks": [rank_v]}
+    return Point(shape, Weights.random(shape, seed=seed, bound=3, **ranks).layers[0])
 
 
 def points(quick: bool) -> Iterator[Point]:
     """Weights of every pair of ranks, zero included, and some with A and V parallel."""
-    sizes = [(2, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2)] + (
-        [] if quick else [(3, 1, 1), (3, 1, 3), (3, 2, 2), (3, 2, 3)]
-    )
-    for d, d_out, a in sizes:
+    sizes = [(2, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2)]
+    for d, d_out, a in sizes if quick else [*sizes, (3, 1, 1), (3, 1, 3), (3, 2, 3), (4, 2, 2)]:
         shape = Architecture((d, d_out), (a,), 2)
         for rank_a, rank_v, seed in product(range(a + 1), range(min(d, d_out) + 1), range(2)):
             if not hypotheses_hold(d, a, rank_a):
                 continue
-            (layer,) = Weights.random(
-                shape, seed=seed, bound=3, attention_matrix_ranks=[rank_a], value_ranks=[rank_v]
-            ).layers
-            candidates = [layer]
+            point = point_of(shape, rank_a, rank_v, seed)
+            yield point
             if rank_a == rank_v == 1:  # the same, with the row space of V moved to the column space of A
-                column = next(filter(any, (layer.key.T @ layer.query).T))
-                scale = [next(filter(None, row), 0) for row in layer.value]
-                candidates.append(layer._replace(value=np.array([[s * c for c in column] for s in scale])))
-            for candidate in candidates:
-                # with a = d and K = 1 moving Q moves A in every direction
-                square = candidate._replace(query=candidate.key.T @ candidate.query, key=np.eye(d, dtype=int))
-                yield Point(shape, square if a >= d else candidate)
+                column = next(filter(any, point.attention.T))
+                scale = [next(filter(None, row), 0) for row in point.value]
+                yield Point(shape, point.layer._replace(value=np.outer(scale, column)))
 
 
-@cache
-def derivatives(shape: Architecture) -> list[list[Any]]:
-    phi = polynomial_map(shape)
-    return [[c.derivative(name) for name in phi.weight_names] for c in product_coefficients(phi).ravel()]
+def dimension_of(shape: Architecture) -> int:
+    certified = certified_dimension(shape)
+    if certified.value is None:
+        raise Undecided(f"{shape}: dim M is between {certified.lower} and {certified.upper}")
+    return certified.value
 
 
-def boundary_iff_critical(point: Point, kind: str = "parallel") -> str | None:
-    shape, layer = point
-    values = [int(x) for matrix in layer for x in matrix.ravel()]
-    differential = [[entry(*values) for entry in row] for row in derivatives(shape)]
-    a = layer.key.T @ layer.query
-    zero = not a.any() or not layer.value.any()
-    if kind == "parallel":
-        on_boundary = zero or rank(np.hstack([a, layer.value.T])) == 1
-    else:
-        on_boundary = zero or rank(a) == rank(layer.value) == 1
-    dimension = certified_dimension(shape).value
-    if dimension is None or (rank(differential) < dimension) != on_boundary:
+def kernel_and_rank(point: Point) -> tuple[int, int]:
+    alpha = min(point.architecture.attention_ranks[0], point.architecture.widths[0])
+    differential = restricted_differential(point.attention, point.value, alpha)
+    return len(differential) - rank(differential), rank(differential)
+
+
+def boundary_iff_critical(point: Point, boundary: Stated = is_limit) -> str | None:
+    kernel, found = kernel_and_rank(point)
+    dimension = dimension_of(point.architecture)
+    if not (kernel > 1) == (found < dimension) == boundary(point.attention, point.value):
         raise Refutation(
-            f"{shape}, A = {spell(a)}, V = {spell(layer.value)}: "
-            f"rank {rank(differential)} of the differential, dim M = {dimension}, on the boundary: {on_boundary}"
+            f"{point}: kernel of dimension {kernel}, rank {found}, dim M = {dimension}, "
+            f"on the boundary: {boundary(point.attention, point.value)}"
         )
-    if shape.widths[1] == shape.attention_ranks[0] == 1:
-        return "the hypothesis 'a > 1 or d' > 1' is sufficient, not needed here: at a = d' = 1 the statement holds"
-    return None
+    (d, d_out), (a,) = point.architecture.widths, point.architecture.attention_ranks
+    if printed_hypotheses_hold(d, d_out, a):
+        return None
+    return f"the hypothesis a > 1 or d' > 1 is sufficient, not needed: at d = {d}, a = d' = 1 the statement holds"
 
 
 def width_one(d_out: int, stated: bool = False) -> str:
     """d = 1: weights that are not critical, though A = h q^T, V = v h^T for all weights."""
-    shape = Architecture((1, d_out), (1,), 2)
-    one = np.ones((1, 1), dtype=int)
-    values = [1, 1, *range(1, d_out + 1)]
-    found = rank([[entry(*values) for entry in row] for row in derivatives(shape)])
-    if (found < d_out) != stated:
-        raise Refutation(f"{shape}, A = {one.tolist()}, V = {values[2:]}: rank {found} of the differential")
+    kernel, _ = kernel_and_rank(point_of(Architecture((1, d_out), (1,), 2), 1, 1, d_out))
+    if (kernel > 1) != stated:
+        raise Refutation(f"d = 1, d' = {d_out}, A and V not zero: kernel of dimension {kernel}")
     return "the hypothesis d >= 2 is needed for 'critical exactly if A = h q^T, V = v h^T' (Lemma A.3): fails at d = 1"
 
 
@@ -174,22 +188,17 @@ def both_identities(shape: tuple[int, int], sign: int = -1) -> None:
     squares_on_m(shape, sign)
 
 
-def not_smooth(seed: int) -> Iterator[Point]:
-    """Just outside: 2 <= a < d and rk A < a."""
-    shape = Architecture((3, 2), (2,), 2)
-    (layer,) = Weights.random(shape, seed=seed, bound=3, attention_matrix_ranks=[2], value_ranks=[2]).layers
-    key = np.array(layer.key)
-    key[1] = 2 * key[0]
-    yield Point(shape, layer._replace(key=key))
-
-
-def critical_all_the_same(point: Point) -> str:
-    """The differential in Q, K, V drops rank although the function is not on the boundary."""
-    try:
-        boundary_iff_critical(point)
-    except Refutation as witness:
-        return f"A must be smooth in the matrices of rank <= a: {witness}"
-    raise Refutation(f"{point.architecture}: the statement holds, A smooth or not")
+def critical_all_the_same(rank_a: int) -> str:
+    """Just outside, d = 3, a = 2: the differential in Q, K, V drops rank, and the function is not on the boundary."""
+    point = point_of(Architecture((3, 2), (2,), 2), rank_a, 2, 0)
+    found, dimension = classify(Weights((point.layer,))).weight_rank_upper, dimension_of(point.architecture)
+    if found >= dimension or is_limit(point.attention, point.value):
+        raise Refutation(f"{point}: rank {found} in Q, K, V, dim M = {dimension}, the statement holds")
+    return (
+        f"the paper does not ask for rk A = a or a >= d: at {point} the rank in Q, K, V is {found}, dim M = "
+        f"{dimension}, not on the boundary; in (A, V), A in all directions, the kernel has dimension "
+        f"{kernel_and_rank(point)[0]}"
+    )
 
 
 CLAIM = Claim(
@@ -197,12 +206,12 @@ CLAIM = Claim(
     source="Corollary A.6",
     title="boundary points are exactly the critical values",
     statement=(
-        r"d, t \ge 2 \;\Rightarrow\; \left(\varphi_{A,V} \in \partial \mathcal M \iff (A, V) \text{ critical}\right),"
-        r"\quad \overline{\mathcal M} \setminus \mathcal M = \{(q_k e_m f)_{k,m} : f = h^2 + g^2 \text{ of rank } 2\}"
+        r"d, t \ge 2,\ (\operatorname{rk} A = a \text{ or } a \ge d):\quad"
+        r"\varphi_{A,V} \in \partial \mathcal M \iff (A, V) \text{ critical}"
     ),
     parts=(
         Part(
-            "the closure outside M, with GF(9) over GF(3) for C over R",
+            "the points outside M are q_k e_m f, with GF(9) over GF(3) for C over R",
             Scope.EXHAUSTIVE,
             lambda quick: [(3, 1)] if quick else [(3, 1), (3, 2)],
             closure_outside,
@@ -216,22 +225,18 @@ CLAIM = Claim(
             {"the other sign": partial(both_identities, sign=1)},
         ),
         Part(
-            "boundary exactly where the differential drops rank",
+            "limits of conjugate pairs, and no positive discriminant, exactly where the differential drops",
             Scope.INSTANCES,
             points,
             boundary_iff_critical,
-            {"rk A = rk V = 1": partial(boundary_iff_critical, kind="ranks")},
+            {"rk A = rk V = 1": partial(boundary_iff_critical, boundary=of_rank_one)},
         ),
         Part(
             "2 <= a < d, rk A < a: critical in Q, K, V, not on the boundary",
             Scope.INSTANCES,
-            lambda quick: not_smooth(0),
+            lambda quick: (1,),
             critical_all_the_same,
-            {
-                "rk A = a": lambda _: critical_all_the_same(
-                    next(p for p in points(True) if p.architecture.widths[1] == 2)
-                )
-            },
+            {"rk A = a": lambda rank_a: critical_all_the_same(2)},
         ),
         Part(
             "d = 1: A = h q^T, V = v h^T, and not critical",

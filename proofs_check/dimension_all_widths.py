@@ -80,8 +80,14 @@ CLAIM = Claim(
     source="beyond the paper",
     title="the dimension for any widths, ranks and tokens",
     statement=(
-        r"\dim \mathcal M = \sum_i s_i + r_l (d_l + r_{l-1} - r_l) + \sum_{i=1}^{l-1} w_i (r_{i-1} - r_i) - l,"
-        r"\quad r_i = \min(d_0, \dots, d_i)"
+        r"\begin{aligned} \dim \mathcal M &= \sum_{i=1}^l s_i + r_l (d_l + r_{l-1} - r_l)"
+        r" + \sum_{i=1}^{l-1} w_i (r_{i-1} - r_i) - l, \\"
+        r" r_i &= \min(d_0, \dots, d_i),\quad \alpha_i = \min(a_i, r_{i-1}),"
+        r"\quad \rho_i = \min(2 \alpha_i, r_{i-1}), \\"
+        r" w_l &= r_l,\quad w_i = \min(r_i, w_{i+1} + 2 \alpha_{i+1}), \\"
+        r" s_i &= \begin{cases} \rho_i r_{i-1} - \tfrac12 \rho_i (\rho_i - 1)"
+        r" & \text{if } t = 1 \text{ or } \alpha_j = 1 \text{ for some } j < i \\"
+        r" \alpha_i (2 r_{i-1} - \alpha_i) & \text{else} \end{cases} \end{aligned}"
     ),
     parts=(
         Part(

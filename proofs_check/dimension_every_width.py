@@ -27,7 +27,7 @@ from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.varieties import virtual_weight_variety
 from lightning_sym.weights import Layer
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_dimension
+from proofs_check.claim import Claim, Part, Scope, expect_dimension, expect_equal, meeting_bounds
 from proofs_check.every_width_kernel import depths_and_widths, dominance, larger_kernel, positive, second_token
 
 Count = Callable[[Architecture], int]
@@ -117,10 +117,8 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
 def count_of_the_variety(network: Architecture, count: Count = variety_dimension) -> None:
     stated, upper = count(network), virtual_weight_variety(network).dimension + network.depth
     lower = virtual_weight_rank(network, upper + 8)
-    if not lower <= stated <= upper:
-        raise Refutation(f"{network}: virtual weights of dimension {lower} to {upper}, stated {stated}")
-    if lower < upper:
-        raise Undecided(f"{network}: virtual weights of dimension {lower} to {upper}, stated {stated}")
+    found = meeting_bounds(lower, upper, f"{network}, virtual weights")
+    expect_equal(found, stated, at=f"{network}, dimension of the variety of virtual weights")
 
 
 CLAIM = Claim(
@@ -128,8 +126,9 @@ CLAIM = Claim(
     source="beyond the paper; docs/every-width.md",
     title="the dimension for every width and rank: the variety of virtual weights modulo l rescalings",
     statement=(
-        r"\dim \mathcal M = \dim \mathcal Z - l,\quad \mathcal Z = \overline{\{(\tilde A_1, \dots, \tilde A_l,"
-        r" \tilde V)\}}\ (\text{symmetric parts if } t = 1 \text{ or behind } \alpha_i = 1)"
+        r"\dim \mathcal M = \dim \mathcal Z - l,\quad \mathcal Z = \overline{\{(N_1, \dots, N_l, \tilde V)\}},\quad"
+        r" N_i = \begin{cases} \tfrac12 (\tilde A_i + \tilde A_i^\top) & \text{if } t = 1 \text{ or }"
+        r" \min(a_j, d_0, \dots, d_{j-1}) = 1 \text{ for some } j < i \\ \tilde A_i & \text{else} \end{cases}"
     ),
     parts=(
         Part(

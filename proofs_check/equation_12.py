@@ -110,8 +110,9 @@ CLAIM = Claim(
     source="Eq. 8, 10-12",
     title="phi = V~ X B_l, a product of (3^l - 1)/2 scores",
     statement=(
-        r"\varphi_W(X) = \tilde V X \prod_{n=1}^{(3^l-1)/2} S_{k(n)}^{(\top)}, \quad S_k = X^\top \tilde A_k X,"
-        r"\quad k(n) = 1 + \nu_3(n)"
+        r"\varphi_W(X) = \tilde V X \prod_{n=1}^{(3^l-1)/2} T_n, \quad S_k = X^\top \tilde A_k X,\quad"
+        r" k(n) = 1 + \nu_3(n),\quad T_n = \begin{cases} S_{k(n)} & \text{if } n / 3^{\nu_3(n)} \equiv 1 \pmod 3 \\"
+        r" S_{k(n)}^\top & \text{if } n / 3^{\nu_3(n)} \equiv 2 \pmod 3 \end{cases}"
     ),
     parts=(
         Part(

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym import Layer, forward
+from lightning_sym.linalg import rank
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import expect_equal
+from proofs_check.claim import expect_equal, meeting_bounds
 
 
 class Symbols(NamedTuple):
@@ -96,8 +97,8 @@ def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
     p, q, r, t = (tokens.T @ s.attention[0] @ tokens).ravel()
     expect_equal(_determinant(rows) == 3 * (p * t - q * r) * factor(p, q, r, t), True, at="X -> X X^T A X, 2 x 2")
     return (
-        "not only l <= 5: a layer of rank >= 2 is dominant on two tokens and can be peeled off, so the formula holds "
-        "at every depth (docs/every-width.md, Theorem 2)"
+        "the determinant of the derivative of X -> X X^T A X on 2 x 2 inputs is 3 det(S) times a form that is positive"
+        " on real S != 0: the identity that the written proof for every depth uses (docs/every-width.md, Lemma 5)"
     )
 
 
@@ -118,7 +119,27 @@ def larger_kernel(sign: int) -> str:
     moved = Layer(u @ s.f.T, s.zero, -sign * u.T)
     output = derivative(Dual(tokens, 0 * tokens), s.layers(s.f.T), {1: moved})
     expect_equal(all(e == 0 for e in output.tangent.ravel()), True, at=f"l = 2, width one, motion (u f^T, {-sign} u^T)")
+    dimension = kernel_on_all_virtual_weights(np.array([[1, 2], [3, 1]]), np.array([[1], [4]]))
     return (
-        "the tangent space of the variety is needed: at l = 2, d_1 = 1, the kernel on all virtual weights also holds "
-        "(dA_2, dV) = (u f^T, -u^T), so it has dimension 3 or more"
+        "the tangent space of the variety is needed: at l = 2, d_0 = 2, d_1 = 1, the kernel on all virtual weights also"
+        f" holds (dA_2, dV) = (u f^T, -u^T) and has dimension {dimension}; the rescalings are 2 of them"
     )
+
+
+def kernel_on_all_virtual_weights(first: Any, f: Any) -> int:
+    r"""Dimension of the kernel where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, by two bounds that meet.
+
+    From below: the rescalings and the motions by `u`. From above: an exact rank at these weights, on some inputs.
+    """
+    one, zero = np.eye(2, dtype=int), np.zeros((2, 2), dtype=int)
+    second, value = f @ f.T, f.T
+    layers = [Layer(first, one, one), Layer(second, one, value)]
+    rescalings = [(first, zero, -3 * value), (zero, second, -value)]
+    known = [*rescalings, *((zero, u[:, None] @ f.T, -u[None]) for u in one)]
+    lower = rank([np.concatenate([m.ravel() for m in motion]) for motion in known])
+    inputs = np.random.default_rng(0).integers(-5, 6, size=(8, 2, 2))
+    rows = []
+    for unit in np.eye(10, dtype=int):
+        moved = {0: Layer(unit[:4].reshape(2, 2), zero, zero), 1: Layer(unit[4:8].reshape(2, 2), zero, unit[None, 8:])}
+        rows.append(np.concatenate([derivative(Dual(x, 0 * x), layers, moved).tangent.ravel() for x in inputs]))
+    return meeting_bounds(lower, len(rows) - rank(rows), at="l = 2, width one, dimension of the kernel")

@@ -10,17 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym import Architecture, Weights
-from lightning_sym.linalg import null_space, rank, rank_mod_p
+from lightning_sym.errors import ProgramError
+from lightning_sym.linalg import rank, rank_mod_p, unique_solution
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_equal, spell
+from lightning_sym.weights import ObjectArray
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds, spell
+from proofs_check.equation_9 import random_basis_changes
 
 Matrix = tuple[tuple[int, ...], ...]
+
+
+def hypotheses_hold(score: ObjectArray, a: int) -> bool:
+    """`K^T Q` has rank `a`, the number of rows of `K`, so that `a <= d`."""
+    return rank(score) == a
 
 
 def named_weights_are_in_the_fiber(inverse: Callable[[Words], Words]) -> None:
@@ -52,16 +60,17 @@ def _transpose(m: Matrix) -> Matrix:
     return tuple(zip(*m, strict=True))
 
 
-def fibers(quick: bool, lacking: int = 0) -> Iterator[Fiber]:
-    """Fibers over products of rank `a - lacking`, every one of them."""
+def fibers(quick: bool) -> Iterator[Fiber]:
+    """Fibers over products of rank `a`, every one of them."""
     sizes = [(3, 1, 1), (3, 2, 1), (2, 2, 2), (5, 2, 1)] + ([] if quick else [(3, 2, 2), (2, 3, 2)])
     for p, d, a in sizes:
         by_product: dict[Matrix, list[tuple[Matrix, Matrix]]] = {}
         for k, q in product(_matrices(a, d, p), repeat=2):
             by_product.setdefault(_times(_transpose(k), q, p), []).append((k, q))
-        for value, pairs in by_product.items():
-            if rank_mod_p(np.array(value), p) == a - lacking:
-                yield Fiber(p, d, a, pairs)
+        chosen = [pairs for value, pairs in by_product.items() if rank_mod_p(np.array(value), p) == a]
+        if not chosen:
+            raise ProgramError(f"GF({p}), d = {d}, a = {a}: there must be products of rank a")
+        yield from (Fiber(p, d, a, pairs) for pairs in chosen)
 
 
 def one_matrix_connects(fiber: Fiber, only_diagonal: bool = False) -> None:
@@ -87,30 +96,38 @@ def rational_pairs(quick: bool) -> Iterator[tuple[int, int, int]]:
                 yield d, a, seed
 
 
-def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0) -> None:
+def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
+    """`(L, R)` with `matrix = L R`: the pivot columns, and the non-zero rows of the reduced row echelon form."""
+    pivots: list[int] = []
+    for j in range(matrix.shape[1]):
+        if rank(matrix[:, [*pivots, j]]) > len(pivots):
+            pivots.append(j)
+    right = unique_solution(matrix[:, pivots], matrix)
+    if right is None:
+        raise ProgramError(f"the pivot columns of {spell(matrix)} must span its columns")
+    return matrix[:, pivots], right
+
+
+def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inverse: bool = True) -> None:
+    """Another pair with the same product, made from the product alone: one `C` leads to it, found by elimination."""
     d, a, seed = instance
     shape = Architecture((d, d), (a,), 2)
     (layer,) = Weights.random(shape, seed=seed, denominator=4, attention_matrix_ranks=[a - missing_rank]).layers
-    c = Weights.random(Architecture((a, a), (a,), 2), seed=seed, value_ranks=[a])["V1"]
-    new_key = c @ layer.key
-    # C is a solution of C K = K'; it is the only one exactly if the rows of K are independent
-    if null_space(layer.key.T):
-        raise Refutation(f"d = {d}, a = {a}, K = {spell(layer.key)}: C K = K' has more than one solution")
-    # Q' is then determined as well: C^T Q' = Q has one solution, C being invertible
-    expect_equal(rank(c), a, at=f"d = {d}, a = {a}, seed {seed}, rank of C")
-    if (new_key.T @ _solve(c.T, layer.query) != layer.key.T @ layer.query).any():
-        raise Refutation(f"d = {d}, a = {a}, seed {seed}: the product changes")
-
-
-def _solve(matrix: Any, right: Any) -> Any:
-    """The solution of a square rational system with one solution, by its null space."""
-    size = matrix.shape[0]
-    solution = np.empty(right.shape, dtype=object)
-    for j in range(right.shape[1]):
-        ((*entries, last),) = null_space(np.concatenate([matrix, right[:, j : j + 1]], axis=1))
-        for i in range(size):
-            solution[i, j] = -entries[i] / last
-    return solution
+    score = layer.key.T @ layer.query
+    expect_equal(hypotheses_hold(score, a), missing_rank == 0, at=f"d = {d}, a = {a}, seed {seed}, rank of K^T Q")
+    left, right = rank_factorization(score)
+    padding = np.zeros((a - left.shape[1], d), dtype=object)
+    _, (change, change_inverse), _ = random_basis_changes((a, a, a), seed + 1)
+    new_key = change @ np.concatenate([left.T, padding])
+    new_query = change_inverse.T @ np.concatenate([right, padding])
+    at = f"K = {spell(layer.key)}, Q = {spell(layer.query)}, K' = {spell(new_key)}, Q' = {spell(new_query)}"
+    expect_equal((new_key.T @ new_query).tolist(), score.tolist(), at=f"{at}, the products")
+    c_transposed = unique_solution(layer.key.T, new_key.T)
+    if c_transposed is None or rank(c_transposed) < a:
+        raise Refutation(f"{at}: C K = K' does not have exactly one solution, an invertible one")
+    found = c_transposed @ new_query if inverse else unique_solution(c_transposed.T, new_query)
+    if found is None or (found != layer.query).any():
+        raise Refutation(f"{at}: Q' is not C{'^-T' * inverse} Q, C = {spell(c_transposed.T)}")
 
 
 def variety_shapes(quick: bool) -> Iterator[tuple[int, int]]:
@@ -130,10 +147,9 @@ def determinantal_dimension(instance: tuple[int, int], correction: int = 0) -> N
     lie = np.eye(a * a, dtype=np.int64).reshape(-1, a, a)
     orbit = [np.concatenate([(e @ k % p).ravel(), (-e.T @ q % p).ravel()]) for e in lie]
     upper = 2 * a * d - rank_mod_p(np.array(orbit), p)
-    if lower != upper:
-        raise Undecided(f"d = {d}, a = {a}: between {lower} and {upper}")
+    found = meeting_bounds(lower, upper, f"d = {d}, a = {a}")
     alpha = min(a, d)
-    expect_equal(lower, alpha * (2 * d - alpha) + correction, at=f"d = {d}, a = {a}")
+    expect_equal(found, alpha * (2 * d - alpha) + correction, at=f"d = {d}, a = {a}")
 
 
 CLAIM = Claim(
@@ -160,11 +176,14 @@ CLAIM = Claim(
             {"C diagonal": partial(one_matrix_connects, only_diagonal=True)},
         ),
         Part(
-            "C is unique over the rationals",
+            "C exists and is unique over the rationals, (K', Q') from the product alone",
             Scope.INSTANCES,
             rational_pairs,
             recovered_over_q,
-            {"rank below a": partial(recovered_over_q, missing_rank=1)},
+            {
+                "rank below a": partial(recovered_over_q, missing_rank=1),
+                "Q' = C Q": partial(recovered_over_q, inverse=False),
+            },
         ),
         Part(
             "dimension of the matrices of rank <= alpha",

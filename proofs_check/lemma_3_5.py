@@ -7,25 +7,29 @@ $A_i \mapsto C_{i-1}^{-\top} A_i C_{i-1}^{-1}$. What is needed of the weights is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice, pairwise, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import Architecture, Layer, Weights, virtual_weights
+from lightning_sym import Architecture, Layer, VirtualWeights, Weights, virtual_weights
+from lightning_sym.errors import ProgramError
 from lightning_sym.jacobian import random_layers
 from lightning_sym.linalg import rank, rank_mod_p, ranks_mod_p, unique_solution
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import tangent_directions_mod_p
-from lightning_sym.varieties import determinantal, virtual_weight_variety
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_equal
+from lightning_sym.varieties import determinantal
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds
+from proofs_check.dimension_every_width import variety_dimension
 from proofs_check.equation_9 import change_basis, changed_network, random_basis_changes
+from proofs_check.lemma_3_1 import rank_factorization
 
 Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
 
 
 def hypotheses_hold(widths: tuple[int, ...]) -> bool:
@@ -48,11 +52,11 @@ def image_at_least(network: Architecture, layers: list[Layer], p: int) -> int:
     return rank_mod_p(np.concatenate(rows, axis=1), p)
 
 
-def fiber_dimension(network: Architecture) -> int:
+def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
     """Of the generic fiber, in terms of (A_i, V_i), by two bounds for the image that meet.
 
-    From above: parameters minus an orbit of `GL_{a_i}` (Lemma 3.1) and `GL_{d_i}` (Eq. 9), or the variety of virtual
-    weights, which is counted without the rescalings here.
+    From above: parameters minus an orbit of `GL_{a_i}` (Lemma 3.1) and `GL_{d_i}` (Eq. 9); unless this alone is asked
+    for, also the variety of virtual weights, counted without symmetric parts (all of `A~_i` is seen here).
     """
     p = PRIMES[0]
     layers = random_layers(network, np.random.default_rng(0), p)
@@ -61,17 +65,18 @@ def fiber_dimension(network: Architecture) -> int:
         tangent_directions_mod_p(network, [w for layer in layers for w in layer], p), 2 * network.depth - 1
     )  # all but the rescalings
     orbit = rank_mod_p(np.concatenate([block.residues() for block in blocks]), p)
-    upper = min(network.parameter_count - orbit, virtual_weight_variety(network).dimension + network.depth)
-    if lower != upper:
-        raise Undecided(f"{network}: the image has dimension between {lower} and {upper}")
+    upper = network.parameter_count - orbit
+    if not orbit_only:
+        upper = min(upper, variety_dimension(network, symmetric_parts=False))
+    image = meeting_bounds(lower, upper, f"{network}, the image")
     pairs = list(zip(network.attention_ranks, network.widths, network.widths[1:], strict=False))
-    return sum(determinantal(d, d, a) + d * d_out for a, d, d_out in pairs) - lower
+    return sum(determinantal(d, d, a) + d * d_out for a, d, d_out in pairs) - image
 
 
 def bottlenecks(quick: bool) -> Iterator[Architecture]:
-    """Attention matrices of full rank or of rank two, so that no layer counts by symmetric parts only."""
+    """Attention matrices of rank one, two and full rank."""
     for depth, delta in product((2, 3) if quick else (2, 3, 4), (1, 2, 3)):
-        for extra_in, extra_out, a in product((0, 1), (0, 2), (2, 5)):
+        for extra_in, extra_out, a in product((0, 1), (0, 2), (1, 2, 5) if delta < 3 else (2, 5)):
             widths = (delta + extra_in, *(delta,) * (depth - 1), delta + extra_out)
             yield Architecture(widths, (a,) * depth, 2)
 
@@ -79,7 +84,7 @@ def bottlenecks(quick: bool) -> Iterator[Architecture]:
 def one_orbit_large(network: Architecture, layers_counted: int = 0) -> None:
     delta = network.widths[1]
     stated = delta**2 * (network.depth - 1 + layers_counted)
-    expect_equal(fiber_dimension(network), stated, at=f"{network}, dimension of the fiber")
+    expect_equal(fiber_dimension(network, orbit_only=True), stated, at=f"{network}, dimension of the fiber")
 
 
 class FiniteField(NamedTuple):
@@ -90,6 +95,12 @@ class FiniteField(NamedTuple):
 def finite_fields(quick: bool) -> Iterator[FiniteField]:
     sizes = [(2, (2, 2, 2)), (3, (2, 1, 2)), (5, (1, 1, 2)), (3, (2, 1, 1, 2)), (2, (3, 2, 2))]
     return (FiniteField(*size) for size in (sizes if quick else [*sizes, (3, (2, 2, 2)), (2, (2, 2, 2, 2))]))
+
+
+def narrowing_fields(quick: bool) -> Iterator[FiniteField]:
+    """Widths that never grow before the last, and are no bottleneck."""
+    sizes = [(2, (3, 2, 1)), (2, (2, 2, 1, 1))] if quick else [(2, (3, 2, 1)), (3, (2, 2, 1)), (2, (3, 2, 1, 2))]
+    return (FiniteField(*size) for size in sizes)
 
 
 def every_matrix(rows: int, columns: int, p: int) -> Integers:
@@ -104,17 +115,38 @@ def numbers(matrices: list[Integers], p: int) -> Integers:
     return packed
 
 
-def every_fiber(field: FiniteField, diagonal: bool = False, any_rank: bool = False) -> None:
-    """All weights over GF(p): a fiber over V~ of rank `delta` is one free orbit of the `C_i`.
+def value_has_rank_delta(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:
+    """What is asked of the weights at bottleneck widths."""
+    truths: Truths = ranks_mod_p(weights.value, p) == widths[1]
+    return truths
+
+
+def all_of_each_width_is_used(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:
+    """`rows_used` span `d_i` dimensions for `0 < i < l`: what is asked at other widths."""
+    spans = [ranks_mod_p(rows_used(weights, i), p) == widths[i] for i in range(1, len(widths) - 1)]
+    truths: Truths = np.all(spans, axis=0)
+    return truths
+
+
+def any_weights(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:
+    """The mutant."""
+    return np.ones(len(weights.value), dtype=np.bool_)
+
+
+def every_fiber(
+    field: FiniteField, condition: Callable[..., Truths] = value_has_rank_delta, diagonal: bool = False
+) -> str | None:
+    """All weights over GF(p): a fiber of virtual weights that meet the condition is one free orbit of the `C_i`.
 
     The first attention matrix is its own virtual weight and stays zero here.
     """
     p, widths = field
-    depth, delta = len(widths) - 1, widths[1]
+    depth = len(widths) - 1
     values = [every_matrix(*shape, p) for shape in zip(widths[1:], widths, strict=False)]
-    squares = every_matrix(delta, delta, p)
-    choice = np.indices([len(m) for m in values] + [len(squares)] * (depth - 1)).reshape(2 * depth - 1, -1)
-    attention = [np.zeros((1, widths[0], widths[0]), np.int64), *(squares[i] for i in choice[depth:])]
+    squares = [every_matrix(n, n, p) for n in widths[1:-1]]
+    choice = np.indices([len(m) for m in values + squares]).reshape(2 * depth - 1, -1)
+    attention = [np.zeros((1, widths[0], widths[0]), np.int64)]
+    attention += [square[i] for square, i in zip(squares, choice[depth:], strict=True)]
     layers = [
         Layer(a, np.eye(a.shape[-1], dtype=np.int64), v[i]) for a, v, i in zip(attention, values, choice, strict=False)
     ]
@@ -125,19 +157,21 @@ def every_fiber(field: FiniteField, diagonal: bool = False, any_rank: bool = Fal
     fiber_of = np.empty(choice.shape[1], dtype=np.int64)
     fiber_of[weight_numbers(layers, p)] = fiber
 
-    generic = np.flatnonzero(any_rank | (ranks_mod_p(weights.value[heads], p) == delta))
+    at_heads = VirtualWeights(tuple(a[heads] for a in weights.attention[1:]), weights.value[heads])
+    generic = np.flatnonzero(condition(at_heads, widths, p))
+    if not len(generic):
+        raise ProgramError(f"GF({p}), widths {widths}: there must be virtual weights that meet the condition")
     starts = [
         Layer(x.query[heads[generic]] if i else x.query, x.key, x.value[heads[generic]]) for i, x in enumerate(layers)
     ]
-    one = np.eye(delta, dtype=np.int64)
-    group = [(c, e) for c, e in product(squares, repeat=2) if ((c @ e) % p == one).all()]
+    groups = [[pair for pair in product(square, repeat=2) if _inverse_modulo(p, *pair)] for square in squares]
     if diagonal:
-        group = [(c, e) for c, e in group if not (c - np.diag(np.diag(c))).any()]
+        groups = [[(c, e) for c, e in group if not (c - np.diag(np.diag(c))).any()] for group in groups]
     ends = [(np.eye(n, dtype=np.int64),) * 2 for n in (widths[0], widths[-1])]
     reached = np.sort(
         [
             weight_numbers(changed_network(starts, [ends[0], *inner, ends[1]], change_basis), p)
-            for inner in product(group, repeat=depth - 1)
+            for inner in product(*groups)
         ],
         axis=0,
     )
@@ -151,6 +185,13 @@ def every_fiber(field: FiniteField, diagonal: bool = False, any_rank: bool = Fal
             f"GF({p}), widths {widths}, V = {shown[0]}, A_2, ... = {shown[1]}: {sizes[generic[i]]} weights in the"
             f" fiber, {orbits[i]} reached by {len(reached)} choices of the C_i"
         )
+    if hypotheses_hold(widths):
+        return None
+    return f"GF({p}), widths {widths}: {len(generic):,} of {len(heads):,} fibers are stated and found to be one orbit"
+
+
+def _inverse_modulo(p: int, c: Integers, e: Integers) -> bool:
+    return bool(((c @ e) % p == np.eye(len(c), dtype=np.int64)).all())
 
 
 def weight_numbers(layers: list[Layer], p: int) -> Integers:
@@ -158,36 +199,63 @@ def weight_numbers(layers: list[Layer], p: int) -> Integers:
     return numbers([*(x.value for x in layers), *(x.key.mT @ x.query for x in layers[1:])], p)
 
 
-def rational_instances(quick: bool) -> Iterator[tuple[tuple[int, ...], Weights, int]]:
-    """Random weights with `rk V~ = delta`."""
-    shapes = [(2, 2, 2), (3, 2, 4), (3, 2, 2, 2), (2, 1, 1, 2), (4, 3, 3), (3, 3, 3, 3, 4)]
-    for widths, seed in product(shapes, range(1 if quick else 5)):
-        weights = Weights.random(Architecture(widths, widths[:-1], 1), seed=seed, denominator=3)
-        if rank(virtual_weights(weights.layers).value) == widths[1]:
-            yield widths, weights, seed
+def rows_used(weights: VirtualWeights, i: int) -> Any:
+    """Rows in the row space of `V_i ... V_1`, whatever the weights: those of V~, rows and columns of A~_j, `j > i`.
+
+    The attention matrices of `weights` are those from the second one on.
+    """
+    later = weights.attention[i - 1 :]
+    return np.concatenate([weights.value, *later, *(np.swapaxes(a, -1, -2) for a in later)], axis=-2)
 
 
-def unique_over_q(instance: tuple[tuple[int, ...], Weights, int], widen: int = 0) -> None:
-    """Linear systems with exactly one solution give back the C_i and all weights, from the virtual weights on."""
-    widths, weights, seed = instance
+def rational_instances(quick: bool) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Bottleneck widths, and widths that never grow before the last."""
+    shapes = [(2, 2, 2), (3, 2, 4), (3, 2, 2, 2), (2, 1, 1, 2), (4, 3, 3), (3, 3, 3, 3, 4), (4, 3, 2, 3), (3, 2, 1)]
+    return product(shapes, range(1 if quick else 5))
+
+
+def unique_over_q(instance: tuple[tuple[int, ...], int], widen: int = 0) -> str | None:
+    """Weights rebuilt from the virtual weights alone, and the one choice of the C_i that leads to them.
+
+    With all rows that are used spanning `d_i` dimensions, they are the row space of `V_i ... V_1` for all weights in
+    the fiber; in a basis of one's own choice of these spaces, everything else is the solution of a linear system.
+    """
+    widths, seed = instance
     if widen:
         widths = (widths[0], *(widths[0] + widen for _ in widths[1:-1]), widths[-1])
-        weights = Weights.random(Architecture(widths, widths[:-1], 1), seed=seed)
-    given, changes = virtual_weights(weights.layers), random_basis_changes(widths, seed)
-    product_of_values = changed_product = None
-    for i, (layer, new) in enumerate(
-        zip(weights.layers, changed_network(weights.layers, changes, change_basis), strict=True)
-    ):
-        if product_of_values is not None and changed_product is not None:
-            c = unique_solution(product_of_values.T, changed_product.T)
-            half = unique_solution(changed_product.T, given.attention[i])
-            attention = None if half is None else unique_solution(changed_product.T, half.T)
-            if c is None or attention is None:
-                raise Refutation(f"widths {widths}, seed {seed}: C_{i} or A_{i + 1} is not determined")
-            expect_equal(c.T.tolist(), changes[i][0].tolist(), at=f"widths {widths}, seed {seed}, C_{i}")
-            expect_equal(attention.T.tolist(), (new.key.T @ new.query).tolist(), at=f"widths {widths}, A_{i + 1}")
-        product_of_values = layer.value if product_of_values is None else layer.value @ product_of_values
-        changed_product = new.value if changed_product is None else new.value @ changed_product
+    ranks = [min(pair) for pair in pairwise(widths)]
+    shape = Architecture(widths, widths[:-1], 1)
+    weights = Weights.random(shape, seed=seed, denominator=3, attention_matrix_ranks=widths[:-1], value_ranks=ranks)
+    given, at = virtual_weights(weights.layers), f"widths {widths}, seed {seed}"
+    if hypotheses_hold(widths) and not widen and rank(given.value) != widths[1]:
+        raise ProgramError(f"{at}: the rank of V~ must be {widths[1]}")
+    bases = random_basis_changes(widths, seed + 1)
+    one = np.eye(widths[0], dtype=int).astype(object)
+    old = new = old_change = one  # V_i ... V_1 of both weights, and C_i
+    for i, layer in enumerate(weights.layers, start=1):
+        half = unique_solution(new.T, given.attention[i - 1])
+        attention = None if half is None else unique_solution(new.T, half.T)  # new^T A' new = A~, transposed twice
+        if i == len(widths) - 1:
+            old, after, change = layer.value @ old, given.value, np.eye(widths[-1], dtype=int).astype(object)
+        else:
+            _, rows = rank_factorization(rows_used(VirtualWeights(given.attention[1:], given.value), i))
+            if len(rows) != widths[i]:
+                raise Refutation(f"{at}: the virtual weights leave the row space of V_{i} ... V_1 open")
+            old, after = layer.value @ old, bases[i][0] @ rows
+            solution = unique_solution(old.T, after.T)
+            if solution is None or rank(solution) < widths[i]:
+                raise Refutation(f"{at}: there is not exactly one C_{i}")
+            change = solution.T
+        value = unique_solution(new.T, after.T)
+        if attention is None or value is None:
+            raise Refutation(f"{at}: the weights of layer {i} are not determined")
+        expect_equal((value.T @ old_change).tolist(), (change @ layer.value).tolist(), at=f"{at}, V_{i}")
+        moved_back = old_change.T @ attention.T @ old_change
+        expect_equal(moved_back.tolist(), (layer.key.T @ layer.query).tolist(), at=f"{at}, A_{i}")
+        new, old_change = after, change
+    if hypotheses_hold(widths):
+        return None
+    return f"bottleneck widths are sufficient, not needed: the fiber is one orbit at widths {widths}, full ranks, too"
 
 
 def outside(quick: bool) -> Iterator[Architecture]:
@@ -250,11 +318,21 @@ CLAIM = Claim(
             every_fiber,
             {
                 "C_i diagonal": partial(every_fiber, diagonal=True),
-                "V~ of any rank": partial(every_fiber, any_rank=True),
+                "V~ of any rank": partial(every_fiber, condition=any_weights),
             },
         ),
         Part(
-            "the C_i and the weights are unique over the rationals",
+            "widths that never grow: every fiber is one free orbit where the virtual weights use all of each width",
+            Scope.EXHAUSTIVE,
+            narrowing_fields,
+            partial(every_fiber, condition=all_of_each_width_is_used),
+            {
+                "C_i diagonal": partial(every_fiber, condition=all_of_each_width_is_used, diagonal=True),
+                "all virtual weights": partial(every_fiber, condition=any_weights),
+            },
+        ),
+        Part(
+            "one choice of the C_i leads to weights rebuilt from the virtual weights, over the rationals",
             Scope.INSTANCES,
             rational_instances,
             unique_over_q,

@@ -6,31 +6,36 @@ $h$. The kernel is then $\{(u q^\top, -v u^\top)\}$, of dimension $d$. The same 
 matrices of rank at most $a < d$, at the points of rank $a$, where these have a tangent space of the right dimension.
 
 The differential sends $(A', V')$ to $(a'_k v_m + a_k v'_m)_{k,m}$, so its rank does not change along the orbits of
-$(g A h, k V g^\top)$: one pair from each orbit stands for every pair of its shape.
+$(g A h, k V g^\top)$: one pair from each orbit stands for every pair of its shape. That none is left out is a part
+of its own, over finite fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lightning_sym import Layer, forward
-from lightning_sym.geometry import differential, normal_forms, tangent_directions
+from lightning_sym.errors import ProgramError
+from lightning_sym.geometry import NormalForm, differential, normal_forms, tangent_directions
 from lightning_sym.linalg import rank, ranks_mod_p
 from lightning_sym.moves import rank_one_factors
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal
+from proofs_check.orbits import EVERY_ORBIT, pairs
 
 Shape = tuple[int, int, int]
 Stated = Callable[[int, int, int], bool]
 
 
-def hypotheses_hold(d: int) -> bool:
-    """At `d = 1` all matrices are of the stated form."""
-    return d >= 2
+def hypotheses_hold(d: int, alpha: int, rank_a: int, rank_v: int) -> bool:
+    """`d >= 2`, both matrices non-zero, and `A` where the matrices of rank at most `alpha` are smooth."""
+    return d >= 2 and rank_a > 0 and rank_v > 0 and (alpha >= d or rank_a == alpha)
 
 
 def kernel_vector(_: None, sign: int = -1) -> None:
@@ -58,14 +63,11 @@ def finite_fields(quick: bool) -> Iterator[Shape]:
 
 def every_pair(instance: Shape, stated: Stated = as_stated) -> str:
     p, d, d_out = instance
-    entries = d * d + d_out * d
-    codes, critical, checked = np.arange(p**entries), 0, 0
-    for block in np.array_split(codes, 1 + len(codes) // 2**15):
-        digits = block[:, None] // p ** np.arange(entries) % p
-        attention, value = digits[:, : d * d].reshape(-1, d, d), digits[:, d * d :].reshape(-1, d_out, d)
+    critical, checked = 0, 0
+    for attention, value in pairs(p, d, d_out, block=2**15):
         both = attention.any(axis=(1, 2)) & value.any(axis=(1, 2))
         attention, value = attention[both], value[both]
-        found = ranks_mod_p(differential(attention, value), p) < entries - 1
+        found = ranks_mod_p(differential(attention, value), p) < d * d + d_out * d - 1
         ranks = [
             ranks_mod_p(m, p) for m in (attention, value, np.concatenate([attention.swapaxes(1, 2), value], axis=1))
         ]
@@ -76,47 +78,72 @@ def every_pair(instance: Shape, stated: Stated = as_stated) -> str:
                 f"critical is {bool(found[wrong])}, stated {bool(expected[wrong])}"
             )
         critical, checked = critical + int(found.sum()), checked + len(found)
-    return f"GF({p}), d = {d}, d' = {d_out}: {critical:,} of {checked:,} pairs of non-zero matrices are critical"
+    return Tally(f"GF({p}), d = {d}, d' = {d_out}: {critical:,} of {checked:,} pairs of non-zero matrices are critical")
 
 
-def shapes(quick: bool) -> Iterator[Shape]:
-    """Widths and attention rank `d, d', alpha`."""
-    for d in filter(hypotheses_hold, range(1, 4 if quick else 6)):
-        for d_out in (1, 2, 3) if quick else (1, 2, 3, 4):
-            for alpha in range(1, d + 1):
-                yield d, d_out, alpha
+class Point(NamedTuple):
+    """A pair, and the dimension of the kernel on the tangent space of the matrices of rank at most `alpha`."""
+
+    alpha: int
+    form: NormalForm
+    kernel: int
+
+    def __str__(self) -> str:
+        return f"alpha = {self.alpha}, A = {self.form.attention.tolist()}, V = {self.form.value.tolist()}"
 
 
-def every_orbit(shape: Shape, stated: Stated = as_stated, kernel_dimension: Callable[[int], int] = lambda d: d) -> None:
-    """All of the matrices at `alpha = d`; else the tangent space of the matrices of rank `alpha`, at rank `alpha`."""
-    d, d_out, alpha = shape
-    for form in normal_forms(d, d_out, alpha):
-        a, v = form.attention, form.value
-        if form.value_rank == 0 or form.attention_rank == 0 or (alpha < d and form.attention_rank < alpha):
-            continue
-        at = f"alpha = {alpha}, A = {a.tolist()}, V = {v.tolist()}"
-        directions, jacobian = tangent_directions(a, alpha), differential(a, v)
-        restricted = np.concatenate([directions @ jacobian[:, : d * d].T, jacobian[:, d * d :].T])
-        kernel = len(restricted) - rank(restricted)
-        critical = stated(form.attention_rank, form.value_rank, form.attention_rank + form.value_rank - form.common)
-        expect_equal(kernel > 1, critical, at=f"{at}: critical")
-        if not critical:
-            continue
-        expect_equal(kernel, kernel_dimension(d), at=f"{at}: dimension of the kernel")
-        (_, q), (w, _) = rank_one_factors(a), rank_one_factors(v)
-        exhibited = [np.concatenate([np.outer(u, q).ravel(), -np.outer(w, u).ravel()]) for u in np.eye(d, dtype=int)]
-        expect_equal(rank(exhibited), kernel, at=f"{at}: span of the vectors exhibited")
-        if (jacobian @ np.array(exhibited).T).any():
-            raise Refutation(f"{at}: (u q^T, -v u^T) is not in the kernel")
+def restricted_differential(attention: Any, value: Any, alpha: int) -> Any:
+    """One row for each direction: those of `A` within the matrices of rank at most `alpha`, then those of `V`."""
+    directions, jacobian = tangent_directions(attention, alpha), differential(attention, value)
+    return np.concatenate([directions @ jacobian[:, : attention.size].T, jacobian[:, attention.size :].T])
 
 
-def width_one(quick: bool) -> Iterator[Shape]:
-    return ((1, d_out, 1) for d_out in (1, 2, 3))
+def point_at(form: NormalForm, alpha: int) -> Point:
+    restricted = restricted_differential(form.attention, form.value, alpha)
+    return Point(alpha, form, len(restricted) - rank(restricted))
 
 
-def not_critical_at_width_one(shape: Shape, stated: Stated = lambda *ranks: False) -> str:
-    every_orbit(shape, stated)
-    return "the hypothesis d >= 2 is needed: at d = 1 all is of the form A = h q^T, V = v h^T, nothing is critical"
+def points(quick: bool) -> Iterator[Point]:
+    """One from each orbit; all of the matrices, and those of rank `alpha < d`.
+
+    Raises:
+        ProgramError: for some widths no point was critical, or none of rank one was not.
+    """
+    for d, d_out in product(range(2, 4 if quick else 6), range(1, 4 if quick else 5)):
+        seen = set()
+        for alpha in range(1, d + 1):
+            for form in normal_forms(d, d_out, alpha):
+                if hypotheses_hold(d, alpha, form.attention_rank, form.value_rank):
+                    point = point_at(form, alpha)
+                    seen.add((point.kernel > 1, form.attention_rank == form.value_rank == 1))
+                    yield point
+        if not seen >= {(True, True), (False, True), (False, False)}:
+            raise ProgramError(f"d = {d}, d' = {d_out}: of (critical, rk A = rk V = 1) only {sorted(seen)} were seen")
+
+
+def critical_as_stated(
+    point: Point, stated: Stated = as_stated, kernel_dimension: Callable[[int], int] = lambda d: d
+) -> None:
+    form, (a, v), d = point.form, (point.form.attention, point.form.value), len(point.form.attention)
+    critical = stated(form.attention_rank, form.value_rank, form.attention_rank + form.value_rank - form.common)
+    expect_equal(point.kernel > 1, critical, at=f"{point}: critical")
+    if not critical:
+        return
+    expect_equal(point.kernel, kernel_dimension(d), at=f"{point}: dimension of the kernel")
+    (_, q), (w, _) = rank_one_factors(a), rank_one_factors(v)
+    exhibited = [np.concatenate([np.outer(u, q).ravel(), -np.outer(w, u).ravel()]) for u in np.eye(d, dtype=int)]
+    expect_equal(rank(exhibited), point.kernel, at=f"{point}: span of the vectors exhibited")
+    if (differential(a, v) @ np.array(exhibited).T).any():
+        raise Refutation(f"{point}: (u q^T, -v u^T) is not in the kernel")
+
+
+def not_critical_at_width_one(d_out: int, stated: Stated = lambda *ranks: False) -> str:
+    """Just outside the hypotheses."""
+    for form in normal_forms(1, d_out, 1):
+        if form.is_square:
+            critical_as_stated(point_at(form, 1), stated)
+            return "the hypothesis d >= 2 is needed: at d = 1 all is of the form A = h q^T, V = v h^T, not critical"
+    raise ProgramError(f"d = 1, d' = {d_out}: no pair of non-zero matrices")
 
 
 CLAIM = Claim(
@@ -147,20 +174,21 @@ CLAIM = Claim(
                 ),
             },
         ),
+        EVERY_ORBIT,
         Part(
             "one pair from each orbit, all matrices and those of rank a < d",
             Scope.INSTANCES,
-            shapes,
-            every_orbit,
+            points,
+            critical_as_stated,
             {
-                "both of rank one": partial(every_orbit, stated=lambda a, v, both: a == v == 1),
-                "kernel of dimension d + 1": partial(every_orbit, kernel_dimension=lambda d: d + 1),
+                "both of rank one": partial(critical_as_stated, stated=lambda a, v, both: a == v == 1),
+                "kernel of dimension d + 1": partial(critical_as_stated, kernel_dimension=lambda d: d + 1),
             },
         ),
         Part(
             "d = 1: nothing is critical",
             Scope.INSTANCES,
-            width_one,
+            lambda quick: (1, 2, 3),
             not_critical_at_width_one,
             {"as stated": partial(not_critical_at_width_one, stated=as_stated)},
         ),

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
+import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from lightning_sym.errors import ProgramError
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, worst
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, worst
 from proofs_check.registry import claim_by_id
 
 Progress = Callable[[str, int], None]
 _REPORT_EVERY = 0.1
+_LONGEST_EXAMPLE = 80
 
 
 @dataclass(frozen=True)
 class PartResult:
-    """What was found for one part; `witness` is the refuting or undecided instance."""
+    """What was found for one part.
+
+    Attributes:
+        name, scope, expected: as in the part.
+        verdict: what the check gave.
+        instances: how many were checked.
+        witness: the refuting or undecided instance.
+        findings: what the checks say about the hypotheses.
+        tallies: what they counted.
+        examples: the instances called `first`, `second` and `last`, in short, where they can be written down.
+    """
 
     name: str
     scope: Scope
@@ -31,6 +45,8 @@ class PartResult:
     instances: int
     witness: str | None
     findings: tuple[str, ...]
+    tallies: tuple[str, ...] = ()
+    examples: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,26 +78,47 @@ def run_part(part: Part, quick: bool, step: Callable[[], None] = lambda: None) -
         ProgramError: the part has no instances, so nothing was shown.
     """
     count = 0
-    undecided: str | None = None
-    findings: dict[str, None] = {}
+    undecided, refuted = None, None
+    found: dict[str, None] = {}
+    examples: dict[str, Any] = {}
     for instance in part.instances(quick):
+        examples["last" if count > 1 else ("first", "second")[count]] = instance
         count += 1
         try:
             finding = part.check(instance)
         except Refutation as refutation:
-            return PartResult(
-                part.name, part.scope, part.expected, Verdict.REFUTED, count, str(refutation), tuple(findings)
-            )
+            refuted = str(refutation)
+            break
         except Undecided as open_question:
             undecided = undecided or str(open_question)
         else:
             if finding is not None:
-                findings[finding] = None
+                found[finding] = None
         step()
     if count == 0:
         raise ProgramError(f"the part {part.name!r} had no instances")
-    verdict = Verdict.HOLDS if undecided is None else Verdict.UNDECIDED
-    return PartResult(part.name, part.scope, part.expected, verdict, count, undecided, tuple(findings))
+    verdict = Verdict.REFUTED if refuted is not None else Verdict.HOLDS if undecided is None else Verdict.UNDECIDED
+    return PartResult(
+        part.name,
+        part.scope,
+        part.expected,
+        verdict,
+        count,
+        undecided if refuted is None else refuted,
+        findings=tuple(text for text in found if not isinstance(text, Tally)),
+        tallies=tuple(str(text) for text in found if isinstance(text, Tally)),
+        examples={place: text for place, instance in examples.items() if (text := _in_short(instance))},
+    )
+
+
+def _in_short(instance: Any) -> str:
+    """An instance in one short line; empty where it has no text but its address."""
+    text = " ".join(str(instance).split())
+    if instance is None or " at 0x" in text:
+        return ""
+    text = re.sub(r"Fraction\((-?\d+), (\d+)\)", r"\1/\2", text).replace("/1,", ",").replace("/1]", "]")
+    text = re.sub(r"array\((\[.*?\]), dtype=object\)", r"\1", text)
+    return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."
 
 
 def run_claim(claim: Claim, quick: bool, progress: Progress = lambda claim_id, count: None) -> ClaimResult:
@@ -116,10 +153,31 @@ _messages: Any = None
 def _start_worker(messages: Any) -> None:
     global _messages
     _messages = messages
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        """A worker does not outlive the program, however that ends."""
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _work(claim_id: str, quick: bool) -> ClaimResult:
     return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)))
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _worker_count(claims: Sequence[Claim]) -> int:
@@ -157,14 +215,18 @@ def run_claims(
     try:
         with ProcessPoolExecutor(workers, context, _start_worker, (messages,)) as pool:
             try:
-                # the longest ones stand last in the paper's order: they start first
-                pending = {pool.submit(_work, claim.id, quick) for claim in reversed(claims)}
+                # workers are started here; they inherit that an interrupt is not for them: it is for us to end them
+                with _interrupts_ignored():
+                    # the longest ones stand last in the paper's order: they start first
+                    pending = {pool.submit(_work, claim.id, quick) for claim in reversed(claims)}
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                for child in multiprocessing.active_children():
+                    child.kill()
                 raise
     finally:
         messages.put(None)

@@ -11,19 +11,21 @@ $(A_{pk} V_{mq} - A_{qk} V_{mp})^2$; here they are $-4 \epsilon^2 q_k^2 v_m^2 (h
 $h, g$ the function is outside $\mathcal M$ if $\epsilon \ne 0$, and as $\epsilon \to 0$ it tends to $A = h q^\top$,
 $V = v h^\top$.
 
-*Nothing else is.* All points of $\overline{\mathcal M} \setminus \mathcal M$ are of this form (Corollary A.6; Figure 1
-for another proof with $d = 2$, $d' = 1$), so all discriminants of limits are at most zero; on $\mathcal M$ they are
-squares; so they vanish at a limit in $\mathcal M$: all columns of $A$ and rows of $V$ are proportional, unless $A = 0$
-or $V = 0$.
+*Nothing else is,* granted that all points of $\overline{\mathcal M} \setminus \mathcal M$ are of this form (the
+argument is in Corollary A.6, with a finite check; Figure 1 has another proof for $d = 2$, $d' = 1$). Then all
+discriminants of limits are at most zero; on $\mathcal M$ they are squares; so they vanish at a limit in $\mathcal M$:
+all columns of $A$ and rows of $V$ are proportional, unless $A = 0$ or $V = 0$.
+
+The paper also asks for $a > 1$ or $d' > 1$, which this does not need: the conjugate pairs have $A$ of rank one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,23 +37,24 @@ from lightning_sym.one_layer import (
     one_layer_map,
     product_coefficients,
     products_of_linear_forms,
-    values_at,
 )
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.weights import ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, expect_equal
 from proofs_check.figure_1 import minors
 
 Shape = tuple[int, int]
+Stated = Callable[[Any, Any], bool]
 
 
-def hypotheses_hold(shape: Shape) -> bool:
-    """`d >= 2`; whether `a > 1` or `d' > 1` makes no difference here, since the sequences have A of rank one."""
-    return shape[0] >= 2
+def hypotheses_hold(d: int, d_out: int, a: int) -> bool:
+    """As printed."""
+    return d >= 2 and (a > 1 or d_out > 1)
 
 
 def shapes(quick: bool) -> Iterator[Shape]:
-    return filter(hypotheses_hold, product((1, 2, 3) if quick else (1, 2, 3, 4), (1, 2)))
+    """Widths `d >= 2` and `d'`; the conjugate pairs have `A` of rank one, and so serve for every `a`."""
+    return product((2, 3) if quick else (2, 3, 4), (1, 2))
 
 
 def conjugate_pair(ring: PolynomialRing, d: int, d_out: int, sign: int) -> tuple[ObjectArray, ObjectArray]:
@@ -155,28 +158,63 @@ def outside_and_convergent(sequence: Sequence, limit_in_g: bool = False) -> None
             expect_equal(p02 * p02 - p01 * p12, 0, at=f"{sequence}, n = {n}, resultant")
 
 
-def small_weights(quick: bool) -> Iterator[int]:
-    """`d'`; every A and V with entries -1, 0, 1 and d = 2."""
-    return iter((1,) if quick else (1, 2))
+def is_limit(attention: Any, value: Any) -> bool:
+    """Whether the function is a limit of points outside M.
+
+    A positive discriminant shows that it is not, `A = h q^T`, `V = v h^T` or zero that it is, by conjugate pairs.
+    """
+    d = len(attention)
+    forms = products_of_linear_forms(attention, value).reshape(d * len(value), -1)
+    if any(discriminant > 0 for form in forms for discriminant in discriminants(form, d)):
+        return False
+    if attention.any() and value.any() and rank(np.hstack([attention, value.T])) > 1:
+        raise Undecided(f"A = {attention.tolist()}, V = {value.tolist()}: neither a limit nor certified to be none")
+    return True
 
 
-def only_these(d_out: int, kind: str = "A = h q^T, V = v h^T") -> str:
-    """d = 2: a positive discriminant, which no limit has, at every point that is not of the type stated."""
-    phi = one_layer_map(2, d_out, 2)
-    points = np.array(list(product((-1, 0, 1), repeat=4 + 2 * d_out)))
-    array = np.array([values_at(c, points) for c in product_coefficients(phi).ravel()]).reshape(2, d_out, 3, -1)
-    positive = np.zeros(len(points), dtype=bool)
-    for k, m in np.ndindex(2, d_out):
-        positive |= discriminants(array[k, m], 2)[0] > 0
+def as_stated(attention: Any, value: Any) -> bool:
+    return not attention.any() or not value.any() or rank(np.hstack([attention, value.T])) == 1
+
+
+def of_rank_one(attention: Any, value: Any) -> bool:
+    return not attention.any() or not value.any() or rank(attention) == rank(value) == 1
+
+
+def small_weights(quick: bool) -> Iterator[Shape]:
+    """Widths; every `A` and `V` with entries -1, 0, 1."""
+    return iter(((2, 1),) if quick else ((2, 1), (2, 2)))
+
+
+def entries(rows: int, columns: int) -> list[Any]:
+    """All matrices with entries -1, 0, 1."""
+    return [np.array(point).reshape(rows, columns) for point in product((-1, 0, 1), repeat=rows * columns)]
+
+
+def only_these(shape: Shape, alpha: int | None = None, stated: Stated = as_stated) -> str:
+    """For all `A`, or for those of rank one, which are products of vectors with such entries."""
+    d, d_out = shape
+    attentions = [p @ q for p in entries(d, 1) for q in entries(1, d)] if alpha == 1 else entries(d, d)
+    values = entries(d_out, d)
     count = 0
-    for point, not_a_limit in zip(points, positive.tolist(), strict=True):
-        a, v = point[:4].reshape(2, 2), point[4:].reshape(d_out, 2)
-        zero = not a.any() or not v.any()
-        together = rank(np.hstack([a, v.T])) if kind.startswith("A") else max(rank(a), rank(v))
-        if (zero or together == 1) == not_a_limit:
-            raise Refutation(f"A = {a.tolist()}, V = {v.tolist()}: certified not to be a limit: {not_a_limit}")
-        count += not not_a_limit
-    return f"d = 2, d' = {d_out}, entries -1, 0, 1: {count} of {len(points)} weights give boundary points"
+    for a, v in product(attentions, values):
+        limit = is_limit(a, v)
+        if limit != stated(a, v):
+            raise Refutation(f"A = {a.tolist()}, V = {v.tolist()}: a limit of points outside M: {limit}")
+        count += limit
+    checked = len(attentions) * len(values)
+    return Tally(f"d = {d}, d' = {d_out}, entries -1, 0, 1: {count} of {checked} weights give boundary points")
+
+
+def without_the_printed_hypothesis(d: int, stated: Stated = as_stated) -> str:
+    """`a = d' = 1`: limits of both types, from sequences whose `A` has rank one; no others among small weights."""
+    h, g, q = ([int(i == j) for i in range(d)] for j in (0, 1, 0))
+    for s in (0, 1):
+        outside_and_convergent(Sequence(h, g, q, [1], s))
+    only_these((d, 1), alpha=1, stated=stated)
+    return (
+        f"the hypothesis a > 1 or d' > 1 is sufficient, not needed: at d = {d}, a = d' = 1 the same points are limits, "
+        "and no others with entries -1, 0, 1"
+    )
 
 
 def width_one(d_out: int, expected: bool = True) -> str:
@@ -191,10 +229,11 @@ def width_one(d_out: int, expected: bool = True) -> str:
 CLAIM = Claim(
     id="theorem-3.4-boundary",
     source="Theorem 3.4",
-    title="relative boundary: phi = 0 and A = h q^T, V = v h^T",
+    title="relative boundary: phi = 0 and A = h q^T, V = v h^T; no more, given Corollary A.6",
     statement=(
-        r"d, t \ge 2 \;\Rightarrow\; \mathcal M \cap \lim\left(\overline{\mathcal M} \setminus \mathcal M\right)"
-        r" = \{0\} \cup \{\varphi_{A,V} : A = h q^\top,\ V = v h^\top\}"
+        r"d, t \ge 2,\ (a > 1 \text{ or } d' > 1):\quad \mathcal M \cap \lim\left(\overline{\mathcal M} \setminus"
+        r"\mathcal M\right) \supseteq \{0\} \cup \{\varphi_{A,V} : A = h q^\top,\ V = v h^\top\}, \quad"
+        r"\text{with equality if } \overline{\mathcal M} \setminus \mathcal M \text{ is as in Corollary A.6}"
     ),
     parts=(
         Part(
@@ -205,7 +244,7 @@ CLAIM = Claim(
             {"twice h + i eps g": partial(conjugate_pairs, sign=1)},
         ),
         Part(
-            "on M the discriminants are squares that vanish only where A and V are parallel",
+            "on M the discriminants are squares, of the 2 x 2 minors of a_k and v_m",
             Scope.IDENTITY,
             shapes,
             squares_on_m,
@@ -222,11 +261,18 @@ CLAIM = Claim(
             },
         ),
         Part(
-            "d = 2: no other function is a limit",
+            "d = 2, entries -1, 0, 1: a positive discriminant at all other points",
             Scope.INSTANCES,
             small_weights,
             only_these,
-            {"rk A = rk V = 1": partial(only_these, kind="ranks")},
+            {"rk A = rk V = 1": partial(only_these, stated=of_rank_one)},
+        ),
+        Part(
+            "a = d' = 1, outside the printed hypotheses",
+            Scope.INSTANCES,
+            lambda quick: (d for d in ((2,) if quick else (2, 3)) if not hypotheses_hold(d, 1, 1)),
+            without_the_printed_hypothesis,
+            {"rk A = rk V = 1": partial(without_the_printed_hypothesis, stated=of_rank_one)},
         ),
         Part(
             "d = 1: no boundary",

@@ -10,8 +10,8 @@ $$ (A_{pk} V_{mq})^2 = A_{pk} V_{mq}\, b_{km,pq} - b_{km,pp}\, b_{km,qq} \quad (
 So a zero of all coefficients has $A_{pk} V_{mq} = 0$ for all $p, k, m, q$. Hence $(A, V) \mapsto \varphi_{A,V}$ is
 defined everywhere on the product of the two projective spaces, which is compact; the matrices of rank at most $a$ are
 closed in it; so the projective image is closed, and $\mathcal M$, the cone over it, is closed (Corollary A.1, where
-compactness is replaced by an exact inequality). Two indices $p, q$ are all that the identity sees, so the shapes below
-show what every shape looks like.
+compactness is replaced by an exact inequality). What is checked are the identities, at the shapes below; compactness is
+an argument, and so is that other shapes look the same, since the identity sees no more than two indices $p, q$.
 """
 
 from __future__ import annotations
@@ -124,10 +124,10 @@ def skew_matrices_are_base_points(shape: Shape, sign: int = -1) -> str | None:
 CLAIM = Claim(
     id="theorem-3.4-closed",
     source="Theorem 3.4, Eq. 19",
-    title="one layer: phi = 0 only if A = 0 or V = 0, so M is closed",
+    title="one layer: phi = 0 only if A = 0 or V = 0, which is why M is closed",
     statement=(
         r"t \ge 2 \;\Rightarrow\; \left(\varphi_{A,V} = 0 \iff A = 0 \text{ or } V = 0\right) \text{ over } \mathbb C;"
-        r"\quad \text{hence } \mathcal M \text{ is closed in the Euclidean topology}"
+        r"\quad \text{so } \mathcal M \text{ is closed in the Euclidean topology, by compactness}"
     ),
     parts=(
         Part(

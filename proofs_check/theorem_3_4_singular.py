@@ -6,6 +6,10 @@ d$ it is refuted: the proof asks the parameter space to be smooth, which the mat
 lower rank. The corrected locus, for every $a$: $\varphi = 0$; or $\operatorname{rk} A = \operatorname{rk} V = 1$; or
 $a < d$ and $\operatorname{rk} A < a$.
 
+The two differ where $V \ne 0$, $0 < \operatorname{rk} A < a < d$ and not both ranks are one. At $a = 2$, $d' = 1$
+there is no such pair, since $\operatorname{rk} A, \operatorname{rk} V \le 1$; at $a \ge 3$ there is one with
+$\operatorname{rk} A = 2$, at $d' \ge 2$ one with $\operatorname{rk} V = 2$.
+
 *Why a point is regular.* $f : (A, V) \mapsto \varphi$ from $X$ (projective, $\operatorname{rk} A \le \alpha = \min(a,
 d)$) to the projective neuromanifold $Y$ is finite. If the fiber over $y$ is one point $x$, also over the complex
 numbers, and $df$ is injective on $T_x X$, then $\mathcal O_{X,x} = \mathcal O_{Y,y}$ by Nakayama's lemma: near $y$
@@ -19,19 +23,23 @@ curves $A + s\, u v^\top$ stay inside. Or the fiber has two points, or the point
 and at a regular, hence normal, point of $Y$ it would be an isomorphism.
 
 Everything is the same along an orbit of $(g A h, k V g^\top)$, so the pairs checked, one from each orbit (moved by
-random $g, h, k$ as well), stand for every weight of their shape.
+random $g, h, k$ as well), stand for every weight of their shape. That no orbit is left out is a part of its own, over
+finite fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import product
 from typing import NamedTuple
 
 from lightning_sym import Architecture, Layer, Weights
+from lightning_sym.errors import ProgramError
 from lightning_sym.geometry import Classification, Label, NormalForm, classify, normal_forms
 from lightning_sym.rings.words import Words
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, expect_equal, spell
+from proofs_check.orbits import EVERY_ORBIT
 
 
 class Shape(NamedTuple):
@@ -40,6 +48,15 @@ class Shape(NamedTuple):
     d: int
     d_out: int
     a: int
+
+
+class Point(NamedTuple):
+    """Weights in the orbit of a normal form, decided."""
+
+    shape: Shape
+    form: NormalForm
+    weights: Weights
+    decided: Classification
 
 
 Locus = Callable[[Shape, NormalForm], bool]
@@ -84,62 +101,90 @@ def moved(weights: Weights, seed: int) -> Weights:
 
 
 def shapes(quick: bool) -> Iterator[Shape]:
-    for d in (1, 2, 3) if quick else (1, 2, 3, 4):
-        for d_out in (1, 2, 3):
-            for a in range(1, d + 2):
-                yield Shape(d, d_out, a)
+    for d, d_out in product((1, 2, 3) if quick else (1, 2, 3, 4), (1, 2, 3)):
+        yield from (Shape(d, d_out, a) for a in range(1, d + 2))
 
 
-def smooth_parameters(quick: bool) -> Iterator[Shape]:
-    return (s for s in shapes(quick) if hypotheses_hold(s) and (s.a >= s.d or s.a == 1))
+def inside(quick: bool) -> Iterator[Shape]:
+    return filter(hypotheses_hold, shapes(quick))
 
 
-def singular_parameters(quick: bool) -> Iterator[Shape]:
-    return (s for s in shapes(quick) if s.d_out > 1 and 2 <= s.a < s.d)
+def smooth_parameters(shape: Shape) -> bool:
+    """The matrices of rank at most `a` are smooth, but for zero."""
+    return shape.a >= shape.d or shape.a == 1
+
+
+def printed_is_right(shape: Shape) -> bool:
+    """The printed locus and the corrected one are the same."""
+    return smooth_parameters(shape) or (shape.a == 2 and shape.d_out == 1)
 
 
 @cache
-def points(shape: Shape) -> list[tuple[NormalForm, Weights, Classification]]:
-    """One pair of each orbit, as it is and moved along the orbit, decided."""
+def points_of(shape: Shape) -> list[Point]:
+    """One pair of each orbit, as it is and moved along the orbit."""
     return [
-        (form, weights, classify(weights))
-        for seed, form in enumerate(normal_forms(shape.d, shape.d_out, shape.a))
+        Point(shape, form, weights, classify(weights))
+        for seed, form in enumerate(normal_forms(*shape))
         for weights in (form.weights(shape.a), moved(form.weights(shape.a), seed))
     ]
 
 
-def check(shape: Shape, locus: Locus) -> None:
-    for form, weights, point in points(shape):
-        singular = Label.SINGULAR in point
-        if point.ranks is None or singular == (Label.REGULAR in point):
-            raise Undecided(f"{shape}: {point.reasons}")
-        if singular != locus(shape, form):
-            q, k, v = (spell(matrix) for matrix in weights.layers[0])
-            raise Refutation(
-                f"d = {shape.d}, d' = {shape.d_out}, a = {shape.a}, Q = {q}, K = {k}, V = {v}: rk A = "
-                f"{point.ranks.attention}, rk V = {point.ranks.value}, dim M = {point.dimension.value}, tangent "
-                f"dimension at least {point.ranks.tangent}; stated {'regular' if singular else 'singular'}, found "
-                f"{'singular' if singular else 'regular'}: {point.reasons[0]}"
-            )
+KINDS = {"phi = 0", "critical", "two points in the fiber", "singular", "regular"}
 
 
-def corrected(shape: Shape, locus: Locus = corrected_locus) -> str | None:
-    """The locus, and where below it the printed one is right although the parameter space is not smooth."""
-    check(shape, locus)
-    if not 2 <= shape.a < shape.d:
-        return None
-    printed_too = all((Label.SINGULAR in point) == printed_locus(shape, form) for form, _, point in points(shape))
-    expect_equal(printed_too, shape.d_out == 1 and shape.a == 2, at=f"{shape}: the printed locus is right")
-    return "for 2 <= a < d the printed locus is wrong, except at a = 2, d' = 1" if printed_too else None
+def kinds(point: Point) -> set[str]:
+    """What was computed of it; phi = 0 is not called critical here."""
+    found = {label.value for label in point.decided.labels}
+    fiber = point.decided.ranks.fiber_points if point.decided.ranks else None
+    if fiber is None:
+        return found - {"critical"} | {"phi = 0"}
+    return found | {"two points in the fiber"} if fiber == 2 else found
 
 
-def outside(shape: Shape, locus: Locus = locus_outside) -> str:
-    check(shape, locus)
-    if shape.d == 1:
-        return "the hypothesis d >= 2 is needed: at d = 1 M is a linear space, without a singular point"
-    if shape.d == 2:
-        return "the hypothesis a > 1 or d' > 1 is needed: at d = 2, a = d' = 1 only phi = 0 is singular"
-    return "the hypothesis a > 1 or d' > 1 is needed: at d > 2, a = d' = 1 only A = h q^T, V = v h^T are singular"
+def points(of: Iterable[Shape]) -> Iterator[Point]:
+    """The points of these shapes.
+
+    Raises:
+        ProgramError: the hypotheses hold, and a kind of point was not seen.
+    """
+    for shape in of:
+        yield from points_of(shape)
+        seen = set().union(*map(kinds, points_of(shape)))
+        if hypotheses_hold(shape) and (missing := KINDS - seen):
+            raise ProgramError(f"{shape}: no point was seen of the kind {', '.join(sorted(missing))}")
+
+
+def check(point: Point, locus: Locus) -> None:
+    shape, form, weights, decided = point
+    singular = Label.SINGULAR in decided
+    if decided.ranks is None or singular == (Label.REGULAR in decided):
+        raise Undecided(f"{shape}: {decided.reasons}")
+    if singular != locus(shape, form):
+        q, k, v = (spell(matrix) for matrix in weights.layers[0])
+        raise Refutation(
+            f"d = {shape.d}, d' = {shape.d_out}, a = {shape.a}, Q = {q}, K = {k}, V = {v}: rk A = "
+            f"{decided.ranks.attention}, rk V = {decided.ranks.value}, dim M = {decided.dimension.value}, tangent "
+            f"dimension at least {decided.ranks.tangent}; stated {'regular' if singular else 'singular'}, found "
+            f"{'singular' if singular else 'regular'}: {decided.reasons[0]}"
+        )
+
+
+def where_the_printed_locus_is_right(of: Iterable[Shape], right: Callable[[Shape], bool] = printed_is_right) -> str:
+    between = [shape for shape in of if not smooth_parameters(shape)]
+    for shape in between:
+        found = all((Label.SINGULAR in p.decided) == printed_locus(shape, p.form) for p in points((shape,)))
+        expect_equal(found, right(shape), at=f"{shape}: the printed locus is right")
+    d, d_out = max(s.d for s in between), max(s.d_out for s in between)
+    return f"for 2 <= a < d <= {d}, d' <= {d_out} the printed locus is wrong, except at a = 2, d' = 1"
+
+
+def outside(point: Point, locus: Locus = locus_outside) -> str:
+    check(point, locus)
+    d, d_out, _ = point.shape
+    if d == 1:
+        return f"the hypothesis d >= 2 is needed: at d = 1, d' = {d_out} there is no singular point"
+    only = "phi = 0 is" if d == 2 else "phi = 0 and A = h q^T, V = v h^T are"
+    return f"the hypothesis a > 1 or d' > 1 is needed: at d = {d}, a = d' = 1 only {only} singular"
 
 
 CLAIM = Claim(
@@ -148,8 +193,7 @@ CLAIM = Claim(
     title="singular points: rk A = rk V = 1 or phi = 0",
     statement=(
         r"t \ge 2,\ d \ge 2,\ (a > 1 \text{ or } d' > 1):\quad \operatorname{Sing} \mathcal M = \{\varphi_{A,V} :"
-        r"\operatorname{rk} A = \operatorname{rk} V = 1\} \cup \{0\}; \qquad \text{corrected: for } a < d \text{ also }"
-        r"\{\varphi_{A,V} : \operatorname{rk} A < a\}"
+        r"\operatorname{rk} A = \operatorname{rk} V = 1\} \cup \{0\}"
     ),
     parts=(
         Part(
@@ -159,10 +203,11 @@ CLAIM = Claim(
             changes_linearly,
             {"k V g^-1": partial(changes_linearly, inverse=True)},
         ),
+        EVERY_ORBIT,
         Part(
             "the printed locus, a >= d or a = 1, every orbit",
             Scope.INSTANCES,
-            smooth_parameters,
+            lambda quick: points(filter(smooth_parameters, inside(quick))),
             partial(check, locus=printed_locus),
             {
                 "only critical points": partial(check, locus=lambda shape, form: vanishes(form) or form.is_square),
@@ -174,29 +219,41 @@ CLAIM = Claim(
         Part(
             "the printed locus, 2 <= a < d",
             Scope.INSTANCES,
-            singular_parameters,
+            lambda quick: points(s for s in inside(quick) if not printed_is_right(s)),
             partial(check, locus=printed_locus),
             {"only phi = 0": partial(check, locus=lambda shape, form: vanishes(form))},
             expected=Verdict.REFUTED,
         ),
         Part(
-            "the corrected locus, every a, every orbit",
+            "where for 2 <= a < d the printed locus is right all the same",
             Scope.INSTANCES,
-            lambda quick: filter(hypotheses_hold, shapes(quick)),
-            corrected,
+            lambda quick: (tuple(inside(quick)),),
+            where_the_printed_locus_is_right,
+            {
+                "nowhere": partial(where_the_printed_locus_is_right, right=smooth_parameters),
+                "at d' = 1 and at a = 2": partial(
+                    where_the_printed_locus_is_right, right=lambda s: s.d_out == 1 or s.a == 2
+                ),
+            },
+        ),
+        Part(
+            "the corrected locus, also rk A < a < d; every a, every orbit",
+            Scope.INSTANCES,
+            lambda quick: points(inside(quick)),
+            partial(check, locus=corrected_locus),
             {
                 "rank below min(a, d) also where a >= d": partial(
-                    corrected, locus=lambda s, form: printed_locus(s, form) or form.attention_rank < min(s.a, s.d)
+                    check, locus=lambda s, form: printed_locus(s, form) or form.attention_rank < min(s.a, s.d)
                 ),
                 "without rk A = rk V = 1": partial(
-                    corrected, locus=lambda s, form: vanishes(form) or form.attention_rank < s.a < s.d
+                    check, locus=lambda s, form: vanishes(form) or form.attention_rank < s.a < s.d
                 ),
             },
         ),
         Part(
             "outside the hypotheses: d = 1, or a = d' = 1",
             Scope.INSTANCES,
-            lambda quick: (s for s in shapes(quick) if not hypotheses_hold(s)),
+            lambda quick: points(s for s in shapes(quick) if not hypotheses_hold(s)),
             outside,
             {"the printed locus": partial(outside, locus=printed_locus)},
         ),

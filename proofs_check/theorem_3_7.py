@@ -4,9 +4,10 @@ If $t \ge 2$, $\tilde V \ne 0$, every $\tilde A_i$ has rank two or more and none
 with the same function are exactly the rescalings (Eq. 13): $\tilde A_i \mapsto \lambda_i \tilde A_i$,
 $\tilde V \mapsto \mu \tilde V$ with $\mu \prod_i \lambda_i^{3^{l-i}} = 1$.
 
-Shown here for two layers. *Over GF(3)*, $d_0 = t = 2$: every fiber, hypotheses or not, is what six kinds of moves
-connect; each kind is an identity for every $t$, and setting tokens to zero maps functions of more tokens to functions
-of two, so the fibers are the same for every $t \ge 2$. *Over Q*: the whole fiber of exact weights by
+Shown here for two layers; for every number of layers the proof is `docs/every-width.md`, Theorem 3, followed step by
+step on exact weights in `theorem_3_7_peeling`. *Over GF(3)*, $d_0 = t = 2$: every fiber, hypotheses or not, is what six
+kinds of moves connect; each kind is an identity for every $t$, and setting tokens to zero maps functions of more tokens
+to functions of two, so the fibers are the same for every $t \ge 2$. *Over Q*: the whole fiber of exact weights by
 `lightning_sym.reconstruction`, which finds everything rational, and under the hypotheses everything over every
 extension field: factors of bilinear forms of rank two or more, solutions of linear systems with one solution, and
 linear factors of products of rational linear forms are the same there.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +25,12 @@ import numpy as np
 from lightning_sym import Architecture, VirtualWeights, Weights, polynomial_map, virtual_weights
 from lightning_sym.linalg import rank
 from lightning_sym.reconstruction import is_rescaling, network_of, part_in_two_tokens, reconstruct
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal, spell
 from proofs_check.theorem_3_7_exhaustive import MOVES, all_weights, classes, edges, functions
+from proofs_check.theorem_3_7_ideal import confirmed
 from proofs_check.theorem_3_7_moves import identities, identity, rescaled
+from proofs_check.theorem_3_7_one_token import orbits, products
+from proofs_check.theorem_3_7_peeling import deep_weights, peeled
 
 
 def hypotheses_hold(weights: VirtualWeights, tokens: int) -> bool:
@@ -51,7 +55,7 @@ def all_fibers(d_out: int, without: str = "") -> str:
         extra = next(i for i in range(len(heads)) if first[which[i]] != i)
         pair = (_shown(heads[first[which[extra]]], d_out), _shown(heads[extra], d_out))
         raise Refutation(f"{len(heads)} classes, {count} functions: {' and '.join(pair)} have one function")
-    return (
+    return Tally(
         f"GF(3), l = 2, d_0 = t = 2, d' = {d_out}: {len(of):,} virtual weights, {count:,} functions, none unexplained"
     )
 
@@ -163,6 +167,27 @@ def violated(case: Violation, always_needed: bool = False, never_needed: bool = 
     return f"{case.hypothesis} (t = {case.tokens}): the fiber over Q is {orbits}"
 
 
+def confirmed_by_ideals(instance: Instance, one_less: bool = False, one_doubled: bool = False) -> None:
+    """What `reconstruct` finds is the whole fiber over the complex numbers, by another road."""
+    given = virtual_weights(instance.weights.layers)
+    network = network_of(given)
+    solutions = [s.weights for s in reconstruct(polynomial_map(network.architecture(instance.tokens), network))]
+    if one_doubled:
+        solutions[0] = solutions[0]._replace(value=2 * solutions[0].value)
+    confirmed(given, instance.tokens, solutions[one_less:])
+
+
+def small_instances(quick: bool) -> Iterator[Instance]:
+    """Within the hypotheses, and rank one in the last layer, where the fiber has two orbits."""
+    few = (i for i in within_hypotheses(quick) if i.weights["V1"].shape[1] == i.tokens == 2)
+    yield from islice(few, 1 if quick else 6)
+    for case in violations(quick):
+        if case.orbits == 2 and not case.free and case.weights.value.shape == (1, 2) and not quick:
+            yield Instance(network_of(case.weights), case.tokens)
+    swapped = VirtualWeights((np.array([[1, 2], [3, 1]]), np.outer([1, 2], [3, 1])), np.array([[1, 3]]))
+    yield Instance(network_of(swapped), 2)
+
+
 def factors_not_coprime(s: int, functions_too: bool = False) -> str:
     """Both weights satisfy the hypotheses; the part of their functions that the proof factors is the same."""
     first = np.array([[1, 2], [3, 1]])
@@ -175,13 +200,14 @@ def factors_not_coprime(s: int, functions_too: bool = False) -> str:
         network = network_of(weights)
         expect_equal(hypotheses_hold(virtual_weights(network.layers), 2), True, at=f"hypotheses, {_written(weights)}")
         maps.append(polynomial_map(network.architecture(2), network))
+        only_rescalings(Instance(network, 2))
     parts = [str(part_in_two_tokens(phi, 0, 1)) for phi in maps]
     expect_equal(parts[0], parts[1], at=" and ".join(map(_written, pair)))
     expect_equal(np.array_equal(maps[0].entries, maps[1].entries), functions_too, at="the functions are equal")
     return (
         "the hypotheses do not make V~ x and the forms x^T A~_i x coprime or irreducible, so unique factorization of"
-        " the part linear in one token does not give V~ and the symmetric parts as the proof says; the theorem holds"
-        " there all the same"
+        " the part linear in one token does not give V~ and the symmetric parts as the proof says; the whole fibers of"
+        " these weights, solved for, are the rescalings all the same"
     )
 
 
@@ -229,6 +255,36 @@ CLAIM = Claim(
             {
                 "V~ doubled": partial(only_rescalings, value_doubled=True),
                 "first attention matrix of rank one": partial(only_rescalings, first_of_rank_one=True),
+            },
+        ),
+        Part(
+            "the same by Groebner bases over Q: no other point over the complex numbers",
+            Scope.INSTANCES,
+            small_instances,
+            confirmed_by_ideals,
+            {
+                "V~ doubled": partial(confirmed_by_ideals, one_doubled=True),
+                "one orbit less": partial(confirmed_by_ideals, one_less=True),
+            },
+        ),
+        Part(
+            "three layers and four, peeled off one by one by linear algebra",
+            Scope.INSTANCES,
+            deep_weights,
+            peeled,
+            {
+                "first attention matrix of rank one": partial(peeled, first_rank_one=True),
+                "first attention matrix transposed": partial(peeled, transposed=True),
+            },
+        ),
+        Part(
+            "one token: the ways to write the function as a product",
+            Scope.INSTANCES,
+            products,
+            orbits,
+            {
+                "one orbit of symmetric parts": partial(orbits, always_one=True),
+                "each quadratic factor once": partial(orbits, cube_forgotten=True),
             },
         ),
         Part(

@@ -34,14 +34,15 @@ from lightning_sym.one_layer import (
 )
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.weights import ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal, spell
 
 Score = Callable[[Any], Any]
 Shape = tuple[int, int, int]
 
 
-def hypotheses_hold(shape: Shape) -> bool:
-    return shape[2] >= 2
+def hypotheses_hold(shape: Shape, score: Score = lambda y: 1 + y) -> bool:
+    """Two tokens or more; S(0) and S'(0) are not zero, as far as a polynomial S of degree one shows it."""
+    return shape[2] >= 2 and score(0) != 0 and score(1) != score(0)
 
 
 def normalized_output(x: ObjectArray, a: ObjectArray, v: ObjectArray, s: Score) -> tuple[list[Any], Any]:
@@ -106,7 +107,8 @@ def same_function_same_weights(shape: Shape, constant: bool = True, tokens_count
 
 def rational_weights(quick: bool) -> Iterator[tuple[int, Weights]]:
     """Exact random weights of every pair of ranks, V not zero."""
-    for d, d_out, t in [(1, 1, 2), (2, 1, 2), (2, 2, 3)] if quick else [(1, 2, 3), (2, 1, 2), (2, 2, 3), (3, 2, 2)]:
+    sizes = [(1, 1, 2), (2, 1, 2), (2, 2, 3)] if quick else [(1, 2, 3), (2, 1, 2), (2, 2, 3), (3, 2, 2)]
+    for d, d_out, t in filter(hypotheses_hold, sizes):
         shape = Architecture((d, d_out), (d,), t)
         for rank_a, rank_v in product(range(d + 1), range(1, min(d, d_out) + 1)):
             for seed in range(1 if quick else 3):
@@ -183,7 +185,7 @@ def every_fiber(instance: Shape, t: int = 2) -> str:
         raise Refutation(
             f"GF({p}), d, d' = {d}, {d_out}: {counts.max()} weights with the function of (A, V) = {witness}"
         )
-    return f"GF({p}), d = {d}, d' = {d_out}, t = 2: {len(points)} weights give {len(first) + 1} functions"
+    return Tally(f"GF({p}), d = {d}, d' = {d_out}, t = 2: {len(points)} weights give {len(first) + 1} functions")
 
 
 def one_token(shape: Shape, visible: bool = False) -> str:
@@ -212,7 +214,9 @@ CLAIM = Claim(
     source="Theorem 3.9, Eq. 15",
     title="one normalized layer: the fiber of (A, V), V != 0, is a single point",
     statement=(
-        r"t \ge 2 \;\Rightarrow\; \left(V = 0 \Rightarrow \varphi = 0\right),\quad"
+        r"\varphi_{A,V}(X)_i = \frac{\sum_j S(x_j^\top A x_i)\, V x_j}{\sum_j S(x_j^\top A x_i)},\quad"
+        r" S(y) = s_0 + s_1 y + \dots,\ s_0, s_1 \ne 0,\ t \ge 2 \;\Rightarrow\;"
+        r" \left(V = 0 \Rightarrow \varphi = 0\right),\quad"
         r"\left(V \ne 0,\ \varphi_{A,V} = \varphi_{A',V'} \Rightarrow (A', V') = (A, V)\right)"
     ),
     parts=(

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import proofs_check.run as run_module
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.errors import BadInput, ProgramError
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, expect_dimension, worst
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, expect_dimension, worst
 from proofs_check.registry import all_claims, claim_by_id
-from proofs_check.run import run_claim, run_claims, run_part
+from proofs_check.run import ClaimResult, run_claim, run_claims, run_part
 
 MUTANTS = [
-    pytest.param(part, name, id=f"{claim.id}: {part.name}: {name}")
+    pytest.param(claim, part, name, id=f"{claim.id}: {part.name}: {name}")
     for claim in all_claims()
     for part in claim.parts
     for name in part.mutants
 ]
 
 
-@pytest.mark.parametrize(("part", "name"), MUTANTS)
-def test_every_mutant_is_refuted(part: Part, name: str) -> None:
+@functools.cache
+def quick_result(claim_id: str) -> ClaimResult:
+    return run_claim(claim_by_id(claim_id), quick=True)
+
+
+@pytest.mark.parametrize(("claim", "part", "name"), MUTANTS)
+def test_every_mutant_is_refuted(claim: Claim, part: Part, name: str) -> None:
+    """And by what is wrong with the mutant: the check itself gives no such witness."""
     result = run_part(replace(part, check=part.mutants[name]), quick=True)
     assert result.verdict is Verdict.REFUTED
     assert result.witness
+    (unchanged,) = (found for found in quick_result(claim.id).parts if found.name == part.name)
+    assert result.witness != unchanged.witness
 
 
 @pytest.mark.parametrize("claim", all_claims(), ids=lambda claim: claim.id)
 def test_every_claim_gives_what_is_expected(claim: Claim) -> None:
-    result = run_claim(claim, quick=True)
+    result = quick_result(claim.id)
     assert result.error is None
     assert result.as_expected, [(p.name, p.verdict, p.witness) for p in result.parts]
     assert len(result.parts) == len(claim.parts)
@@ -112,7 +123,27 @@ def test_a_fault_of_the_program_is_never_a_verdict() -> None:
 
 def test_findings_are_collected_once() -> None:
     result = run_part(part_of(lambda i: "odd" if i % 2 else None), quick=True)
-    assert result.findings == ("odd",)
+    assert (result.findings, result.tallies) == (("odd",), ())
+    result = run_part(part_of(lambda i: Tally(f"{i} of 3") if i < 3 else "needed"), quick=True)
+    assert (result.findings, result.tallies) == (("needed",), ("1 of 3", "2 of 3"))
+
+
+def test_findings_survive_a_refutation() -> None:
+    def check(instance: int) -> str:
+        return "seen" if instance < 3 else refute(instance)  # type: ignore[func-returns-value]
+
+    result = run_part(part_of(check), quick=True)
+    assert (result.verdict, result.findings, result.examples["last"]) == (Verdict.REFUTED, ("seen",), "3")
+
+
+def test_examples_are_short_and_no_addresses() -> None:
+    def examples(*instances: object) -> dict[str, str]:
+        return dict(run_part(part_of(lambda instance: None, instances=instances), quick=True).examples)
+
+    assert examples(1) == {"first": "1"}
+    assert examples(1, 2, 3, 4) == {"first": "1", "second": "2", "last": "4"}
+    assert examples((Fraction(-1, 2), np.array([[Fraction(3)]])), None) == {"first": "(-1/2, [[3]])"}
+    assert examples(object(), "a\n  b", "x" * 90) == {"second": "a b", "last": "x" * 77 + "..."}
 
 
 def test_a_claim_expected_to_be_refuted() -> None:

@@ -17,7 +17,7 @@ from lightning_cli import fiber as fiber_command
 from lightning_cli import same as same_command
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map, save_weights, virtual_weights
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.fibers import fiber, is_zero_function
+from lightning_sym.fibers import fiber, is_zero_function, known_partners, same_orbit
 from lightning_sym.linalg import rank
 from lightning_sym.moves import change_basis, rescale, swap, transform
 from lightning_sym.rings.rationals import rational_matrix
@@ -256,16 +256,108 @@ def test_symmetric_parts_behind_rank_one():
     assert coefficients(one) == coefficients(other)
 
 
+E, F, SUM = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]], [[0, 1, 0], [-1, 0, 0], [0, 0, 0]], [[1, 2, 3]]
+
+
 def test_coefficients_and_undecided():
-    """The two networks of the counterexample with J: no symmetry of the theorems connects them."""
-    one = network([[1, 2], [3, 4]], J, value=[[1, 2]])
-    other = network(J, [[-2, -4], [-6, -8]], value=[[1, 2]])
+    """Two networks with one function for two tokens, not for three: no known move connects them."""
+    one, other = network(E, F, value=SUM), network(F, E, value=SUM)
     by_coefficients = same_function(one, other)
     assert (by_coefficients.answer, by_coefficients.reason) == (Answer.SAME, "coefficients")
+    assert same_function(one, other, tokens=3).answer is Answer.DIFFERENT
     undecided = same_function(one, other, memory=0, evaluations=3)
     assert (undecided.answer, undecided.evaluations) == (Answer.UNDECIDED, 3)
     assert undecided.error_bound == Fraction(9, 2**32 + 1) ** 3
     assert same_function(one, other, memory=0, evaluations=0).error_bound == 1
+
+
+P, Q, R, SKEW = [1, 2], [3, -1], [1, 1], [[0, 5], [-5, 0]]
+RR, PP, M = np.outer(R, R), np.outer(P, P), [[1, 2], [3, 4]]
+MOVABLE = {
+    "Theorem 3.2": (network(np.outer(P, Q), value=[R]), 2),
+    "Theorem 3.2, last layer": (network(M, np.outer(P, Q), value=[R]), 2),
+    "squares": (network(np.outer(P, Q), RR + SKEW, value=np.outer([2, 5], R)), 2),
+    "squares, three layers": (network(np.outer(P, Q), RR + SKEW, 3 * RR, value=[R]), 2),
+    "squares, behind a layer": (network(M, np.outer(P, Q), RR - SKEW, value=[R]), 2),
+    "skew": (network(M, 2 * np.array(J), value=[R]), 2),
+    "skew, back": (network(3 * np.array(J), [[-2, -4], [-6, -8]], value=[R]), 2),
+    "skew, three layers": (network(M, J, [[1, 1], [0, 1]], value=[R]), 3),
+    "skew, last": (network([[1, 1], [0, 1]], M, J, value=[R]), 3),
+    "linear factors": (network(np.outer(P, Q), [[0, 1], [0, 0]], value=[R]), 3),
+    "both": (network(np.outer(P, Q), np.outer(P, R), value=[R]), 2),
+}
+
+
+@pytest.mark.parametrize("name", MOVABLE)
+def test_moves_keep_the_function(name):
+    weights, orbits = MOVABLE[name]
+    virtual = virtual_weights(weights.layers)
+    paths = list(known_partners(virtual, 2))
+    assert len(paths) >= 2
+    for path in paths[1:]:
+        assert is_same_by_coefficients(virtual, path[-1][1])
+        assert not same_orbit(virtual, path[-1][1], 2)
+        found = same_function(weights, network(*path[-1][1].attention, value=path[-1][1].value), memory=0)
+        assert found.reason == "symmetry"
+        assert found.connection is not None
+        assert found.connection.moves
+        assert len(found.connection.moves) <= len(path)
+    described = fiber(weights)
+    assert [len(described.components), described.complete_over is None] == [orbits, weights.architecture(2).depth == 3]
+
+
+@pytest.mark.parametrize(
+    ("attention_ranks", "value_ranks", "layer"),
+    [([1, 2], [1, 2], 1), ([1, 1], [1, 1], 1), ([2, 1], [6, 1], 2), ([2, 1], [6, 1], None)],
+)
+def test_the_moves_of_the_library_are_found(attention_ranks, value_ranks, layer):
+    """No room for the coefficients: it must be a symmetry, with weights that a reader can apply."""
+    shape = Architecture((6, 6, 2), (3, 3), 3)
+    weights = Weights.random(shape, seed=1, attention_matrix_ranks=attention_ranks, value_ranks=value_ranks)
+    swapped = swap(weights, layer=layer)
+    found = same_function(weights, swapped, tokens=3)
+    assert (found.answer, found.reason) == (Answer.SAME, "symmetry")
+    group = found.connection
+    assert group is not None
+    assert [move.name for move in group.moves] == ["exchange"]
+    assert group.query_key is not None
+    again = transform(group.moved, query_key=group.query_key, between=group.between, scales=group.scales)
+    assert again == swapped
+
+
+def test_swap_then_transform_is_mapped_by_matrices():
+    shape = Architecture((3, 3, 2), (2, 2), 2)
+    weights = Weights.random(shape, seed=1, attention_matrix_ranks=[2, 1], value_ranks=[3, 1])
+    other = transform(swap(weights), query_key={1: M, 2: M}, between={1: invertible(3, 7)}, scales={1: 3, 2: 5})
+    group = same_function(weights, other).connection
+    assert group is not None
+    assert group.query_key is not None
+    assert transform(group.moved, query_key=group.query_key, between=group.between, scales=group.scales) == other
+
+
+def test_moved_weights_have_the_skew_parts_of_the_second():
+    one = network(np.outer(P, Q), RR + SKEW, value=[R])
+    other = network(np.outer(R, Q), PP - 3 * np.array(SKEW), value=[P])
+    group = same_function(one, other).connection
+    assert group is not None
+    assert group.symmetric_parts
+    assert group.moved is not None
+    assert coefficients(group.moved) == coefficients(one)
+    changed, target = virtual_weights(group.moved.layers), virtual_weights(other.layers)
+    for factor, a, b in zip(group.factors, changed.attention, target.attention, strict=True):
+        assert (factor * a == b).all()
+    assert (group.value_factor * changed.value == target.value).all()
+
+
+def test_two_small_layers_are_complete_over_the_rationals():
+    found = fiber(network(E, F, value=SUM))
+    assert (found.complete, found.complete_over, len(found.components)) == (False, "Q", 2)
+    assert all(is_same_by_coefficients(found.virtual, c.point) for c in found.components)
+    assert len(fiber(network(E, F, value=SUM), tokens=3).components) == 1
+    wide = Weights.random(Architecture((5, 5, 1), (5, 5), 2), seed=0, attention_matrix_ranks=[1, 3])
+    assert fiber(wide).complete_over is None
+    assert fiber(network(M, J, M, value=[R])).complete_over is None
+    assert fiber(network(M, M, value=[R]), tokens=1).complete_over is None
 
 
 def test_different():
@@ -312,7 +404,7 @@ def test_shapes_must_fit():
 @pytest.fixture
 def files(tmp_path):
     weights = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
-    deep = network([[1, 2], [3, 4]], J, value=[[1, 2]])
+    deep = network(E, F, value=SUM)
     named = {
         "one": weights,
         "swapped": swap(weights),
@@ -320,7 +412,7 @@ def files(tmp_path):
         "other": Weights.of({"Q1": [[1, 2]], "K1": [[1, 1]], "V1": [[3, 6]]}),
         "narrow": Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[3]]}),
         "deep": deep,
-        "partner": network(J, [[-2, -4], [-6, -8]], value=[[1, 2]]),
+        "partner": network(F, E, value=SUM),
     }
     for name, matrices in named.items():
         save_weights(matrices, tmp_path / f"{name}.json")
@@ -382,4 +474,26 @@ def test_fiber_command(files, name, tokens):
     result, returned = invoke(fiber_command.command, files(name), "--tokens", tokens, "--json")
     document = json.loads(result.output)
     assert (returned, document["schema"]) == (0, "lightning-sym/fiber/1")
-    assert document["complete"] == (not (name == "deep" and tokens == 2))
+    over = {("deep", 1): "R", ("deep", 2): "Q"}.get((name, tokens), "R")
+    assert (document["complete"], document["complete_over"]) == (over == "R", over)
+
+
+def test_same_command_says_how_to_get_there(files):
+    result, _ = invoke(same_command.command, files("one"), files("swapped"), "--json")
+    symmetry = json.loads(result.output)["symmetry"]
+    assert [(move["name"], move["layer"]) for move in symmetry["moves"]] == [("exchange", 1)]
+    assert symmetry["exchanged"]
+    assert symmetry["moved"]["V1"] == [["3", "0"]]
+    assert symmetry["group_element"] == {"query_key": {"1": [["1"]]}, "between": {}, "scales": {"1": "1"}}
+    result, _ = invoke(same_command.command, files("one"), files("swapped"))
+    assert "moved V1" in result.output
+
+
+def test_deep_networks_that_need_no_input_to_differ():
+    def one(depth, first=1):
+        matrices = {f"{letter}{i}": [[1]] for i in range(1, depth + 1) for letter in "QKV"}
+        return Weights.of(matrices | {"V1": [[first]]})
+
+    assert same_function(one(10), one(10, 0)).reason == "zero"
+    assert same_function(one(10), one(11)).reason == "degree"
+    assert {same_function(one(10), other).answer for other in (one(10, 0), one(11), one(3))} == {Answer.DIFFERENT}

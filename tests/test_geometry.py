@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from shapes import architectures
 import lightning_sym.weight_rank as weight_rank_module
 from lightning_cli.main import cli
 from lightning_sym import Architecture, Weights, polynomial_map, save_weights
-from lightning_sym.errors import BadInput, ShapeError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.geometry import (
     Label,
+    NormalForm,
     classify,
     differential,
     layer_function,
@@ -27,6 +29,9 @@ from lightning_sym.geometry import (
 )
 from lightning_sym.linalg import rank, rank_mod_p, ranks_mod_p
 from lightning_sym.moves import rank_one_factors
+from proofs_check import corollary_a_4, lemma_a_3, theorem_3_4_singular
+from proofs_check.orbits import one_form_in_each_orbit, orbits
+from proofs_check.theorem_3_4_boundary import is_limit
 
 CRITICAL, SINGULAR = ["singular", "critical", "boundary"], ["singular"]
 
@@ -156,6 +161,52 @@ def test_ranks_of_many_matrices(p: int) -> None:
     matrices = np.random.default_rng(p).integers(0, p, size=(200, 4, 5))
     matrices[:50, 2] = matrices[:50, 0]
     assert ranks_mod_p(matrices, p).tolist() == [rank_mod_p(m, p) for m in matrices]
+
+
+@pytest.mark.parametrize(("instance", "count"), [((2, 1, 1), 4), ((2, 2, 1), 7), ((3, 2, 1), 7), ((2, 2, 2), 10)])
+def test_orbits_of_pairs(instance: tuple[int, int, int], count: int) -> None:
+    _, d, d_out = instance
+    assert len(set(orbits(*instance).tolist())) == count == len(list(normal_forms(d, d_out, d)))
+    one_form_in_each_orbit(instance)
+
+
+LEFT_OUT = {
+    "A and V parallel": lambda form: form.is_square,
+    "both of rank one": lambda form: form.attention_rank == form.value_rank == 1,
+    "not zero": lambda form: form.attention_rank * form.value_rank > 0,
+}
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT)
+def test_claims_about_every_orbit_do_not_pass_with_orbits_left_out(
+    left_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def some_forms(d: int, d_out: int, alpha: int) -> Iterator[NormalForm]:
+        return (form for form in normal_forms(d, d_out, alpha) if not LEFT_OUT[left_out](form))
+
+    monkeypatch.setattr(lemma_a_3, "normal_forms", some_forms)
+    monkeypatch.setattr(theorem_3_4_singular, "normal_forms", some_forms)
+    monkeypatch.setattr(theorem_3_4_singular, "points_of", theorem_3_4_singular.points_of.__wrapped__)
+    for claim in (lemma_a_3.CLAIM, corollary_a_4.CLAIM, theorem_3_4_singular.CLAIM):
+        parts = [part for part in claim.parts if part.name.endswith(", every orbit") or "one pair from" in part.name]
+        assert parts
+        for part in parts:
+            with pytest.raises(ProgramError, match="seen"):
+                list(part.instances(True))
+
+
+@pytest.mark.parametrize(
+    ("attention", "value", "expected"),
+    [
+        ([[1, 2], [0, 0]], [[3, 0]], True),
+        ([[1, 2], [0, 0]], [[0, 3]], False),
+        ([[1, 0], [0, 1]], [[1, 0]], False),
+        ([[1, 0], [0, 1]], [[0, 0]], True),
+    ],
+)
+def test_limits_of_points_outside(attention: list[list[int]], value: list[list[int]], expected: bool) -> None:
+    assert is_limit(np.array(attention), np.array(value)) == expected
+    assert (Label.BOUNDARY in classify(weights(attention, value))) == expected
 
 
 DEEP = Architecture((2, 2, 2), (2, 2), 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ from lightning_cli.mathml import formula_lines, mathml
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
 from proofs_check.claim import Claim, Part, Scope, Verdict
-from proofs_check.registry import all_claims
+from proofs_check.registry import all_claims, claim_by_id
 from proofs_check.run import ClaimResult, PartResult
 
 NASTY = r"""a < b & c > "d" _ % # \ {x} ^ ~ | ' </style>"""
@@ -33,6 +34,8 @@ def result_of(claim: Claim, verdict: Verdict | None = None, error: str | None = 
             1234,
             f"witness of {part.name}" if (verdict or part.expected) is not Verdict.HOLDS else None,
             (f"finding of {claim.id}",),
+            (f"tally of {claim.id} & more",),
+            {"first": f"an instance <1> of {claim.id}", "last": "another"},
         )
         for part in claim.parts
     )
@@ -106,6 +109,8 @@ def test_the_page_says_everything_about_every_claim() -> None:
         assert f"lightning-sym check {claim.id} --quick" in words
         assert f"finding of {claim.id}" in words
         assert "1.5 s" in words
+        assert f"tally of {claim.id} & more" in words
+        assert f"first: an instance <1> of {claim.id}, last: another" in words
         for part in claim.parts:
             assert " ".join(part.name.split()) in words
             assert part.scope.value in words
@@ -113,6 +118,7 @@ def test_the_page_says_everything_about_every_claim() -> None:
                 assert f"witness of {part.name}" in words
         assert any(node.tag.endswith("}math") for node in section.iter())
     found = text.split("What the checks found")[1]
+    assert "tally of" not in found.split("The claims")[0]
     assert all(f"finding of {claim.id}" in found for claim in all_claims())
 
 
@@ -177,6 +183,9 @@ def test_an_unknown_macro_is_an_error_of_the_program() -> None:
 
 def test_the_table_has_a_row_for_every_claim_and_part() -> None:
     table = report.as_latex(all_claims(), RESULTS)
+    refuted = [p for claim in all_claims() for p in claim.parts if p.expected is Verdict.REFUTED]
+    assert refuted
+    assert table.count("REFUTED, as expected") == table.count("REFUTED") >= len(refuted)
     assert table.count(r"\begin{longtable}") == table.count(r"\end{longtable}") == 1
     for claim in all_claims():
         assert rf"\texttt{{{report.latex_text(claim.id)}}}" in table
@@ -192,7 +201,9 @@ def test_a_whole_run_writes_both_files_and_nothing_else(tmp_path: Path, capsys: 
     target = tmp_path / "deep" / "er"
     code, out, err = run(capsys, "check", "definition-1", "--quick", "--json", "--report", str(target))
     assert code == 0
-    assert out.startswith("{")
+    (claim,) = json.loads(out)["claims"]
+    assert claim["latex"] == claim_by_id("definition-1").statement
+    assert all(part["examples"]["first"] and part["tallies"] == [] for part in claim["parts"])
     assert err == f"report: {target / 'report.html'}\n"
     assert sorted(path.name for path in target.iterdir()) == ["report.html", "report.tex"]
     page = (target / "report.html").read_text(encoding="utf-8")

@@ -116,7 +116,7 @@ def generic_fiber() -> Iterator[Step]:
         rf"entries of $C$.",
         (table("J", matrix,
                [*entry_labels("v", 2, 2), *entry_labels("a", 2, 2), "w_1", "w_2"],
-               [*entry_labels(r"\tilde A", 2, 2), r"\tilde v_1", r"\tilde v_2"]),),
+               [*entry_labels(r"(\tilde A_2)", 2, 2), r"\tilde v_1", r"\tilde v_2"]),),
     )  # fmt: skip
 
 
@@ -156,8 +156,8 @@ def closed_formula() -> Iterator[Step]:
     yield Step(
         "Which factor stands where",
         rf"$B_3$ has $(3^3 - 1)/2 = {len(factors)}$ factors. Number them and write the numbers $n$ in base three. "
-        rf"Zeros at the "
-        r"end: add one, and you have $k$. The last digit that is not zero: $1$ means $S_k$, $2$ means transposed.",
+        r"$k$ is one more than the number of zeros at the end. The last digit that is not zero: $1$ means "
+        r"$S_k$, $2$ means transposed.",
         (Shown("", Matrix(tuple(map(tuple, numbers)), ("n", r"\text{base 3}", "k", r"\text{transposed}"))),),
     )
     weights = [layer_of(A1, V1), layer_of(A2, V2)]

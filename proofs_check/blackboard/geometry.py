@@ -120,7 +120,8 @@ def closed() -> Iterator[Step]:
     )
     yield Step(
         "No base points",
-        r"The coefficients of $\varphi$ are products of lines, column of $A$ times row of $V$. A product of two lines "
+        r"The coefficients of $\varphi$ are products of linear forms (call them lines), column of $A$ times row "
+        r"of $V$. A product of two lines "
         r"that are not zero is not zero. In letters, for $d = 2$: let $v_1 \ne 0$. The first entries force $a_{11} = "
         r"a_{12} = 0$, then the second ones $a_{21} = a_{22} = 0$. The same from the other end if $v_2 \ne 0$. So no "
         r"unit weights give zero, and the limit is never missed: $\mathcal M$ is closed.",
@@ -309,7 +310,7 @@ def resultant() -> Iterator[Step]:
         "A function is a pair of quadratic forms",
         r"Let $d = 2$, $d' = 1$, $a = 2$. In the first output, collect what is quadratic in token two, $(r, s)$: a "
         r"form $f$ with the coordinate $x$ and a form $g$ with $y$. These six numbers determine the function. Both "
-        r"forms contain the line $V$ as a factor.",
+        r"forms contain the linear form $V$ (call it a line) as a factor.",
         (show("A", attention), show("V", value), show(r"\varphi_1", phi[0, 0]), show("f", forms[0]),
          show("g", forms[1]),
          show(r"\gcd(f, g)", common)),
@@ -374,7 +375,8 @@ def resultant() -> Iterator[Step]:
         "The part outside",
         r"Last, $f = r^2 + s^2$ and $g = 2 r^2 + 2 s^2$. The resultant is zero: they share the lines $r + i s$ and $r "
         r"- i s$. But there is no real line to serve as $V$. This function satisfies the equation and belongs to no "
-        r"layer. It lies on the part of the singular line that sticks out of the surface.",
+        r"layer. It lies on the part of the singular locus that is outside $\mathcal M$: in the slice that "
+        r"follows, the handle.",
         (show("f", pair[0]), show("g", pair[1]),
          show(r"\operatorname{Res}(f, g)", determinant(sylvester(six_coefficients(pair)))),
          show(r"\text{discriminant}", discriminant(circle))),

@@ -175,7 +175,8 @@ def swap() -> Iterator[Step]:
         "Why",
         r"Look at what token two adds to output one. The coefficient of $x$ is a quadratic form $f$, that of $y$ is "
         r"$g$. Each is a product: a column of $A$ times $V$, as linear forms in $(r, s)$. Here the common factor of "
-        r"$f$ and $g$ is a quadratic, and it splits into two lines. One of them is $V$, the other belongs to $A$; "
+        r"$f$ and $g$ is a quadratic, and it splits into two linear forms (call them lines). One of them is "
+        r"$V$, the other belongs to $A$; "
         r"nobody can tell which.",
         (
             show("f", forms[0, 0]), show("g", forms[0, 1]), show(r"\gcd(f, g)", common),
