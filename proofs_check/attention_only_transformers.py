@@ -63,7 +63,7 @@ def transformers(quick: bool, normalization: Normalization | None) -> Iterator[A
     for causal, d, extra, l, h in product((False, True), widths, more, (1, 2), (1, 2)):  # noqa: E741
         for a, a_v in product(range(1, min(d + 1, 3) + 1), range(1, min(d + 1, 3) + 1)):
             # at the quick size d = 3 takes part with equal ranks only
-            if not quick or (d < 3 and l * h < 4) or (a == a_v and extra and causal and l < 2):
+            if not quick or (d < 3 and l * h < 3 and a <= d and a_v <= d) or (a == a_v and extra and causal and l < 2):
                 yield transformer(d + extra, d, l, h, a, a_v, normalization=normalization, causal=causal)
     if not quick:
         for causal, d, a in product((False, True), (1, 2), (1, 2)):
@@ -122,8 +122,8 @@ CLAIM = Claim(
     source="beyond the paper",
     title="embedding, residual attention layers with several heads, unembedding: the dimension",
     statement=(
-        r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = d (2n - d) + l h (\alpha (2d - \alpha) + b"
-        r" (2d - b)),\quad \dim \mathcal M_{\text{lightning}} = d (2n - d) + l D"
+        r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = d (2n - d) + l h (\alpha (2d - \alpha) +"
+        r" b (2d - b)),\quad \dim \mathcal M_{\text{lightning}} = d (2n - d) + l D"
     ),
     parts=(
         Part(
@@ -154,8 +154,8 @@ CLAIM = Claim(
             "n < d is outside",
             Scope.GENERIC,
             lambda quick: [
-                transformer(n, d, l, 1, 1, 1, normalization=kind, causal=causal)
-                for n, d, l in ((2, 3, 1), (1, 3, 2))
+                transformer(n, d, layers, 1, 1, 1, normalization=kind, causal=causal)
+                for n, d, layers in ((2, 3, 1), (1, 3, 2))
                 for kind in (SOFTMAX, None)
                 for causal in (False, True)
             ],

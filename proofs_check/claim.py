@@ -96,7 +96,7 @@ def expect_orbit(found: CertifiedDimension) -> None:
     """
     if "orbit" not in found.upper_evidence:
         raise Undecided(
-            f"{found.architecture}: the bound {found.orbit_bound} by an orbit does not meet {found.upper}, the count"
+            f"{found.architecture}: the bound {found.upper_bounds.get('orbit')} by an orbit does not meet {found.upper}, the count"
             " of virtual weights, which contains the formula"
         )
 

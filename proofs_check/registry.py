@@ -24,6 +24,11 @@ MODULES = (
     "theorem_3_7",
     "corollary_3_8",
     "theorem_3_9",
+    "conjecture_3_10",
+    "rational_normalizer",
+    "figure_3",
+    "section_4_skip",
+    "section_4_heads",
     "corollary_a_1",
     "corollary_a_2",
     "lemma_a_3",
@@ -32,6 +37,8 @@ MODULES = (
     "corollary_a_6",
     "dimension_all_widths",
     "dimension_every_width",
+    "softmax_all_widths",
+    "attention_only_transformers",
 )
 
 

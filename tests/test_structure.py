@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 # a file of lightning_sym imports only what stands above it
 ORDER = [
     "errors", "version", "architecture", "weights", "weight_files", "attention", "rings", "virtual_weights",
-    "polynomial_map", "one_layer", "linalg", "jacobian", "varieties", "symmetries", "moves",
+    "polynomial_map", "one_layer",
+    "linalg", "jacobian", "varieties", "symmetries", "moves",
     "mixing", "unseen", "dimension", "ball_rank", "reconstruction", "fibers", "same_function", "weight_rank", "geometry",
     "__init__",
 ]  # fmt: skip
