@@ -17,6 +17,7 @@ SCHEMA = "lightning-sym/dimension/1"
 EVIDENCE = {
     "orbit": "parameters minus the dimension of a symmetry orbit",
     "directions": "parameters minus the orbit and all else that the function does not see",
+    "forms": "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
     "linear": "linear maps of bounded rank, which is all that one token leaves",
     "factorization": "the variety of virtual weights modulo rescaling:",
 }

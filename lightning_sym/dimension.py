@@ -27,7 +27,7 @@ from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import orbit_dimension_at, symmetry_count
 from lightning_sym.unseen import fiber_dimension_at
-from lightning_sym.varieties import linear_maps, virtual_weight_variety
+from lightning_sym.varieties import linear_maps, quadratic_forms, virtual_weight_variety
 
 Progress = Callable[[str, int, int], None]
 
@@ -72,7 +72,8 @@ class CertifiedDimension:
         upper: the smallest of the upper bounds.
         upper_bounds: by evidence, those that were computed: `orbit`, parameters minus the dimension of a symmetry
             orbit; `factorization`, the variety of virtual weights; `directions`, parameters minus the orbit and the
-            other directions that the function does not see; `linear`, the linear maps that one token leaves.
+            other directions that the function does not see; `linear`, the linear maps that one token leaves; `forms`,
+            the quadratic forms that several heads of one layer make.
         formula: what the paper prints.
         seed: picked the points.
         prime: the modulus that gave `lower`.
@@ -163,6 +164,8 @@ def _upper_bounds(architecture: Architecture, generator: np.random.Generator) ->
         bounds["factorization"] = virtual_weight_variety(architecture).dimension
     if (linear := linear_maps(architecture)) is not None:
         bounds["linear"] = linear
+    if (forms := quadratic_forms(architecture)) is not None:
+        bounds["forms"] = forms
     if symmetry_count(architecture) <= ORBIT_LIMIT or not bounds:
         p = PRIMES[0]
         weights = random_weights(architecture, generator, p)
@@ -181,6 +184,8 @@ def _orders(architecture: Architecture) -> tuple[int | None, ...]:
     orders = [2 * 3 ** (architecture.depth - 1) + 1]
     while 2 * orders[-1] + 1 < max(64, 2 * orders[0] + 2):
         orders.append(2 * orders[-1] + 1)
+    if orders[-1] < 63:  # three layers of two heads have needed it
+        orders.append(63)
     return tuple(orders)
 
 

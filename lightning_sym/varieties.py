@@ -62,6 +62,27 @@ def linear_maps(architecture: Architecture) -> int | None:
     return bound
 
 
+def quadratic_forms(architecture: Architecture) -> int | None:
+    r"""One lightning layer of several heads: the matrices of quadratic forms that it can be, by their rank.
+
+    The layer is $\sum_h a_{h,k}(x)\, v_{h,m}(x)$ for all `k, m`. As a matrix with one row for each `m` it has rank at
+    most $h b$, and with one row for each pair `(k, m)` rank at most $h \alpha b$. `None` for other networks. Proof in
+    `docs/transformers.md`.
+
+    Example:
+        >>> quadratic_forms(Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)))
+        35
+    """
+    ends = architecture.embed is not None or architecture.unembed is not None
+    if architecture.depth > 1 or architecture.heads == 1 or architecture.normalization is not None or ends:
+        return None
+    (d, d_out), (a,) = architecture.widths, architecture.attention_ranks
+    inside = min(d, d_out, *(architecture.value_ranks or ()))
+    forms = d * (d + 1) // 2
+    heads = architecture.heads
+    return min(determinantal(d_out, d * forms, heads * inside), determinantal(d * d_out, forms, heads * a * inside))
+
+
 @dataclass(frozen=True)
 class Piece:
     """One summand of a dimension count: what it is, and how much it adds."""

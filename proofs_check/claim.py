@@ -95,9 +95,10 @@ def expect_orbit(found: CertifiedDimension) -> None:
     meets it alone would be compared with itself.
     """
     if "orbit" not in found.upper_evidence:
+        orbit = found.upper_bounds.get("orbit")
         raise Undecided(
-            f"{found.architecture}: the bound {found.upper_bounds.get('orbit')} by an orbit does not meet {found.upper}, the count"
-            " of virtual weights, which contains the formula"
+            f"{found.architecture}: the bound {orbit} by an orbit does not meet {found.upper}, the count of virtual "
+            "weights, which contains the formula"
         )
 
 

@@ -19,7 +19,6 @@ from lightning_sym import Architecture, certified_dimension
 from lightning_sym.architecture import SOFTMAX, Normalization
 from lightning_sym.attention import LIGHTNING, Form, attention_layer
 from lightning_sym.rings.words import Words
-from lightning_sym.varieties import determinantal
 from lightning_sym.weights import Layer
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_dimension
 
@@ -97,19 +96,9 @@ def softmax(network: Architecture, rescalings: int = 0, stated: Formula = all_he
     expect_dimension(certified_dimension(network), stated(shape) - rescalings * network.heads)
 
 
-def spans(shape: Shape) -> int:
-    """Two rigorous upper bounds: the outputs of narrow heads span few rows, and few heads give a map of low rank.
-
-    The forms are a matrix from outputs `d d'` to quadratic forms `d (d+1)/2`, of rank at most `alpha b` for each head.
-    """
-    d, d_out, a, h, b = shape
-    quadrics = d * (d + 1) // 2
-    return min(determinantal(d_out, d * quadrics, h * b), determinantal(d * d_out, quadrics, h * a * b))
-
-
 def bounds(shape: Shape) -> tuple[int, int]:
     found = certified_dimension(network_of(shape))
-    return found.lower, min(found.upper, spans(shape))
+    return found.lower, found.upper
 
 
 Block = tuple[int, int, int]
