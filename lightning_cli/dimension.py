@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from click.core import ParameterSource
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
+    from lightning_sym.architecture import Architecture
     from lightning_sym.dimension import CertifiedDimension
 
 SCHEMA = "lightning-sym/dimension/1"
@@ -21,6 +23,16 @@ EVIDENCE = {
     "linear": "linear maps of bounded rank, which is all that one token leaves",
     "factorization": "the variety of virtual weights modulo rescaling:",
 }
+
+
+def head_permutations(network: Architecture) -> int | None:
+    """How many ways there are to reorder the heads of all layers: the function is the same after each.
+
+    `None` where the number would have more than a thousand digits.
+    """
+    if network.heads > 20 or network.depth > 50:
+        return None
+    return int(factorial(network.heads) ** network.depth)
 
 
 def as_document(result: CertifiedDimension) -> dict[str, Any]:
@@ -35,6 +47,7 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
         "upper": result.upper,
         "status": result.status.value,
         "fiber_dimension": result.fiber_dimension,
+        "discrete_symmetries": {"head_permutations": head_permutations(result.architecture)},
         "formula": {
             "source": formula.source,
             "value": formula.value,
@@ -62,7 +75,13 @@ def _print(result: CertifiedDimension) -> None:
     table.add_row("parameters", f"{network.parameter_count:,}")
     if result.value is not None:
         table.add_row("dimension", f"[green]{result.value:,}[/green]  certified: the two bounds below meet")
-        table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}")
+        permutations = head_permutations(network)
+        heads = (
+            f"; besides, {permutations:,} permutations of the heads"
+            if permutations is not None and 1 < permutations < 10**9
+            else ""
+        )
+        table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}{heads}")
     else:
         table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
     series = "" if result.order is None else f", Taylor series of degree {result.order}"
