@@ -12,7 +12,9 @@ import numpy as np
 
 from lightning_sym.attention import forward
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
-from lightning_sym.fibers import (
+from lightning_sym.linalg import null_space, rank
+from lightning_sym.moves import swap, transform
+from lightning_sym.partners import (
     Move,
     Path,
     is_zero_function,
@@ -20,8 +22,6 @@ from lightning_sym.fibers import (
     rescaling_factors,
     visible_weights,
 )
-from lightning_sym.linalg import null_space, rank
-from lightning_sym.moves import swap, transform
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, polynomial_map, require_memory
 from lightning_sym.rings.rationals import rational_matrix, to_fractions
 from lightning_sym.virtual_weights import VirtualWeights, virtual_weights

@@ -17,9 +17,10 @@ from lightning_cli import fiber as fiber_command
 from lightning_cli import same as same_command
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map, save_weights, virtual_weights
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.fibers import fiber, is_zero_function, known_partners, same_orbit
+from lightning_sym.fibers import fiber
 from lightning_sym.linalg import rank
 from lightning_sym.moves import change_basis, rescale, swap, transform
+from lightning_sym.partners import is_zero_function, known_partners, same_orbit
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.same_function import Answer, same_function
 from lightning_sym.virtual_weights import recursive_form

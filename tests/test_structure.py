@@ -18,9 +18,8 @@ ORDER = [
     "errors", "version", "architecture", "weights", "weight_files", "attention", "rings", "virtual_weights",
     "polynomial_map", "one_layer",
     "linalg", "jacobian", "varieties", "symmetries", "moves",
-    "mixing", "unseen", "dimension", "ball_rank", "reconstruction", "fibers", "same_function", "weight_rank",
-    "geometry",
-    "__init__",
+    "mixing", "unseen", "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function",
+    "weight_rank", "geometry", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
