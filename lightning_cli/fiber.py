@@ -56,7 +56,7 @@ def _print(result: Fiber) -> None:
     table.add_row("network", str(result.architecture))
     table.add_row("known from", f"{result.source} ({result.reason})")
     amount = {
-        "R": "all of the fiber",
+        "R": "all of the fiber, matrices of any rank counted",
         "Q": "everything rational in the fiber; over the reals there may be more",
         None: "in the fiber; there may be more",
     }[result.complete_over]
@@ -86,7 +86,7 @@ def _print(result: Fiber) -> None:
 Example:
   lightning-sym fiber weights.json --tokens 2
 
-Exit codes: 0 described (as far as it is known), 2 bad input.""",
+Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more, or its dimension is undecided.""",
 )
 @click.argument("file", type=click.Path())
 @tokens_option
@@ -107,4 +107,5 @@ def command(file: str, tokens: int, seed: int, as_json: bool) -> int:
         write_json(as_document(result))
     else:
         _print(result)
-    return exit_codes.AS_EXPECTED
+    open_questions = result.complete_over is None or (result.bounds is not None and result.dimension is None)
+    return exit_codes.UNDECIDED if open_questions else exit_codes.AS_EXPECTED

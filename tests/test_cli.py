@@ -8,31 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import run
 
 import lightning_sym.dimension as dimension_module
 from lightning_cli import exit_codes
 from lightning_cli.check import exit_code
-from lightning_cli.main import main
 from lightning_sym import Weights, save_weights
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Scope, Verdict
 from proofs_check.run import ClaimResult, PartResult
 
 ROOT = Path(__file__).parent.parent
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command, in this process."""
-    old = sys.argv
-    sys.argv = ["lightning-sym", *words]
-    try:
-        with pytest.raises(SystemExit) as stop:
-            main()
-    finally:
-        sys.argv = old
-    captured = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, captured.out, captured.err
 
 
 def test_dimension_in_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from command import run
 
 import lightning_sym.dimension as dimension_module
 from lightning_sym.architecture import SOFTMAX, Architecture
 from lightning_sym.jacobian import batch_size, sweep_bytes
-from tests.test_cli import run
 
 _WORDS = (
     "dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip --mask causal "

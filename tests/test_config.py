@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 
 from lightning_cli import config as config_module
 from lightning_cli.config import Model, model_of, percent, small_networks, transformer_formula
 from lightning_sym.dimension import certified_dimension
-from tests.test_cli import run
 
 PLAIN = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 1000}
 GPT2 = {

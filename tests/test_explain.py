@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
 import pytest
 import sympy
+from command import run
 
 from lightning_cli import explain
-from lightning_cli.main import main
 from lightning_cli.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
 from proofs_check.blackboard import WALK_THROUGHS
@@ -24,20 +23,6 @@ from proofs_check.registry import all_claims
 @cache
 def steps_of(claim_id: str) -> tuple[Step, ...]:
     return tuple(WALK_THROUGHS[claim_id].steps())
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command, in this process."""
-    old = sys.argv
-    sys.argv = ["lightning-sym", *words]
-    try:
-        with pytest.raises(SystemExit) as stop:
-            main()
-    finally:
-        sys.argv = old
-    captured = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, captured.out, captured.err
 
 
 def texts(steps: tuple[Step, ...]) -> Iterator[str]:

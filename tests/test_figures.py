@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from command import run
 
 from lightning_cli import figure
-from lightning_cli.main import main
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.attention import Form, network_output
 from lightning_sym.errors import BadInput, ShapeError
@@ -39,20 +39,6 @@ from proofs_check.rational_normalizer import (
 
 points = cache(figure.compute)
 DIMENSIONS = [25, 40, 57, 76, 97, 120, 145, 172]
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command, in this process."""
-    old = sys.argv
-    sys.argv = ["lightning-sym", *words]
-    try:
-        with pytest.raises(SystemExit) as stop:
-            main()
-    finally:
-        sys.argv = old
-    captured = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, captured.out, captured.err
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from command import run
 
 from lightning_cli import report
-from lightning_cli.main import main
 from lightning_cli.mathml import formula_lines, mathml
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
@@ -45,20 +45,6 @@ def result_of(claim: Claim, verdict: Verdict | None = None, error: str | None = 
 RESULTS = {claim.id: result_of(claim) for claim in all_claims()}
 PART = Part(NASTY, Scope.INSTANCES, lambda quick: [1], lambda instance: None)
 STRANGE = Claim("strange", NASTY, NASTY, r"\alpha < \beta", (PART,))
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command, in this process."""
-    old = sys.argv
-    sys.argv = ["lightning-sym", *words]
-    try:
-        with pytest.raises(SystemExit) as stop:
-            main()
-    finally:
-        sys.argv = old
-    captured = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, captured.out, captured.err
 
 
 def parsed(text: str) -> ElementTree.Element:
