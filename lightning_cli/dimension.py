@@ -20,6 +20,7 @@ EVIDENCE = {
     "orbit": "parameters minus the dimension of a symmetry orbit",
     "directions": "parameters minus the orbit and all else that the function does not see",
     "forms": "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
+    "span": "the linear span of all functions of this kind",
     "linear": "linear maps of bounded rank, which is all that one token leaves",
     "factorization": "the variety of virtual weights modulo rescaling:",
 }
@@ -110,6 +111,7 @@ Examples:
   lightning-sym dimension --widths 4,4,4 --ranks 2 --tokens 3 --normalization softmax
   lightning-sym dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip \\
       --mask causal --normalization softmax --embed 4 --unembed 4
+  lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3 --certificate dimension.json
   lightning-sym dimension --config config.json --attention-only
 
 \b
@@ -139,6 +141,12 @@ it fails on one, 2 bad input, 3 undecided (both bounds are shown).""",
     help="Picks the points; never changes a certified number.",
 )
 @options.memory
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write what proves both bounds into FILE, for `lightning-sym verify`.",
+)
 @options.as_json
 def command(
     widths: tuple[int, ...] | None,
@@ -148,6 +156,7 @@ def command(
     attention_only: bool,
     seed: int,
     memory: float,
+    certificate: str | None,
     as_json: bool,
     **transformer: Any,
 ) -> int:
@@ -163,6 +172,8 @@ def command(
         _require_no_shape(click.get_current_context())
         from lightning_cli import config
 
+        if certificate is not None:
+            raise click.UsageError("--certificate is about one network: leave out --config, and name its shape")
         return config.run(config_file, attention_only=attention_only, seed=seed, memory=limit, as_json=as_json)
     if attention_only:
         raise click.UsageError("--attention-only says how to read --config FILE: give both")
@@ -175,8 +186,15 @@ def command(
     from lightning_cli.output import progress_bar, write_json
     from lightning_sym.dimension import Status, certified_dimension
 
+    if certificate is not None:
+        from lightning_sym.certificate import dimension_certificate, require_certificate_path, write_certificate
+
+        require_certificate_path(certificate)
     with progress_bar() as progress:
         result = certified_dimension(network, seed=seed, memory=limit, progress=progress)
+        if certificate is not None:
+            write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
+            click.echo(f"certificate: {certificate}", err=True)
     if as_json:
         write_json(as_document(result))
     else:
@@ -187,7 +205,7 @@ def command(
 
 def _require_no_shape(context: click.Context) -> None:
     """A config names the shape itself."""
-    own = {"config_file", "attention_only", "seed", "memory", "as_json"}
+    own = {"config_file", "attention_only", "seed", "memory", "certificate", "as_json"}
     typed = [
         option.opts[0]
         for option in context.command.params

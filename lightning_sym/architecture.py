@@ -29,6 +29,7 @@ class Normalization:
         taylor: from `k` to the `k`-th Taylor coefficient of $S$ at 0; $S(0)$ must not be 0.
         function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
             series is known.
+        growth: $c$ if $S' = c S$, which makes long series cheap; `None` else.
 
     Example:
         >>> SOFTMAX.taylor(3)
@@ -38,6 +39,7 @@ class Normalization:
     name: str
     taylor: Callable[[int], Fraction]
     function: Callable[[Any], Any] | None = None
+    growth: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.taylor(0) == 0:
@@ -52,7 +54,7 @@ def _exp(number: Any) -> Any:
     return number.exp()
 
 
-SOFTMAX = Normalization("softmax", _exponential, _exp)
+SOFTMAX = Normalization("softmax", _exponential, _exp, growth=Fraction(1))
 
 
 @dataclass(frozen=True, repr=False)

@@ -57,7 +57,7 @@ def form_of(architecture: Architecture) -> Form:
         assert normalization is not None  # noqa: S101 - for the type checker; see below
         # S itself where it can be put in, its Taylor series where it cannot
         exact = hasattr(scores, "evaluate")
-        weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor)
+        weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor, normalization.growth)
         if architecture.causal:
             weights = weights * weights.like(seen)
         # every column of `ones @ weights` repeats the sum over the tokens attended to

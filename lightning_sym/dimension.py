@@ -27,7 +27,7 @@ from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import orbit_dimension_at, symmetry_count
 from lightning_sym.unseen import fiber_dimension_at
-from lightning_sym.varieties import linear_maps, quadratic_forms, virtual_weight_variety
+from lightning_sym.varieties import linear_maps, linear_span, quadratic_forms, virtual_weight_variety
 
 Progress = Callable[[str, int, int], None]
 
@@ -36,6 +36,10 @@ SURPLUS_ROWS = 16
 
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
+
+
+LONGEST_SERIES = 63
+"""Taylor series are lengthened until their degree reaches this, and at least once."""
 
 
 class Status(Enum):
@@ -73,7 +77,7 @@ class CertifiedDimension:
         upper_bounds: by evidence, those that were computed: `orbit`, parameters minus the dimension of a symmetry
             orbit; `factorization`, the variety of virtual weights; `directions`, parameters minus the orbit and the
             other directions that the function does not see; `linear`, the linear maps that one token leaves; `forms`,
-            the quadratic forms that several heads of one layer make.
+            the quadratic forms that several heads of one layer make; `span`, the linear span of all functions.
         formula: what the paper prints.
         seed: picked the points.
         prime: the modulus that gave `lower`.
@@ -117,6 +121,10 @@ class CertifiedDimension:
         if self.value is None or self.formula.value is None:
             return None
         return self.formula.value == self.value
+
+
+LISTENERS: list[Callable[[CertifiedDimension], None]] = []
+"""Called with every result, in order: whoever keeps them, and who asks for them need not know."""
 
 
 def printed_formula(architecture: Architecture) -> PrintedFormula:
@@ -166,6 +174,8 @@ def _upper_bounds(architecture: Architecture, generator: np.random.Generator) ->
         bounds["linear"] = linear
     if (forms := quadratic_forms(architecture)) is not None:
         bounds["forms"] = forms
+    if (span := linear_span(architecture)) is not None:
+        bounds["span"] = span
     if symmetry_count(architecture) <= ORBIT_LIMIT or not bounds:
         p = PRIMES[0]
         weights = random_weights(architecture, generator, p)
@@ -182,10 +192,8 @@ def _orders(architecture: Architecture) -> tuple[int | None, ...]:
     if architecture.normalization is None:
         return (None,)
     orders = [2 * 3 ** (architecture.depth - 1) + 1]
-    while 2 * orders[-1] + 1 < max(64, 2 * orders[0] + 2):
+    while len(orders) < 2 or orders[-1] < LONGEST_SERIES:  # three layers of three heads have needed 79
         orders.append(2 * orders[-1] + 1)
-    if orders[-1] < 63:  # three layers of two heads have needed it
-        orders.append(63)
     return tuple(orders)
 
 
@@ -271,6 +279,9 @@ def certified_dimension(
     if lower > upper:
         raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for {architecture}")
     prime, rows, order = best
-    return CertifiedDimension(
+    result = CertifiedDimension(
         architecture, lower, upper, upper_bounds, printed_formula(architecture), seed, prime, rows, order
     )
+    for listener in LISTENERS:
+        listener(result)
+    return result

@@ -37,7 +37,8 @@ def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int
     r"""Memory that one sweep needs: a part that does not grow with the batch, and a part for each of its inputs.
 
     Counts the recorded operations. A series of degree `order` has $n = \lceil order / 2 \rceil$ coefficients that are
-    not zero; a product of two takes $n (n + 1) / 2$ products, and the powers of the scores together about $n^3 / 6$.
+    not zero; a product of two takes $n (n + 1) / 2$ products, and the powers of the scores together about $n^3 / 6$,
+    which an exponential does without.
 
     Example:
         >>> sweep_bytes(Architecture((2, 2), (1,), 2), None)
@@ -45,7 +46,9 @@ def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int
     """
     n = 1 if order is None else (min(order, _LARGEST_ORDER) + 1) // 2
     pairs = n * (n + 1) // 2
-    powers = n * (n - 1) * (n - 2) // 6
+    normalization = architecture.normalization
+    has_powers = normalization is not None and normalization.growth is None
+    powers = n * (n - 1) * (n - 2) // 6 if has_powers else 0
     t = architecture.tokens
     squares = 2 * (powers + (1 if order is None else 4) * pairs) + (n if architecture.causal else 0)
     nodes, entries = 0, 4 * t * t  # the second for temporaries

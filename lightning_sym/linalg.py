@@ -127,6 +127,18 @@ def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int
     return entries[:found]
 
 
+def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list[int]]:
+    """Rows and columns of a largest minor that is not zero modulo `p`, as many as the rank.
+
+    Example:
+        >>> pivots_mod_p(np.array([[0, 0, 0], [0, 2, 4], [0, 1, 2], [0, 0, 3]]), 7)
+        ([1, 3], [1, 2])
+    """
+    columns = [int(np.flatnonzero(row)[0]) for row in row_basis_mod_p(matrix, p)]
+    rows = [int(np.flatnonzero(row)[0]) for row in row_basis_mod_p(matrix[:, columns].T, p)] if columns else []
+    return rows, columns
+
+
 def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
     """A basis of `{v : matrix v = 0}` over GF(p), one vector a row.
 

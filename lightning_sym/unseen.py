@@ -5,10 +5,9 @@ input; and what is behind layer $i$ reads it only through a space $R_i$ of linea
 mask the function is the same after
 
 - $K_i, Q_i, V_i \mapsto \cdot + N$ with $N F_{i-1} = 0$, and $U \mapsto U + N$ with $N F_l = 0$,
-- $V_i$ (or $O_i$, or $E$) $\mapsto \cdot + N$ with $R_i N = 0$,
+- $V_i$ (or $O_i$, or $E$) $\mapsto \cdot + N$ with $R_i N = 0$;
 
-and, if only symmetric parts of attention matrices count (one token; or behind a layer of rank one in a plain, unmasked
-lightning network), to first order after every motion of $Q_i, K_i$ that moves $F^\top K_i^\top Q_i F$ by a skew matrix.
+and after motions of `Q`, `K` that no score shows (`attention_motions`), and mixtures of heads (`mixing`).
 
 **Why a rank at one point is enough.** These directions are the solutions of linear systems whose coefficients are
 polynomials in the weights. At the point used here each system has the largest rank it can have at any point (this is
@@ -27,12 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
+from lightning_sym.attention_motions import attention_motions, pattern_is_constant, value_of
 from lightning_sym.jacobian import random_residues
 from lightning_sym.linalg import null_space_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.mixing import head_motion, mixing_directions
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries import head_name, tangent_directions_mod_p, verify_identity
-from lightning_sym.varieties import symmetric_determinantal
 
 Residues = npt.NDArray[np.int64]
 
@@ -52,39 +51,10 @@ class Stream:
     generic: bool
 
 
-def pattern_is_constant(architecture: Architecture) -> bool:
-    """One token, normalized: it attends to itself with weight one, whatever the queries and keys are."""
-    return architecture.normalization is not None and architecture.tokens == 1
-
-
-def counts_symmetrically(architecture: Architecture) -> list[bool]:
-    """By layer, whether only the symmetric part of attention matrices matters."""
-    if architecture.normalization is not None:
-        return [False] * architecture.depth
-    # one row of input, unmasked: X = e z^T stays of the form y z^T, and y^T A y is all there is of A
-    if architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal):
-        return [True] * architecture.depth
-    if architecture.skip or architecture.causal or architecture.heads > 1:
-        return [False] * architecture.depth
-    width = min(architecture.widths[0], architecture.input_width)
-    result, seen = [], False
-    for i, a in enumerate(architecture.attention_ranks):
-        result.append(seen)
-        seen = seen or min(a, width) == 1
-        inside = width if architecture.value_ranks is None else architecture.value_ranks[i]
-        width = min(width, inside, architecture.widths[i + 1])
-    return result
-
-
 def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: int) -> Stream:
     """The spaces $F_i$ and $R_i$ at the given weights."""
     depth, heads, widths = architecture.depth, architecture.heads, architecture.widths
     ones = [np.eye(d, dtype=np.int64) for d in widths]
-
-    def values(i: int, h: int) -> Residues:
-        name = head_name(architecture, i, h)
-        value = weights["V" + name]
-        return value if architecture.value_ranks is None else weights["O" + name] @ value % p
 
     limits = [min(widths[0], architecture.input_width)]
     written = [ones[0] if architecture.embed is None else row_basis_mod_p(weights["E"].T, p)]
@@ -93,7 +63,7 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
         kept = limits[-1] if architecture.skip else 0
         limits.append(min(widths[i + 1], kept + heads * inside))
         rows = [written[-1]] if architecture.skip else []
-        rows += [written[-1] @ values(i, h).T % p for h in range(heads)]
+        rows += [written[-1] @ value_of(architecture, weights, i, h, p).T % p for h in range(heads)]
         if architecture.normalization is None and not architecture.skip and len(written[-1]) == 1:
             # one direction f in, one out: the sum of all (f^T A f) V f
             rows, limits[-1] = [_sum_of_heads(architecture, weights, i, written[-1], rows, p)], 1
@@ -110,7 +80,7 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
         rows = [read[-1]] if architecture.skip else []
         for h in range(heads):
             name = head_name(architecture, i, h)
-            rows.append(read[-1] @ values(i, h) % p)
+            rows.append(read[-1] @ value_of(architecture, weights, i, h, p) % p)
             if scores:
                 rows += [weights["K" + name], weights["Q" + name]]
         read.append(row_basis_mod_p(np.concatenate(rows), p))
@@ -163,7 +133,6 @@ def unseen_directions_mod_p(
     def eye(n: int) -> Residues:
         return np.eye(n, dtype=np.int64)
 
-    symmetric = counts_symmetrically(architecture)
     if architecture.embed is not None and len(free := null_space_mod_p(stream.read[0], p)):
         yield moving(E=outer(free, eye(architecture.embed)))
     for i in range(architecture.depth):
@@ -186,8 +155,8 @@ def unseen_directions_mod_p(
                     yield moving(**{"O" + name: outer(eye(shapes["O" + name][0]), free)})
                 if rank_mod_p(read, p) == min(read.shape) and len(free := null_space_mod_p(read, p)):
                     yield moving(**{"V" + name: outer(free, eye(shapes["V" + name][1]))})
-            if symmetric[i]:
-                yield from _skew_motions(moving, weights, name, stream.written[i], p)
+            for found in attention_motions(architecture, weights, i, h, stream.written, p):
+                yield moving(**{letter + name: motions for letter, motions in zip("QK", found, strict=True)})
         if architecture.heads > 1 and architecture.normalization is None:
             yield from _mixing_motions(moving, architecture, weights, i, stream, p)
     if architecture.unembed is not None and len(free := null_space_mod_p(stream.written[-1], p)):
@@ -215,27 +184,6 @@ def _mixing_motions(
                 blocks[letter + name] = solutions[:, start : start + matrix.size].reshape(-1, *matrix.shape)
                 start += matrix.size
         yield moving(**blocks)
-
-
-def _skew_motions(
-    moving: Any, weights: dict[str, Residues], name: str, written: Residues, p: int
-) -> Iterator[PrimeFieldMatrix]:
-    query, key = weights["Q" + name], weights["K" + name]
-    a, d = query.shape
-    r = len(written)
-    units = np.eye(a * d, dtype=np.int64).reshape(-1, a, d)
-    columns = []
-    for moved in (key.T @ units % p, units.mT @ query % p):
-        on_stream = written @ (moved @ written.T % p) % p
-        columns.append((on_stream + on_stream.mT)[:, *np.triu_indices(r)] % p)
-    system = np.concatenate(columns).T
-    if rank_mod_p(system, p) != symmetric_determinantal(r, 2 * min(a, r)):
-        return
-    solutions = null_space_mod_p(system, p)
-    if len(solutions):
-        yield moving(
-            **{"Q" + name: solutions[:, : a * d].reshape(-1, a, d), "K" + name: solutions[:, a * d :].reshape(-1, a, d)}
-        )
 
 
 def fiber_dimension_at(

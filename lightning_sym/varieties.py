@@ -7,6 +7,7 @@ the names of the pieces below are the ones used there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 from lightning_sym.architecture import Architecture
 
@@ -37,8 +38,8 @@ def linear_maps(architecture: Architecture) -> int | None:
     r"""One token, normalized: the function is a linear map, and this bounds the dimension of the set of all of them.
 
     The map is $U \prod_i (1 + \sum_h V_{i,h})\, E$ (without the ones if there is no skip), a matrix of bounded rank;
-    with skip but neither embedding nor unembedding a product of $1 + W_i$ with $W_i$ of bounded rank. `None` for other
-    networks.
+    with skip but neither embedding nor unembedding a product of $1 + W_i$ with $W_i$ of bounded rank, which differs
+    from 1 by a matrix of rank at most the sum. `None` for other networks.
 
     Example:
         >>> from lightning_sym.architecture import SOFTMAX
@@ -58,7 +59,8 @@ def linear_maps(architecture: Architecture) -> int | None:
         return determinantal(rows, columns, min(rows, columns, *widths, *written))
     bound = determinantal(rows, columns, min(rows, columns, widths[0]))
     if architecture.embed is None and architecture.unembed is None:
-        bound = min(bound, sum(determinantal(widths[0], widths[0], r) for r in written))
+        d = widths[0]
+        bound = min(sum(determinantal(d, d, r) for r in written), determinantal(d, d, sum(written)))
     return bound
 
 
@@ -81,6 +83,37 @@ def quadratic_forms(architecture: Architecture) -> int | None:
     forms = d * (d + 1) // 2
     heads = architecture.heads
     return min(determinantal(d_out, d * forms, heads * inside), determinantal(d * d_out, forms, heads * a * inside))
+
+
+def linear_span(architecture: Architecture) -> int | None:
+    r"""The linear span of all functions that a lightning network can be, where it is small.
+
+    For one token these are maps of polynomials in the entries of $x$, homogeneous of degree $3^l$, or with skip
+    connections of all odd degrees up to it. For one row of input without mask, $X = z^\top$, they are $g(z^\top z)
+    z^\top$ with polynomials of degree $(3^l - 1) / 2$, of which skip connections leave more than the last
+    coefficient. For one layer of two tokens or more: $d'$ quadratic forms for each row of input, besides a linear map.
+    `None` for other networks. Proof in `docs/transformers.md`.
+
+    Example:
+        >>> linear_span(Architecture((2, 2), (1,), 1, heads=2))      # two cubic forms in two variables
+        8
+    """
+    n, m = architecture.input_width, architecture.output_width
+    small = n == 1 and not architecture.skip  # else at least (3^l + 1) / 2 functions
+    if architecture.normalization is not None or not (small or architecture.degree < 2 * architecture.parameter_count):
+        return None
+    if architecture.tokens == 1:
+        degrees = range(1, architecture.degree + 1, 2) if architecture.skip else [architecture.degree]
+        functions = [comb(n + k - 1, k) for k in degrees]
+    elif n == 1 and not architecture.causal:
+        functions = [1] * ((architecture.degree + 1) // 2 if architecture.skip else 1)
+    elif architecture.depth == 1:
+        functions = [n] * architecture.skip + [n * n * (n + 1) // 2]
+    else:
+        return None
+    # a skip connection past all weights leaves the linear part as it is
+    fixed = n if architecture.skip and architecture.embed is None and architecture.unembed is None else 0
+    return m * (sum(functions) - fixed)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -109,5 +110,7 @@ def test_the_estimate_knows_series_tokens_and_heads() -> None:
     assert recorded(heads=4)[0] > 3 * recorded()[0]
     assert recorded(heads=4)[1] > 3 * recorded()[1]
     network = Architecture((3, 3, 3), (2, 2), 3, SOFTMAX)
-    assert sum(sweep_bytes(network, 63)) > 6 * sum(sweep_bytes(network, 31))
+    assert sum(sweep_bytes(network, 63)) > 3 * sum(sweep_bytes(network, 31))
+    by_powers = replace(network, normalization=replace(SOFTMAX, growth=None))
+    assert sum(sweep_bytes(by_powers, 63)) > 6 * sum(sweep_bytes(by_powers, 31)) > 6 * sum(sweep_bytes(network, 31))
     assert 1 == batch_size(network, 3**99) <= batch_size(network, 31) <= batch_size(network, None)

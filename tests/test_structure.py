@@ -18,7 +18,8 @@ ORDER = [
     "errors", "version", "architecture", "weights", "weight_files", "attention", "rings", "virtual_weights",
     "polynomial_map", "one_layer",
     "linalg", "jacobian", "varieties", "symmetries", "moves",
-    "mixing", "unseen", "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function",
+    "mixing", "cancelling", "symmetric_products", "attention_motions", "unseen", "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function",
+    "certificate_steps", "certificate",
     "weight_rank", "geometry", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]

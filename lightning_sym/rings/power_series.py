@@ -63,13 +63,17 @@ class PowerSeries:
         model = next(iter(self.coefficients.values()))
         return PowerSeries({0: model.like(constants)}, self.order)
 
-    def apply(self, taylor: Callable[[int], Fraction]) -> PowerSeries:
-        """`S` of every entry, for a series without constant term; `taylor(k)` is the `k`-th coefficient of `S`."""
+    def apply(self, taylor: Callable[[int], Fraction], growth: Fraction | None = None) -> PowerSeries:
+        """`S` of every entry, for a series without constant term; `taylor(k)` is the `k`-th coefficient of `S`.
+
+        Where `S' = growth S` is known no powers are needed: the coefficients of `e = S(s)` solve `e' = growth s' e`.
+        """
         if 0 in self.coefficients:
             raise ValueError("S can be applied to series without constant term only")
         some = next(iter(self.coefficients.values()))
-        ones = np.ones(_shape(some), dtype=object)
-        result = self.like(taylor(0) * ones)
+        result = self.like(taylor(0) * np.ones(_shape(some), dtype=object))
+        if growth is not None:
+            return self._solution(result.coefficients[0], growth)
         power = self
         lowest = min(self.coefficients)
         for k in range(1, self.order // lowest + 1):
@@ -78,6 +82,22 @@ class PowerSeries:
             if (c := taylor(k)) != 0:
                 result = result + power * self.like(np.array([[c]], dtype=object))
         return result
+
+    def _solution(self, constant: Any, growth: Fraction) -> PowerSeries:
+        """`e` with the given constant term and `k e_k = growth * sum_j j s_j e_{k-j}`."""
+        result = {0: constant}
+        slopes = {j: self._scaled(s, growth * j) for j, s in self.coefficients.items()}
+        for k in range(1, self.order + 1):
+            terms = [slope * result[k - j] for j, slope in slopes.items() if k - j in result]
+            if terms:
+                total = terms[0]
+                for term in terms[1:]:
+                    total = total + term
+                result[k] = self._scaled(total, Fraction(1, k))
+        return PowerSeries(result, self.order)
+
+    def _scaled(self, matrix: Any, factor: Fraction) -> Any:
+        return matrix if factor == 1 else matrix * matrix.like(np.array([[factor]], dtype=object))
 
     def reciprocal(self, inverse_constants: npt.ArrayLike) -> PowerSeries:
         """`1 / entry` for every entry, given the reciprocals of the constant terms, which must be numbers."""
