@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -178,12 +180,42 @@ def exit_code(results: Sequence[ClaimResult]) -> int:
     return exit_codes.worst(map(code, results))
 
 
+def _require_certificates(directory: str) -> Path:
+    """The directory, made if it is not there: what can stand in the way of certificates is said before anything runs.
+
+    Raises:
+        BadInput: it cannot be one, cannot be written to, or holds something already.
+    """
+    from lightning_sym.errors import BadInput
+
+    target = Path(directory)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        if next(target.iterdir(), None) is not None:
+            raise BadInput(f"certificates must go into a new or an empty directory, {str(target)!r} is not empty")
+    except OSError as error:
+        raise BadInput(f"certificates must go into a directory, not {directory!r}: {error.strerror}") from error
+    if not os.access(target, os.W_OK | os.X_OK):
+        raise BadInput(f"certificates must go into a directory that can be written to, {str(target)!r} cannot")
+    return target
+
+
+def _print_certificates(directory: Path, claims: Sequence[Claim], results: dict[str, ClaimResult]) -> None:
+    written = {(claim.id, part.name): part.certificates for claim in claims for part in results[claim.id].parts}
+    total = sum(count or 0 for count in written.values())
+    click.echo(f"certificates: {total:,} in {directory}, checked by: lightning-sym verify {directory}", err=True)
+    for (claim_id, part), count in written.items():
+        if count == 0:  # of a generic part; the others say None
+            click.echo(f"no certificates: {claim_id}, {part}", err=True)
+
+
 @click.command(
     "check",
     epilog="""\b
 Examples:
   lightning-sym check --quick
   lightning-sym check corollary-3.3 equation-12 --json
+  lightning-sym check --certificates DIR
 
 Exit codes: 0 every verdict is the expected one, 1 some verdict is not, 2 bad input, 3 something is
 undecided, 4 an error of the program.""",
@@ -192,14 +224,23 @@ undecided, 4 an error of the program.""",
 @click.option("--list", "only_list", is_flag=True, help="Name the claims without running them.")
 @click.option("--quick", is_flag=True, help="Fewer instances of each claim.")
 @click.option("--report", "report", type=click.Path(), metavar="DIR", help="Write report.html and report.tex into DIR.")
+@click.option(
+    "--certificates",
+    type=click.Path(),
+    metavar="DIR",
+    help="Write a certificate for every instance that is certified for almost all weights into DIR.",
+)
 @options.as_json
-def command(ids: tuple[str, ...], only_list: bool, quick: bool, report: str | None, as_json: bool) -> int:
+def command(
+    ids: tuple[str, ...], only_list: bool, quick: bool, report: str | None, certificates: str | None, as_json: bool
+) -> int:
     """Check the statements of the paper: all of them, or those with the given ids."""
     from lightning_cli.output import write_json
     from proofs_check.registry import all_claims, claim_by_id
 
-    if only_list and report is not None:
-        raise click.UsageError("--list runs nothing that could be reported: leave out --report")
+    for option, value in (("--report", report), ("--certificates", certificates)):
+        if only_list and value is not None:
+            raise click.UsageError(f"--list runs nothing that could be written down: leave out {option}")
     claims = [claim_by_id(name) for name in dict.fromkeys(ids)] or list(all_claims())
     results: dict[str, ClaimResult] = {}
     if only_list:
@@ -214,11 +255,12 @@ def command(ids: tuple[str, ...], only_list: bool, quick: bool, report: str | No
         from lightning_cli.report import require_report
 
         report_directory = require_report(report)
+    certificate_directory = None if certificates is None else _require_certificates(certificates)
 
     from proofs_check.run import run_claims
 
     with _live(claims, results) as progress:
-        for result in run_claims(claims, quick, progress):
+        for result in run_claims(claims, quick, progress, certificate_directory):
             results[result.id] = result
     if as_json:
         write_json(as_document(claims, results))
@@ -229,4 +271,6 @@ def command(ids: tuple[str, ...], only_list: bool, quick: bool, report: str | No
 
         page, _ = write_report(report_directory, claims, results, quick)
         click.echo(f"report: {page}", err=True)
+    if certificate_directory is not None:
+        _print_certificates(certificate_directory, claims, results)
     return exit_code(list(results.values()))

@@ -191,7 +191,7 @@ def command(
 
         require_certificate_path(certificate)
     with progress_bar() as progress:
-        result = certified_dimension(network, seed=seed, memory=limit, progress=progress)
+        result = certified_dimension(network, seed=seed, memory=limit, all_bounds=True, progress=progress)
         if certificate is not None:
             write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
             click.echo(f"certificate: {certificate}", err=True)

@@ -23,6 +23,7 @@ COMMANDS = {
     "figure": ("lightning_cli.figure", "Draw the paper's Figure 3, estimated against expected."),
     "phi": ("lightning_cli.phi", "Print the polynomial map of a network."),
     "same": ("lightning_cli.same", "Decide whether two networks compute the same function."),
+    "verify": ("lightning_cli.verify", "Check certificates, by a program that shares no code with the others."),
 }
 
 

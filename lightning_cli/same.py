@@ -147,8 +147,9 @@ def _rows(matrix: Any) -> str:
 @click.command(
     "same",
     epilog="""\b
-Example:
+Examples:
   lightning-sym same first.json second.json --tokens 3
+  lightning-sym same first.json second.json --certificate answer.json
 
 Exit codes: 0 same, 1 different (an integer input shows it), 2 bad input, 3 undecided.""",
 )
@@ -156,8 +157,14 @@ Exit codes: 0 same, 1 different (an integer input shows it), 2 bad input, 3 unde
 @click.argument("second", type=click.Path())
 @tokens_option
 @seed_option
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write what proves the answer into FILE, for `lightning-sym verify`.",
+)
 @options.as_json
-def command(first: str, second: str, tokens: int, seed: int, as_json: bool) -> int:
+def command(first: str, second: str, tokens: int, seed: int, certificate: str | None, as_json: bool) -> int:
     """Decide whether two networks compute the same function.
 
     FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
@@ -166,7 +173,15 @@ def command(first: str, second: str, tokens: int, seed: int, as_json: bool) -> i
     from lightning_sym.same_function import Answer, same_function
     from lightning_sym.weight_files import load_weights
 
-    result = same_function(load_weights(first), load_weights(second), tokens, seed=seed)
+    weights = load_weights(first), load_weights(second)
+    if certificate is not None:
+        from lightning_sym.certificate import require_certificate_path, same_certificate, write_certificate
+
+        require_certificate_path(certificate)
+    result = same_function(*weights, tokens, seed=seed)
+    if certificate is not None:
+        write_certificate(certificate, same_certificate(result, *weights, tokens))
+        click.echo(f"certificate: {certificate}", err=True)
     sys.set_int_max_str_digits(0)  # outputs of deep networks are long numbers, and exact
     if as_json:
         write_json(as_document(result, tokens))

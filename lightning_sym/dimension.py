@@ -20,9 +20,9 @@ from itertools import product
 import numpy as np
 
 from lightning_sym.architecture import Architecture
+from lightning_sym.elimination import echelon_mod_p
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
-from lightning_sym.linalg import rank_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import orbit_dimension_at, symmetry_count
@@ -161,30 +161,30 @@ def printed_formula(architecture: Architecture) -> PrintedFormula:
     )
 
 
-def _report_rows(report: Progress, stage: str, start: int, total: int, done: int) -> None:
-    report(stage, start + done, total)
+def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
+    report(stage, done, total)
 
 
-def _upper_bounds(architecture: Architecture, generator: np.random.Generator) -> dict[str, int]:
-    """All upper bounds that apply, by their evidence."""
+def _counted_bounds(architecture: Architecture) -> dict[str, int]:
+    """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
     bounds: dict[str, int] = {}
     if architecture.is_plain:
         bounds["factorization"] = virtual_weight_variety(architecture).dimension
-    if (linear := linear_maps(architecture)) is not None:
-        bounds["linear"] = linear
-    if (forms := quadratic_forms(architecture)) is not None:
-        bounds["forms"] = forms
-    if (span := linear_span(architecture)) is not None:
-        bounds["span"] = span
-    if symmetry_count(architecture) <= ORBIT_LIMIT or not bounds:
-        p = PRIMES[0]
-        weights = random_weights(architecture, generator, p)
-        if architecture.is_plain:
-            name, found = "orbit", orbit_dimension_at(architecture, weights, generator, p)
-        else:
-            name, found = "directions", fiber_dimension_at(architecture, weights, generator, p)
-        bounds[name] = architecture.parameter_count - found
+    for name, count in (("linear", linear_maps), ("forms", quadratic_forms), ("span", linear_span)):
+        if (found := count(architecture)) is not None:
+            bounds[name] = found
     return bounds
+
+
+def _computed_bound(architecture: Architecture, generator: np.random.Generator) -> dict[str, int]:
+    """Parameters minus the directions at a point that the function does not see."""
+    p = PRIMES[0]
+    weights = random_weights(architecture, generator, p)
+    if architecture.is_plain:
+        name, found = "orbit", orbit_dimension_at(architecture, weights, generator, p)
+    else:
+        name, found = "directions", fiber_dimension_at(architecture, weights, generator, p)
+    return {name: architecture.parameter_count - found}
 
 
 def _orders(architecture: Architecture) -> tuple[int | None, ...]:
@@ -198,13 +198,41 @@ def _orders(architecture: Architecture) -> tuple[int | None, ...]:
 
 
 def _bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None) -> int:
-    """Folding matrix, Jacobian as floats and integers, the list of Python integers handed to flint, flint's copy.
-
-    And before those, one sweep with everything it records.
-    """
+    """The Jacobian, and beside it one sweep with everything it records, or the buffers of the elimination."""
     fixed, each = sweep_bytes(architecture, order)
     sweep = fixed + min(rows, batch_size(architecture, order)) * each
-    return sweep + 8 * architecture.parameter_count * columns + rows * columns * (8 + 8 + 40 + 8)
+    return 8 * rows * columns + max(sweep, rows * columns)
+
+
+class _Search:
+    """The best lower bound so far, and what gave it."""
+
+    def __init__(self, architecture: Architecture, seed: int, memory: int, report: Progress) -> None:
+        self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
+        self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, _orders(architecture)[0]
+
+    def reach(self, upper: int) -> None:
+        """Try points, primes, degrees and more inputs until the bound is `upper` or the budget is spent."""
+        architecture = self.architecture
+        least = upper + SURPLUS_ROWS
+        columns = min(least, architecture.parameter_count)
+        orders = [k for k in _orders(architecture) if _bytes_needed(architecture, least, columns, k) <= self.memory]
+        for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
+            jacobian = RandomJacobian(architecture, np.random.default_rng([self.seed, attempt]), p, columns, order)
+            for rows in (least, 2 * least, 4 * least):
+                if rows > least and _bytes_needed(architecture, rows, columns, order) > self.memory:
+                    break
+                matrix = np.empty((rows, columns))
+                stage = f"Jacobian modulo {p}"
+                self.report(stage, 0, rows)
+                jacobian.fill(matrix, partial(_report_rows, self.report, stage, rows))
+                stage = f"rank modulo {p}"
+                self.report(stage, 0, rows)
+                found = echelon_mod_p(matrix, p, overwrite=True).rank
+                if found > self.lower:
+                    self.lower, self.prime, self.rows, self.order = found, p, rows, order
+                if self.lower >= upper:
+                    return
 
 
 def certified_dimension(
@@ -212,18 +240,20 @@ def certified_dimension(
     *,
     seed: int = 0,
     memory: int = DEFAULT_MEMORY,
+    all_bounds: bool = False,
     progress: Progress | None = None,
 ) -> CertifiedDimension:
     r"""The dimension of the neuromanifold of a lightning network, exactly.
 
     For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
-    16, one random functional each; while the bounds differ, inputs are added up to four times that, and all is tried
-    again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
+    16, one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
+    tried again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
 
     Args:
         architecture: the network.
         seed: picks the points; it may change the evidence, never a certified number.
         memory: bytes that the matrices may take, by an estimate made before anything is computed.
+        all_bounds: compute every upper bound (the orbit only up to `ORBIT_LIMIT` directions), not only those needed.
         progress: called as `progress(stage, done, total)`.
 
     Returns:
@@ -242,46 +272,26 @@ def certified_dimension(
         raise BadInput(f"the seed must not be negative, got {seed}")
     report = progress or (lambda stage, done, total: None)
     parameters = architecture.parameter_count
-    most = parameters
-    if architecture.is_plain:
-        most = min(most, virtual_weight_variety(architecture).dimension)
-    first_rows = most + SURPLUS_ROWS
+    upper_bounds = _counted_bounds(architecture)
     orders = _orders(architecture)
+    most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
+    first_rows = most + SURPLUS_ROWS
     needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
     require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
 
-    report("upper bound", 0, 1)
-    upper_bounds = _upper_bounds(architecture, np.random.default_rng([seed, 0]))
+    # the variety of virtual weights is met wherever anybody looked: the orbit is for those who want two reasons
+    if ((all_bounds or not architecture.is_plain) and symmetry_count(architecture) <= ORBIT_LIMIT) or not upper_bounds:
+        report("upper bound", 0, 1)
+        upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
     upper = min(upper_bounds.values())
-
-    columns = min(upper + SURPLUS_ROWS, parameters)
-    lower, best = 0, (PRIMES[0], 0, orders[0])
-    orders = tuple(k for k in orders if _bytes_needed(architecture, upper + SURPLUS_ROWS, columns, k) <= memory)
-    for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
-        jacobian = RandomJacobian(architecture, np.random.default_rng([seed, attempt]), p, columns, order)
-        matrix = np.empty((0, columns), dtype=np.int64)
-        for rows in (factor * (upper + SURPLUS_ROWS) for factor in (1, 2, 4)):
-            if len(matrix) and _bytes_needed(architecture, rows, columns, order) > memory:
-                break
-            stage = f"Jacobian modulo {p}"
-            report(stage, len(matrix), rows)
-            start = len(matrix)
-            more = jacobian.rows(rows - start, partial(_report_rows, report, stage, start, rows))
-            matrix = np.concatenate([matrix, more])
-            report(f"rank modulo {p}", 0, 1)
-            found = rank_mod_p(matrix, p)
-            if found > lower:
-                lower, best = found, (p, rows, order)
-            if lower >= upper:
-                break
-        if lower >= upper:
-            break
-    if lower > upper:
-        raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for {architecture}")
-    prime, rows, order = best
+    search = _Search(architecture, seed, memory, report)
+    search.reach(upper)
+    if search.lower > upper:
+        raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
     result = CertifiedDimension(
-        architecture, lower, upper, upper_bounds, printed_formula(architecture), seed, prime, rows, order
-    )
+        architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
+        search.prime, search.rows, search.order,
+    )  # fmt: skip
     for listener in LISTENERS:
         listener(result)
     return result

@@ -40,7 +40,7 @@ def instances(quick: bool) -> Iterator[Architecture]:
 
 
 def check(network: Architecture, formula: Formula = printed_formula) -> None:
-    found = certified_dimension(network)
+    found = certified_dimension(network, all_bounds=True)
     expect_dimension(found, formula(*network.widths, *network.attention_ranks))
     expect_orbit(found)
 

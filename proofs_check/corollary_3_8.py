@@ -68,7 +68,7 @@ def instances(quick: bool) -> Iterator[Architecture]:
 
 
 def check(network: Architecture, formula: Formula = printed_formula) -> None:
-    found = certified_dimension(network)
+    found = certified_dimension(network, all_bounds=True)
     expect_dimension(found, formula(network))
     expect_orbit(found)
 
@@ -98,7 +98,7 @@ def sharp(
     formula: Formula = printed_formula,
 ) -> str | None:
     """Eq. 14 gives the certified dimension exactly where the condition holds, and too much elsewhere."""
-    found = certified_dimension(network)
+    found = certified_dimension(network, all_bounds=True)
     value, stated = meeting_bounds(found.lower, found.upper, network), formula(network)
     if condition(network):
         expect_equal(value, stated, at=network)

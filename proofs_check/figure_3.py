@@ -20,7 +20,7 @@ from lightning_sym import SOFTMAX, Architecture, CertifiedDimension, certified_d
 from lightning_sym.linalg import rank_mod_p
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension
 from proofs_check.conjecture_3_10 import Formula, equation_16
-from proofs_check.rational_normalizer import PRIME, jacobian_of_values
+from proofs_check.rational_normalizer import PRIME, jacobian_of_values, offer_values
 
 Instance = tuple[Architecture, int]
 
@@ -85,6 +85,7 @@ def enough(instance: Instance) -> str:
         raise Refutation(
             f"{network}: {inputs} inputs have rank {rank} modulo {PRIME}, Eq. 16 expects {expected(network)}"
         )
+    offer_values(network, 1, inputs, rank, all_outputs=True)
     return "l = 3, d = 4, S(y) = 1 + y: ten inputs are enough there, an exact rank of their outputs is Eq. 16"
 
 

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import Architecture, Weights
+from lightning_sym import SOFTMAX, Architecture, Weights
 from lightning_sym.errors import ProgramError
 from lightning_sym.linalg import rank, rank_mod_p, unique_solution
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.words import Words
 from lightning_sym.weights import ObjectArray
+from proofs_check.certificates import offer_network
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds, spell
 from proofs_check.equation_9 import random_basis_changes
 
@@ -149,6 +150,8 @@ def determinantal_dimension(instance: tuple[int, int], correction: int = 0) -> N
     upper = 2 * a * d - rank_mod_p(np.array(orbit), p)
     found = meeting_bounds(lower, upper, f"d = {d}, a = {a}")
     alpha = min(a, d)
+    # a normalized network is a linear map of one token: two layers of widths d, a, d give these matrices
+    offer_network(Architecture((d, a, d), (1, 1), 1, normalization=SOFTMAX), found)
     expect_equal(found, alpha * (2 * d - alpha) + correction, at=f"d = {d}, a = {a}")
 
 

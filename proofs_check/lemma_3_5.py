@@ -8,6 +8,7 @@ $A_i \mapsto C_{i-1}^{-\top} A_i C_{i-1}^{-1}$. What is needed of the weights is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise, product
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import Architecture, Layer, VirtualWeights, Weights, virtual_weights
+from lightning_sym import SOFTMAX, Architecture, Layer, VirtualWeights, Weights, virtual_weights
 from lightning_sym.errors import ProgramError
 from lightning_sym.jacobian import random_layers
 from lightning_sym.linalg import rank, rank_mod_p, ranks_mod_p, unique_solution
@@ -23,6 +24,7 @@ from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import tangent_directions_mod_p
 from lightning_sym.varieties import determinantal
+from proofs_check.certificates import offer_network
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds
 from proofs_check.dimension_every_width import variety_dimension
 from proofs_check.equation_9 import change_basis, changed_network, random_basis_changes
@@ -69,6 +71,8 @@ def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
     if not orbit_only:
         upper = min(upper, variety_dimension(network, symmetric_parts=False))
     image = meeting_bounds(lower, upper, f"{network}, the image")
+    # softmax keeps the virtual weights apart up to finitely many: as many functions, and the same orbits
+    offer_network(replace(network, normalization=SOFTMAX), image)
     pairs = list(zip(network.attention_ranks, network.widths, network.widths[1:], strict=False))
     return sum(determinantal(d, d, a) + d * d_out for a, d, d_out in pairs) - image
 

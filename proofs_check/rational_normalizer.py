@@ -23,13 +23,21 @@ import numpy.typing as npt
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.attention import Form, network_output
+from lightning_sym.certificate import (
+    directions_document,
+    minor_document,
+    network_document,
+    opening,
+    symmetry_families,
+)
 from lightning_sym.errors import ProgramError
-from lightning_sym.jacobian import random_residues, random_weights
+from lightning_sym.jacobian import Sample, random_residues, random_weights
 from lightning_sym.linalg import rank_mod_p
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import tangent_directions_mod_p, verify_identity
+from proofs_check.certificates import offer
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal
 from proofs_check.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
 from proofs_check.theorem_3_9 import fiber_over_q, rational_weights
@@ -61,26 +69,54 @@ def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
     return pattern
 
 
+def values(
+    network: Architecture, shift: int, inputs: int, all_outputs: bool = False
+) -> tuple[list[PrimeFieldMatrix], Sample]:
+    """A point, and gradients there of a random functional of the output at each random input, or of all outputs."""
+    generator = np.random.default_rng([0, inputs])
+    point = random_weights(network, generator, PRIME)
+    weights = [Recorded(w) for w in point]
+    size = network.output_width * network.tokens
+    shape = (inputs, network.output_width, network.tokens)
+    x = random_residues(generator, (inputs, network.input_width, network.tokens), PRIME)
+    if all_outputs:
+        x = PrimeFieldMatrix(np.repeat(x.entries, size, axis=0), PRIME)
+        functionals = PrimeFieldMatrix(np.tile(np.eye(size), (inputs, 1)).reshape(-1, *shape[1:]), PRIME)
+    else:
+        functionals = random_residues(generator, shape, PRIME)
+    output: Any = network_output(Recorded(x, constant=True), network, weights, Form(pattern_at_values(shift)))
+    parts = gradients([output], [functionals], weights)
+    count = len(x.entries)
+    blocks = [np.broadcast_to(g.residues(), (count, *w.entries.shape)) for g, w in zip(parts, point, strict=True)]
+    rows = np.concatenate([block.reshape(count, -1) for block in blocks], axis=1)
+    return point, Sample(rows, x.residues(), functionals.residues()[:, None])
+
+
 def jacobian_of_values(
     network: Architecture, shift: int, inputs: int, all_outputs: bool = False
 ) -> npt.NDArray[np.int64]:
-    """Gradients modulo p of one random functional of the output at each random input, or of all outputs."""
-    generator = np.random.default_rng([0, inputs])
-    weights = [Recorded(w) for w in random_weights(network, generator, PRIME)]
-    size = network.output_width * network.tokens
-    shape = (inputs, network.output_width, network.tokens)
-    x, functionals = random_residues(generator, (inputs, network.input_width, network.tokens), PRIME), None
-    if all_outputs:
-        x = PrimeFieldMatrix(np.repeat(x.entries, size, axis=0), PRIME)
-        units = np.tile(np.eye(size), (inputs, 1)).reshape(-1, *shape[1:])
-        functionals = PrimeFieldMatrix(units, PRIME)
-    output: Any = network_output(Recorded(x, constant=True), network, weights, Form(pattern_at_values(shift)))
-    parts = gradients([output], [functionals or random_residues(generator, shape, PRIME)], weights)
-    rows = len(x.entries)
-    blocks = [
-        np.broadcast_to(g.residues(), (rows, *w.value.entries.shape)) for g, w in zip(parts, weights, strict=True)
-    ]
-    return np.concatenate([block.reshape(rows, -1) for block in blocks], axis=1)
+    """The gradients alone."""
+    return values(network, shift, inputs, all_outputs)[1].rows
+
+
+def offer_values(network: Architecture, shift: int, inputs: int, dimension: int, all_outputs: bool = False) -> None:
+    """The certificate that S(y) = shift + y has this dimension: values from below, an orbit from above."""
+
+    def make() -> dict[str, Any]:
+        point, sample = values(network, shift, inputs, all_outputs)
+        if (minor := minor_document(point, sample, dimension, PRIME, terms=None)) is None:
+            raise ProgramError(f"{network}, S(y) = {shift} + y: the rank of the values is less than {dimension}")
+        families = symmetry_families(network) + ([] if shift else ["homogeneous"])
+        named = {"name": "1 + y" if shift else "y", "taylor": [str(shift), "1"]}
+        return opening("dimension") | {
+            "network": network_document(network) | {"normalization": named},
+            "lower": dimension,
+            "upper": dimension,
+            "lower_bound": minor,
+            "upper_bounds": [directions_document("orbit", dimension, point, families, PRIME)],
+        }
+
+    offer(("values", shift, network), make)
 
 
 def bottlenecks(quick: bool) -> Iterator[Architecture]:
@@ -94,8 +130,9 @@ def dimension(network: Architecture, formula: Formula = equation_16) -> None:
 def two_roads(network: Architecture, shift: int = 1) -> None:
     """What the Taylor series at zero give, and what values at random inputs give."""
     certified = certified_dimension(network)
-    rows = jacobian_of_values(network, shift, certified.upper + 16)
-    expect_dimension(certified, rank_mod_p(rows, PRIME))
+    inputs = certified.upper + 16
+    expect_dimension(certified, rank_mod_p(jacobian_of_values(network, shift, inputs), PRIME))
+    offer_values(network, shift, inputs, certified.upper)
 
 
 def factors_on_columns(shift: int, tokens: int = 2) -> None:
@@ -127,6 +164,7 @@ def without_constant(network: Architecture, formula: Formula | None = None, shif
         raise ProgramError(f"{network}, S(y) = y: the lower bound {lower} exceeds the upper bound {upper}")
     stated = (formula or (lambda n: equation_16(n) - n.depth))(network)
     expect_equal((lower, upper), (stated, stated), at=f"{network.widths}, {network.attention_ranks}, S(y) = y")
+    offer_values(network, shift, upper + 16, upper)
     return "S(y) = y loses one dimension a layer, where all attention matrices have rank two or more"
 
 
@@ -140,6 +178,7 @@ def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | No
     lower = rank_mod_p(jacobian_of_values(network, 0, upper + 16), PRIME)
     expected = stated(d, d_out) if stated else d + d * d_out - 1
     expect_equal((lower, upper), (expected, expected), at=f"d, d', t = {shape}, a = 1, S(y) = y")
+    offer_values(network, 0, upper + 16, upper)
     return "S(y) = y at rank one, A = k q^T: the function does not depend on q, and d dimensions are lost"
 
 

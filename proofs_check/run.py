@@ -12,10 +12,12 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from lightning_sym.errors import ProgramError
+from proofs_check.certificates import certificates_into, file_name
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, worst
 from proofs_check.registry import claim_by_id
 
@@ -36,6 +38,7 @@ class PartResult:
         findings: what the checks say about the hypotheses.
         tallies: what they counted.
         examples: the instances called `first`, `second` and `last`, in short, where they can be written down.
+        certificates: how many were written, `None` where none were asked for.
     """
 
     name: str
@@ -47,6 +50,7 @@ class PartResult:
     findings: tuple[str, ...]
     tallies: tuple[str, ...] = ()
     examples: Mapping[str, str] = field(default_factory=dict)
+    certificates: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,17 @@ def _in_short(instance: Any) -> str:
     return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."
 
 
-def run_claim(claim: Claim, quick: bool, progress: Progress = lambda claim_id, count: None) -> ClaimResult:
-    """Check all parts of a claim. An exception that is not a refutation is an error of the program, never a verdict."""
+def run_claim(
+    claim: Claim, quick: bool, progress: Progress = lambda claim_id, count: None, certificates: Path | None = None
+) -> ClaimResult:
+    """Check all parts of a claim. An exception that is not a refutation is an error of the program, never a verdict.
+
+    Args:
+        claim: the claim.
+        quick: the quick sizes instead of the full ones.
+        progress: called as `progress(claim id, instances done)`.
+        certificates: where certificates of the generic parts are written, in a directory with the claim's id.
+    """
     start = time.perf_counter()
     last = start
     count = 0
@@ -137,8 +150,13 @@ def run_claim(claim: Claim, quick: bool, progress: Progress = lambda claim_id, c
 
     parts = []
     try:
-        for part in claim.parts:
-            parts.append(run_part(part, quick, step))  # noqa: PERF401 - what was shown before an error is kept
+        for number, part in enumerate(claim.parts, start=1):
+            if certificates is None or part.scope is not Scope.GENERIC:
+                parts.append(run_part(part, quick, step))
+                continue
+            with certificates_into(certificates / claim.id, f"{number}-{file_name(part.name)}") as written:
+                found = run_part(part, quick, step)
+            parts.append(replace(found, certificates=len(written)))
     except Exception:  # noqa: BLE001 - whatever it is, it is an error of the program and is reported as one
         seconds = time.perf_counter() - start
         return ClaimResult(claim.id, claim.expected, None, tuple(parts), seconds, traceback.format_exc())
@@ -164,8 +182,8 @@ def _start_worker(messages: Any) -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def _work(claim_id: str, quick: bool) -> ClaimResult:
-    return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)))
+def _work(claim_id: str, quick: bool, certificates: Path | None) -> ClaimResult:
+    return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)), certificates)
 
 
 @contextmanager
@@ -187,7 +205,10 @@ def _worker_count(claims: Sequence[Claim]) -> int:
 
 
 def run_claims(
-    claims: Sequence[Claim], quick: bool, progress: Progress = lambda claim_id, count: None
+    claims: Sequence[Claim],
+    quick: bool,
+    progress: Progress = lambda claim_id, count: None,
+    certificates: Path | None = None,
 ) -> Iterator[ClaimResult]:
     """Run claims side by side, one process a core; results come as they finish.
 
@@ -195,12 +216,13 @@ def run_claims(
         claims: registered claims.
         quick: the quick sizes instead of the full ones.
         progress: called from another thread as `progress(claim id, instances done)`.
+        certificates: where certificates of the generic parts are written.
     """
     workers = _worker_count(claims)
     if workers <= 1:
         for claim in claims:
             progress(claim.id, 0)
-            yield run_claim(claim, quick, progress)
+            yield run_claim(claim, quick, progress, certificates)
         return
     # spawned, not forked: threads of the linear algebra and of the progress display do not survive a fork
     context = multiprocessing.get_context("spawn")
@@ -218,7 +240,7 @@ def run_claims(
                 # workers are started here; they inherit that an interrupt is not for them: it is for us to end them
                 with _interrupts_ignored():
                     # the longest ones stand last in the paper's order: they start first
-                    pending = {pool.submit(_work, claim.id, quick) for claim in reversed(claims)}
+                    pending = {pool.submit(_work, claim.id, quick, certificates) for claim in reversed(claims)}
                 while pending:
                     done, pending = wait(pending, return_when=FIRST_COMPLETED)
                     for future in done:

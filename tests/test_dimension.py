@@ -36,7 +36,7 @@ KNOWN = [
 def test_known_dimensions(
     widths: tuple[int, ...], ranks: tuple[int, ...], tokens: int, expected: int, evidence: str
 ) -> None:
-    result = certified_dimension(Architecture(widths, ranks, tokens))
+    result = certified_dimension(Architecture(widths, ranks, tokens), all_bounds=True)
     assert result.value == result.lower == result.upper == expected
     assert result.status is Status.CERTIFIED
     assert evidence in result.upper_evidence
@@ -105,7 +105,8 @@ def test_batched_rows_are_gradients_of_the_forward_pass() -> None:
 
 def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = Architecture((2, 2), (1,), 2)
-    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: {"factorization": 99})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"factorization": 99})
+    monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     result = certified_dimension(shape)
     assert result.status is Status.UNDECIDED
     assert (result.value, result.fiber_dimension, result.formula_agrees) == (None, None, None)
@@ -114,7 +115,8 @@ def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_bounds_that_contradict_are_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dimension_module, "_upper_bounds", lambda network, generator: {"factorization": 2})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"factorization": 2})
+    monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     with pytest.raises(ProgramError, match="exceeds upper bound 2"):
         certified_dimension(Architecture((2, 2), (1,), 2))
 
@@ -155,6 +157,6 @@ def test_printed_formulas(
 
 def test_progress_is_reported() -> None:
     seen: list[tuple[str, int, int]] = []
-    certified_dimension(Architecture((3, 3), (1,), 2), progress=lambda *step: seen.append(step))
+    certified_dimension(Architecture((3, 3), (1,), 2), all_bounds=True, progress=lambda *step: seen.append(step))
     assert seen[0][0] == "upper bound"
     assert any(stage.startswith("Jacobian") and done == total for stage, done, total in seen)

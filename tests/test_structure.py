@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 ORDER = [
     "errors", "version", "architecture", "weights", "weight_files", "attention", "rings", "virtual_weights",
     "polynomial_map", "one_layer",
-    "linalg", "jacobian", "varieties", "symmetries", "moves",
+    "elimination", "linalg", "jacobian", "varieties", "symmetries", "moves",
     "mixing", "cancelling", "symmetric_products", "attention_motions", "unseen", "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function",
     "certificate_steps", "certificate",
     "weight_rank", "geometry", "__init__",

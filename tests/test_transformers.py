@@ -68,7 +68,7 @@ def test_plain_networks_lose_nothing_by_directions() -> None:
             tuple(rng.integers(1, 4, size=depth).tolist()),
             int(rng.integers(1, 4)),
         )
-        bounds = certified_dimension(network).upper_bounds
+        bounds = certified_dimension(network, all_bounds=True).upper_bounds
         weights = random_weights(network, rng, PRIMES[0])
         directions = network.parameter_count - fiber_dimension_at(network, weights, rng, PRIMES[0])
         assert min(bounds["orbit"], bounds["factorization"]) == directions, network

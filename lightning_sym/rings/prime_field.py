@@ -19,8 +19,10 @@ from lightning_sym.errors import BadInput
 PRIMES = (4194301, 4194287, 4194277, 4194271)
 """The four largest primes below 2^22."""
 
-_CHUNK = 2046
-if _CHUNK * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it must hold under -O too
+EXACT_PRODUCTS = 2046
+"""So many products of residues add up below 2^53."""
+
+if EXACT_PRODUCTS * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it must hold under -O too
     raise AssertionError("products of residues would not be exact in float64")
 
 
@@ -33,9 +35,9 @@ def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float6
 def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
     """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`."""
     inner = a.shape[-1]
-    result = reduce_mod(a[..., :_CHUNK] @ b[..., :_CHUNK, :], p)
-    for start in range(_CHUNK, inner, _CHUNK):
-        stop = start + _CHUNK
+    result = reduce_mod(a[..., :EXACT_PRODUCTS] @ b[..., :EXACT_PRODUCTS, :], p)
+    for start in range(EXACT_PRODUCTS, inner, EXACT_PRODUCTS):
+        stop = start + EXACT_PRODUCTS
         result = reduce_mod(result + reduce_mod(a[..., start:stop] @ b[..., start:stop, :], p), p)
     return result
 

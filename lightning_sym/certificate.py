@@ -1,0 +1,367 @@
+"""What is written down of a result so that others can check it without this program: JSON, as in `docs/certificate.md`.
+
+Everything in a certificate is an exact integer or rational number, and what it proves is what the checker, which
+shares no code with this program, makes of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
+from lightning_sym.attention_motions import counts_symmetrically, pattern_is_constant, sees_one_direction
+from lightning_sym.certificate_steps import Document, difference_modulo_a_prime, steps_between, weights_document
+from lightning_sym.dimension import SURPLUS_ROWS, CertifiedDimension, Progress
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.jacobian import RandomJacobian, Sample, random_weights
+from lightning_sym.linalg import pivots_mod_p
+from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.same_function import Answer, Comparison
+from lightning_sym.symmetries import orbit_dimension_at
+from lightning_sym.varieties import virtual_weight_variety
+from lightning_sym.weights import Weights
+
+FORMAT, VERSION = "lightning-sym/certificate", 1
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a certificate; a checker reads no more."""
+
+LONGEST_NAME = 200
+"""Bytes of a file's name: file systems know 255, and while it is written it has a longer one."""
+
+LONGEST_POLYNOMIAL = 100
+"""A normalization whose Taylor coefficients end before this one is a polynomial."""
+
+_MOST_COEFFICIENTS = 1000
+"""So many Taylor coefficients are looked at to see that they end."""
+
+_VARIETIES = {"linear": "linear maps", "forms": "head forms"}
+
+
+def opening(kind: str) -> Document:
+    """What every certificate begins with."""
+    return {"format": FORMAT, "version": VERSION, "kind": kind}
+
+
+def normalization_document(normalization: Normalization | None) -> Document | None:
+    """A normalization as a certificate names it: softmax, or a polynomial by its coefficients.
+
+    Raises:
+        BadInput: it is neither.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> normalization_document(Normalization("1 + y/2", lambda k: Fraction(k < 2, k + 1)))
+        {'name': '1 + y/2', 'taylor': ['1', '1/2']}
+    """
+    if normalization is None:
+        return None
+    if normalization == SOFTMAX:
+        return {"name": "softmax"}
+    coefficients = [normalization.taylor(k) for k in range(_MOST_COEFFICIENTS)]
+    if any(coefficients[LONGEST_POLYNOMIAL:]):
+        raise BadInput(f"a certificate needs softmax or a polynomial for normalization, got {normalization.name}")
+    last = max(k for k, c in enumerate(coefficients) if c)
+    return {"name": normalization.name, "taylor": [str(c) for c in coefficients[: last + 1]]}
+
+
+def network_document(architecture: Architecture) -> Document:
+    """The shape of a network.
+
+    Example:
+        >>> network_document(Architecture((2, 1), (3,), 2))["attention_ranks"]
+        [3]
+    """
+    return {
+        "widths": list(architecture.widths),
+        "attention_ranks": list(architecture.attention_ranks),
+        "tokens": architecture.tokens,
+        "normalization": normalization_document(architecture.normalization),
+        "heads": architecture.heads,
+        "value_ranks": None if architecture.value_ranks is None else list(architecture.value_ranks),
+        "skip": architecture.skip,
+        "causal": architecture.causal,
+        "embed": architecture.embed,
+        "unembed": architecture.unembed,
+    }
+
+
+def _matrices(weights: Sequence[PrimeFieldMatrix]) -> list[list[list[int]]]:
+    return [w.residues().tolist() for w in weights]
+
+
+def minor_document(
+    weights: Sequence[PrimeFieldMatrix], sample: Sample, rank: int, p: int, terms: int | None
+) -> Document | None:
+    """The lower bound: rows and columns of a minor of the given size that is not zero modulo `p`.
+
+    Args:
+        weights: the point, in canonical order.
+        sample: rows of the Jacobian there, all columns.
+        rank: how large a minor.
+        p: the prime.
+        terms: how many Taylor coefficients the functionals are of, `None` for values.
+
+    Returns:
+        `None` if the rank of the rows is smaller.
+    """
+    rows, _ = pivots_mod_p(sample.rows, p)
+    if len(rows) < rank:
+        return None
+    rows = rows[:rank]
+    _, columns = pivots_mod_p(sample.rows[rows], p)
+    return {
+        "prime": p,
+        "terms": terms,
+        "weights": _matrices(weights),
+        "rows": [{"input": sample.inputs[i].tolist(), "functional": sample.functionals[i].tolist()} for i in rows],
+        "columns": columns,
+    }
+
+
+def symmetry_families(architecture: Architecture) -> list[str]:
+    """The families of symmetries that a network has, by the names that certificates use.
+
+    Example:
+        >>> symmetry_families(Architecture((2, 2, 2), (1, 1), 2))
+        ['query-key', 'stream', 'scale']
+    """
+    embedded, unembedded = architecture.embed is not None, architecture.unembed is not None
+    between = architecture.depth > 1 or embedded or unembedded
+    here = {
+        "query-key": True,
+        "value-output": architecture.value_ranks is not None,
+        "stream": embedded and unembedded if architecture.skip else between,
+        "scale": architecture.normalization is None,
+    }
+    return [name for name, applies in here.items() if applies]
+
+
+def unseen_families(architecture: Architecture) -> list[str]:
+    """The other families of directions that the function of such a network does not see.
+
+    Example:
+        >>> unseen_families(Architecture((2, 2), (1,), 2, heads=2))
+        ['unwritten', 'unread', 'mixing']
+    """
+    lightning, one_head = architecture.normalization is None, architecture.heads == 1
+    two_tokens = not lightning and architecture.tokens == 2
+    one_direction = sees_one_direction(architecture)
+    added = architecture.skip and not architecture.causal
+    here = {
+        "unwritten": True,
+        "unread": True,
+        "inside": architecture.value_ranks is not None,
+        "pattern": pattern_is_constant(architecture),
+        "skew": any(counts_symmetrically(architecture)),
+        "mixing": lightning and not one_head,
+        "cancelling": two_tokens or one_direction,
+        "skew differences": two_tokens and architecture.causal,
+        "symmetric products": lightning and one_head and added and not one_direction,
+    }
+    return [name for name, applies in here.items() if applies]
+
+
+def directions_document(
+    kind: str, bound: int, weights: Sequence[PrimeFieldMatrix], families: Sequence[str], p: int
+) -> Document:
+    """An upper bound: parameters minus the rank of some directions at these weights."""
+    return {"kind": kind, "bound": bound, "prime": p, "weights": _matrices(weights), "families": list(families)}
+
+
+def _upper_bound(result: CertifiedDimension) -> Document:
+    """One of the bounds that attain the smallest; an orbit where there is one."""
+    architecture, upper, evidence = result.architecture, result.upper, result.upper_evidence
+    if "orbit" in evidence or "directions" in evidence:
+        p = PRIMES[0]
+        generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`
+        weights = random_weights(architecture, generator, p)
+        families = symmetry_families(architecture)
+        fibers = architecture.parameter_count - upper
+        if "orbit" in evidence or orbit_dimension_at(architecture, weights, generator, p) == fibers:
+            return directions_document("orbit", upper, weights, families, p)
+        return directions_document("directions", upper, weights, families + unseen_families(architecture), p)
+    if "factorization" in evidence:
+        pieces = [piece.dimension for piece in virtual_weight_variety(architecture).pieces]
+        return {"kind": "factorization", "bound": upper, "variety": "virtual weights", "pieces": pieces}
+    for name, variety in _VARIETIES.items():
+        if name in evidence:
+            return {"kind": "factorization", "bound": upper, "variety": variety, "pieces": [upper]}
+    if "span" in evidence:
+        return {"kind": "span", "bound": upper}
+    raise ProgramError(f"no certificate is known for the evidence {', '.join(evidence)}")
+
+
+def dimension_certificate(
+    result: CertifiedDimension, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+) -> Document:
+    r"""A certificate for the bounds of a dimension, whether they meet or not.
+
+    Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says.
+
+    Args:
+        result: what `certified_dimension` found.
+        memory: bytes that the Jacobian may take, by an estimate made before it is computed.
+        progress: called as `progress(stage, done, total)`.
+
+    Raises:
+        BadInput: the normalization is neither softmax nor a polynomial.
+        TooLarge: the certificate would be larger than checkers read, or the Jacobian larger than `memory`.
+
+    Example:
+        >>> from lightning_sym.dimension import certified_dimension
+        >>> certificate = dimension_certificate(certified_dimension(Architecture((3, 2), (2,), 2)))
+        >>> certificate["lower"], certificate["upper"], certificate["upper_bounds"][0]["kind"]
+        (13, 13, 'orbit')
+    """
+    architecture, lower = result.architecture, result.lower
+    document = opening("dimension") | {"network": network_document(architecture)}
+    terms = None if result.order is None else (result.order + 1) // 2
+    entries = (architecture.input_width + architecture.output_width * (terms or 1)) * architecture.tokens
+    _require_size(8 * (lower * entries + 2 * architecture.parameter_count))
+    rows = lower + SURPLUS_ROWS
+    needed = rows * architecture.parameter_count * (8 + 8 + 40 + 8)  # as in `certified_dimension`
+    require_memory(needed, memory, f"all columns of the Jacobian ({rows:,} x {architecture.parameter_count:,})")
+    return document | {
+        "lower": lower,
+        "upper": result.upper,
+        "lower_bound": _lower_bound(result, rows, progress or (lambda stage, done, total: None)),
+        "upper_bounds": [_upper_bound(result)],
+    }
+
+
+def _lower_bound(result: CertifiedDimension, rows: int, report: Progress) -> Document:
+    """A minor as large as the lower bound, of as few Taylor coefficients as will do, which makes it quick to check."""
+
+    def minor(p: int, terms: int | None) -> Document | None:
+        order = None if terms is None else 2 * terms - 1
+        jacobian = RandomJacobian(result.architecture, np.random.default_rng([result.seed, p]), p, order=order)
+        sample = jacobian.sample(rows, partial(_report_rows, report, f"certificate modulo {p}", rows))
+        return minor_document(jacobian.weights, sample, result.lower, p, terms)
+
+    most = None if result.order is None else (result.order + 1) // 2
+    for p in (result.prime, *(p for p in PRIMES if p != result.prime)):
+        if (found := minor(p, most)) is not None:
+            break
+    else:
+        raise ProgramError(f"the rank {result.lower} of the Jacobian was not found again for {result.architecture}")
+    too_few = 1  # without scores
+    while most is not None and most - too_few > 1:
+        middle = (too_few + most) // 2
+        if (shorter := minor(p, middle)) is None:
+            too_few = middle
+        else:
+            most, found = middle, shorter
+    return found
+
+
+def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
+    report(stage, done, total)
+
+
+def _require_size(size: int) -> None:
+    if size > LARGEST_FILE:
+        raise TooLarge(
+            f"a certificate must have at most {LARGEST_FILE // 2**20} MiB, this one would have {size / 2**20:,.0f} MiB"
+        )
+
+
+def same_certificate(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
+    """A certificate for the answer that two networks compute the same function, or different ones.
+
+    Args:
+        comparison: what `same_function` found for these weights and this number of tokens.
+        first: exact weights.
+        second: exact weights.
+        tokens: $t$.
+
+    Raises:
+        BadInput: there is no answer, or no certificate can express what shows it.
+
+    Example:
+        >>> from lightning_sym.same_function import same_function
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> half = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[1.5, 2]]})
+        >>> same_certificate(same_function(w, half), w, half, 2)["steps"][0]["scales"]
+        [2]
+    """
+    if comparison.answer is Answer.UNDECIDED:
+        raise BadInput("a certificate needs an answer, and whether the functions are the same is undecided")
+    document = opening(comparison.answer.value) | {
+        "tokens": tokens,
+        "first": weights_document(first),
+        "second": weights_document(second),
+    }
+    if comparison.answer is Answer.DIFFERENT:
+        if comparison.input is None:
+            return document | difference_modulo_a_prime(first, second, tokens)
+        return document | {"input": [[int(x) for x in row] for row in comparison.input], "prime": None}
+    return document | {"steps": steps_between(comparison, first, second, tokens)}
+
+
+def certificate_text(document: Document) -> str:
+    """A certificate as it is written: one field a line, so that people can find their way.
+
+    Raises:
+        TooLarge: it is larger than checkers read.
+    """
+    fields = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
+    text = "{" + ",\n ".join(fields) + "}\n"
+    _require_size(len(text))
+    return text
+
+
+def require_certificate_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a certificate that is to be written, checked before anything is computed.
+
+    Raises:
+        BadInput: it is a directory, or not in a writable one.
+    """
+    file = Path(path)
+    if os.path.isdir(file):
+        raise BadInput(f"a certificate must be written to a file, got the directory {file}")
+    if not (os.path.isdir(file.parent) and os.access(file.parent, os.W_OK)):
+        raise BadInput(f"{file} must be in a writable folder")
+    if len(os.fsencode(file.name)) > LONGEST_NAME:
+        raise BadInput(f"the name of a certificate must have at most {LONGEST_NAME} bytes, got {file.name[:40]}...")
+    return file
+
+
+def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
+    """Write a certificate, or nothing: the file appears only when it is complete.
+
+    Raises:
+        BadInput: the path is a directory, or not in a writable one.
+        TooLarge: the certificate is larger than checkers read.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_certificate(Path(folder) / "c.json", opening("same"))
+        ...     print((Path(folder) / "c.json").read_text(), end="")
+        {"format": "lightning-sym/certificate",
+         "version": 1,
+         "kind": "same"}
+    """
+    file = require_certificate_path(path)
+    text = certificate_text(document)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".partial")
+    except OSError as error:
+        raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(temporary, file)
+    except BaseException as error:
+        os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise BadInput(f"{file} must be writable: {error.strerror}") from error
+        raise

@@ -1,0 +1,229 @@
+"""Writes the certificates in `good/` and `bad/`: `python tests/certificates/make_corpus.py`.
+
+The good ones come from the program; every bad one is a good one with one thing changed. Why a bad one must be
+rejected stands in `tests/test_certificates.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from copy import deepcopy
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lightning_sym import SOFTMAX, Architecture, Weights, certified_dimension, same_function, swap, transform
+from lightning_sym.certificate import certificate_text, dimension_certificate, same_certificate
+from proofs_check import rational_normalizer
+from proofs_check.certificates import certificates_into
+
+FOLDER = Path(__file__).parent
+Document = dict[str, Any]
+
+NETWORKS = {
+    "one_layer": Architecture((4, 2), (1,), 3),
+    "two_layers": Architecture((3, 2, 3), (2, 2), 2),
+    "one_token": Architecture((3, 2), (2,), 1),
+    "softmax_linear_maps": Architecture((3, 2, 2), (1, 1), 1, normalization=SOFTMAX),
+    "transformer": Architecture(
+        (2, 2), (1,), 2, normalization=SOFTMAX, heads=2, value_ranks=(1,), skip=True, causal=True, embed=3, unembed=3
+    ),
+    "two_tokens": Architecture((4, 4, 4), (4, 4), 2, normalization=SOFTMAX, skip=True, embed=2),
+    "head_forms": Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)),
+    "span": Architecture((2, 2), (1,), 1, heads=2),
+}
+
+FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [1, 1]], "Q2": [[1, 1]], "K2": [[2, 1]], "V2": [[1, "2/3"]]}
+
+
+def changed(document: Document, *changes: tuple[str, Any]) -> Document:
+    """A copy with other values, each at a path such as `lower_bound.rows.0.input`."""
+    result = deepcopy(document)
+    for path, value in changes:
+        *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+        place: Any = result
+        for step in steps:
+            place = place[step]
+        place[last] = value(place.get(last) if isinstance(place, dict) else place[last]) if callable(value) else value
+    return result
+
+
+def weights(matrices: Document) -> Weights:
+    return Weights.of({name: [[Fraction(x) for x in row] for row in rows] for name, rows in matrices.items()})
+
+
+def pair(first: Weights, second: Weights, tokens: int = 2) -> Document:
+    return same_certificate(same_function(first, second, tokens), first, second, tokens)
+
+
+def values_of_y() -> Document:
+    """One layer with S(y) = y, whose dimension is found from values."""
+    with tempfile.TemporaryDirectory() as folder:
+        with certificates_into(Path(folder), "y"):
+            rational_normalizer.rank_one((2, 2, 2))
+        return dict(json.loads(next(Path(folder).iterdir()).read_text()))
+
+
+def good() -> dict[str, Document]:
+    """All of them, by name."""
+    found = {name: dimension_certificate(certified_dimension(network)) for name, network in NETWORKS.items()}
+    found["values_of_y"] = values_of_y()
+    # true, but not the smallest bound: one family of symmetries alone
+    families = ("upper_bounds.0.families", ["query-key"]), ("upper_bounds.0.bound", 24), ("upper", 24)
+    found["two_layers_undecided"] = changed(found["two_layers"], *families)
+
+    first = weights(FIRST)
+    one = weights({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
+    skew = weights({"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
+    found["same_group"] = pair(first, transform(first, between={1: [[1, 1], [0, 1]]}, scales={1: 2}))
+    found["same_exchange"] = pair(one, swap(one))
+    found["same_symmetric_parts"] = pair(
+        skew, weights({"Q1": [[1, 0], [2, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]}), 1
+    )
+    found["same_zero"] = pair(weights(FIRST | {"V1": [[0, 0], [0, 0]]}), weights(FIRST | {"V2": [[0, 0]]}))
+    found["same_coefficients"] = found["same_group"] | {"steps": [{"step": "coefficients"}]}
+    found["different"] = pair(first, weights(FIRST | {"V2": [[1, 1]]}))
+    found["different_modulo_a_prime"] = pair(deep(10), deep(11))
+    return found
+
+
+def deep(layers: int) -> Weights:
+    """Too deep to be evaluated over the rationals."""
+    return Weights.of({f"{letter}{i}": [[2]] for i in range(1, layers + 1) for letter in "QKV"})
+
+
+def one_more(value: int) -> int:
+    return value + 1
+
+
+def one_less(value: int) -> int:
+    return value - 1
+
+
+def all_but_the_last(values: list[Any]) -> list[Any]:
+    return values[:-1]
+
+
+def with_its_first_again(values: list[Any]) -> list[Any]:
+    return [*values[:-1], values[0]]
+
+
+def without(key: str) -> Callable[[Document], Document]:
+    return lambda value: {name: x for name, x in value.items() if name != key}
+
+
+LEVEL = ("lower", "upper", "upper_bounds.0.bound")
+
+BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
+    "dimension_one_too_high": ("one_layer", tuple((path, one_more) for path in LEVEL)),
+    "dimension_one_too_low": (
+        "one_layer",
+        (
+            *((path, one_less) for path in LEVEL),
+            ("lower_bound.rows", all_but_the_last),
+            ("lower_bound.columns", all_but_the_last),
+        ),
+    ),
+    "minor_too_large": (
+        "one_layer",
+        (
+            *((path, one_more) for path in LEVEL),
+            ("lower_bound.rows", lambda rows: [*rows, rows[0]]),
+            ("lower_bound.columns", lambda columns: sorted({*columns, min({*range(16)} - {*columns})})),
+        ),
+    ),
+    "orbit_too_large": ("two_layers_undecided", (("upper", 18), ("upper_bounds.0.bound", 18))),
+    "lower_above_upper": ("two_layers", (("upper", one_less),)),
+    "upper_not_proved": ("two_layers", (("upper", one_more),)),
+    "no_upper_bound": ("one_layer", (("upper_bounds", []),)),
+    "wrong_pieces": ("head_forms", (("upper_bounds.0.pieces", [34]), ("upper_bounds.0.bound", 34), ("upper", 34))),
+    "unknown_variety": ("head_forms", (("upper_bounds.0.variety", "all maps"),)),
+    "span_of_another_network": ("one_token", (("upper_bounds", [{"kind": "span", "bound": 11}]),)),
+    "singular_minor": ("one_layer", (("lower_bound.rows.3.functional", [[[0] * 3] * 2]),)),
+    "repeated_row": ("one_layer", (("lower_bound.rows", with_its_first_again),)),
+    "another_point": ("one_layer", (("lower_bound.weights.0", [[0] * 4]),)),
+    "too_few_rows": ("one_layer", (("lower_bound.rows", all_but_the_last),)),
+    "composite_modulus": ("one_layer", (("lower_bound.prime", 4194303),)),
+    "even_modulus": ("one_layer", (("lower_bound.prime", 4194302),)),
+    "modulus_too_large": ("one_layer", (("lower_bound.prime", 4194319),)),
+    "modulus_divides_a_denominator": ("transformer", (("lower_bound.prime", 3),)),
+    "unsorted_columns": ("one_layer", (("lower_bound.columns", lambda columns: columns[::-1]),)),
+    "column_out_of_range": ("one_layer", (("lower_bound.columns.13", 16),)),
+    "weight_of_wrong_shape": ("one_layer", (("lower_bound.weights.0", [[1, 2, 3]]),)),
+    "ragged_weight": ("one_layer", (("lower_bound.weights.2.0", [1, 2, 3]),)),
+    "weight_missing": ("one_layer", (("lower_bound.weights", all_but_the_last),)),
+    "input_of_wrong_shape": ("one_layer", (("lower_bound.rows.0.input", [[1, 2]]),)),
+    "functional_missing": ("transformer", (("lower_bound.rows.0.functional", all_but_the_last),)),
+    "negative_entry": ("one_layer", (("lower_bound.weights.0.0.0", -1),)),
+    "entry_as_large_as_the_prime": ("one_layer", (("lower_bound.weights.0.0.0", 4194301),)),
+    "float_entry": ("one_layer", (("lower_bound.weights.0.0.0", 1.0),)),
+    "boolean_entry": ("one_layer", (("lower_bound.weights.0.0.0", True),)),
+    "string_entry": ("one_layer", (("lower_bound.weights.0.0.0", "1"),)),
+    "null_entry": ("one_layer", (("lower_bound.weights.0.0.0", None),)),
+    "boolean_for_a_size": ("one_layer", (("network.heads", True),)),
+    "size_too_large": ("one_layer", (("network.tokens", 1_000_001),)),
+    "too_much_work": ("one_layer", (("network.widths", [1_000_000, 2]),)),
+    "series_without_normalization": ("one_layer", (("lower_bound.terms", 1),)),
+    "unequal_widths_with_skip": ("one_layer", (("network.skip", True),)),
+    "unknown_normalization": ("transformer", (("network.normalization", {"name": "softmax", "scale": 2}),)),
+    "no_constant_term": ("values_of_y", (("lower_bound.terms", 1),)),
+    "family_not_of_this_network": ("two_layers", (("upper_bounds.0.families", ["query-key", "homogeneous"]),)),
+    "family_of_another_kind": ("two_layers", (("upper_bounds.0.families", ["query-key", "unwritten"]),)),
+    "scale_with_softmax": ("transformer", (("upper_bounds.0.families", ["query-key", "scale"]),)),
+    "unknown_family": ("two_layers", (("upper_bounds.0.families", ["magic"]),)),
+    "wrong_version": ("one_layer", (("version", 2),)),
+    "wrong_format": ("one_layer", (("format", "certificate"),)),
+    "unknown_kind": ("one_layer", (("kind", "fiber"),)),
+    "unknown_key": ("one_layer", (("comment", "trust me"),)),
+    "unknown_key_inside": ("one_layer", (("network.dropout", 0),)),
+    "missing_key": ("one_layer", (("network", without("causal")),)),
+    "not_a_symmetry": ("same_group", (("steps.0.between.0.0.0", 2),)),
+    "singular_basis_change": ("same_group", (("steps.0.between.0", [[0, 0], [0, 0]]),)),
+    "scale_zero": ("same_group", (("steps.0.scales.0", 0),)),
+    "zero_denominator": ("same_group", (("steps.0.scales.0", "1/0"),)),
+    "no_steps": ("same_group", (("steps", []),)),
+    "leads_elsewhere": ("same_group", (("second.V2.0.0", 7),)),
+    "last_step_has_a_goal": ("same_group", (("steps.0.to", {"Q1": [[1]], "K1": [[1]], "V1": [[1]]}),)),
+    "factors_that_do_not_cancel": (
+        "same_symmetric_parts",
+        (("steps.0.factors.0", 2), ("steps.0.value_factor", 1)),
+    ),
+    "skew_parts_matter": ("same_symmetric_parts", (("tokens", 2),)),
+    "not_an_exchange": ("same_exchange", (("second.V1.0.0", 5),)),
+    "no_such_layer": ("same_exchange", (("steps.0.layer", 2),)),
+    "not_zero": ("same_zero", (("second.V2.0.0", 1),)),
+    "other_coefficients": ("same_coefficients", (("second.V2.0.0", 7),)),
+    "input_that_does_not_distinguish": ("different", (("input", [[0, 0], [0, 0]]),)),
+    "equal_weights": ("different", (("second", FIRST),)),
+    "other_output_width": ("different", (("second.V2", [[1, 1], [1, 1]]),)),
+    "equal_modulo_the_prime": ("different_modulo_a_prime", (("input", [[0, 0]]),)),
+    "modulus_of_the_denominator": ("different", (("prime", 3),)),
+    "layer_missing": ("different", (("first", without("K2")),)),
+}  # fmt: skip
+
+TEXTS: dict[str, Callable[[str], str]] = {
+    "truncated": lambda text: text[: len(text) // 2],
+    "duplicate_keys": lambda text: text.replace('"version"', '"version": 2, "version"', 1),
+    "not_a_number": lambda text: text.replace('"lower": 14', '"lower": NaN', 1),
+    "twenty_one_digits": lambda text: text.replace('"lower": 14', '"lower": ' + "1" * 21, 1),
+    "two_documents": lambda text: text + text,
+    "a_list": lambda text: "[" + text + "]",
+    "empty": lambda text: "",
+}
+
+
+def main() -> None:
+    found = good()
+    for name, document in found.items():
+        (FOLDER / "good" / f"{name}.json").write_text(certificate_text(document), encoding="utf-8")
+    for name, (base, changes) in BAD.items():
+        text = certificate_text(changed(found[base], *changes))
+        (FOLDER / "bad" / f"{name}.json").write_text(text, encoding="utf-8")
+    for name, spoil in TEXTS.items():
+        (FOLDER / "bad" / f"{name}.json").write_text(spoil(certificate_text(found["one_layer"])), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

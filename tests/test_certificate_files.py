@@ -1,0 +1,189 @@
+"""Files of certificates: the schema, a corpus of good and bad ones, and files made to do harm."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates.make_corpus import BAD, TEXTS
+from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
+
+ROOT = Path(__file__).parent.parent
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checker by itself, away from the program."""
+    return copied_checker(tmp_path_factory.mktemp("elsewhere"))
+
+
+# ---- the grammar, as a schema
+
+
+def test_the_schema_describes_the_corpus() -> None:
+    for path in GOOD:
+        assert matches(SCHEMA, json.loads(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["wrong_version", "wrong_format", "unknown_kind", "unknown_key", "unknown_key_inside", "missing_key", "no_steps",
+     "unknown_family", "unknown_variety", "negative_entry", "float_entry", "boolean_entry", "string_entry",
+     "null_entry", "boolean_for_a_size", "size_too_large", "unknown_normalization", "no_upper_bound"],
+)  # fmt: skip
+def test_the_schema_refuses_what_it_can_see(name: str) -> None:
+    text = (CORPUS / "bad" / f"{name}.json").read_text(encoding="utf-8")
+    assert not matches(SCHEMA, json.loads(text))
+
+
+def test_the_schema_names_what_the_grammar_names() -> None:
+    """Every key and every name of the schema is spelled in the page on certificates, and the other way round."""
+    grammar = (ROOT / "docs" / "certificate.md").read_text(encoding="utf-8")
+    families = {family for definition in SCHEMA["$defs"]["upper_bound"]["anyOf"] for family in
+                definition["properties"].get("families", {}).get("items", {}).get("enum", ())}  # fmt: skip
+    in_tables = set(re.findall(r"^\| `([^`]+)` \|", grammar, flags=re.MULTILINE))
+    varieties = set(SCHEMA["$defs"]["upper_bound"]["anyOf"][2]["properties"]["variety"]["enum"])
+    assert families | varieties == in_tables
+
+    def keys(schema: Any) -> set[str]:
+        if isinstance(schema, list):
+            return set().union(*map(keys, schema))
+        if not isinstance(schema, dict):
+            return set()
+        return set(schema.get("properties", {})) | set().union(*map(keys, schema.values()))
+
+    for key in keys(SCHEMA):
+        assert f'"{key}"' in grammar, key
+
+
+# ---- files that others may send
+
+REASONS = {
+    "a_list": "a certificate must be an object",
+    "another_point": "the minor must not be 0 modulo 4194301",
+    "boolean_entry": "Q of layer 1 must be 1 x 4",
+    "boolean_for_a_size": "heads must be an integer from 1 to 1000000",
+    "column_out_of_range": "a column must be an integer from 0 to 15",
+    "composite_modulus": "the modulus must be a prime",
+    "dimension_one_too_high": "columns must be a list of 15",
+    "dimension_one_too_low": "the bound must be at least 14",
+    "duplicate_keys": "a key stands twice",
+    "empty": "must be JSON",
+    "entry_as_large_as_the_prime": "Q of layer 1 must be 1 x 4",
+    "equal_modulo_the_prime": "the outputs must differ",
+    "equal_weights": "the outputs must differ",
+    "even_modulus": "the modulus must be a prime",
+    "factors_that_do_not_cancel": "the factors must multiply to 1",
+    "family_not_of_this_network": "families must be ones of this network, 'homogeneous' is none",
+    "family_of_another_kind": "an orbit has no directions of the family 'unwritten'",
+    "float_entry": "numbers must be integers",
+    "functional_missing": "functional must be a list of 2",
+    "input_of_wrong_shape": "an input must be a list of 4",
+    "input_that_does_not_distinguish": "the outputs must differ",
+    "last_step_has_a_goal": "all steps but the last must have to",
+    "layer_missing": "'Q2'",
+    "leads_elsewhere": "the group element must map one network to the other",
+    "lower_above_upper": "upper must be the smallest bound, and lower not larger",
+    "minor_too_large": "the minor must not be 0 modulo 4194301",
+    "missing_key": "'causal'",
+    "modulus_divides_a_denominator": "the prime must be larger than the tokens and twice the terms",
+    "modulus_of_the_denominator": "the prime must divide no denominator",
+    "modulus_too_large": "the prime must be an integer from 3 to 4194304",
+    "negative_entry": "Q of layer 1 must be 1 x 4",
+    "no_constant_term": "g_0 must not be 0 modulo the prime",
+    "no_steps": "there must be a step",
+    "no_such_layer": "the layer must be an integer from 1 to 1",
+    "no_upper_bound": "upper must be the smallest bound, and lower not larger",
+    "not_a_number": "numbers must be integers",
+    "not_a_symmetry": "the group element must map one network to the other",
+    "not_an_exchange": "the forms of layer 1 must be equal",
+    "not_zero": "both networks must be seen to be zero",
+    "null_entry": "Q of layer 1 must be 1 x 4",
+    "orbit_too_large": "the bound must be at least 24",
+    "other_coefficients": "all coefficients must agree",
+    "other_output_width": "both networks must have the same input and output width",
+    "ragged_weight": "V of layer 1 must be 2 x 4",
+    "repeated_row": "the minor must not be 0 modulo 4194301",
+    "scale_with_softmax": "families must be ones of this network, 'scale' is none",
+    "scale_zero": "a group step must be invertible",
+    "series_without_normalization": "terms must be null without normalization only",
+    "singular_basis_change": "a group step must be invertible",
+    "singular_minor": "the minor must not be 0 modulo 4194301",
+    "size_too_large": "tokens must be an integer from 1 to 1000000",
+    "skew_parts_matter": "layer 1 must be rescaled by its factor",
+    "span_of_another_network": "the bound must be at least 20",
+    "string_entry": "Q of layer 1 must be 1 x 4",
+    "too_few_rows": "rows must be a list of 14",
+    "too_much_work": "Q of layer 1 must be 1 x 1000000",
+    "truncated": "must be JSON",
+    "twenty_one_digits": "integers have at most 20 digits",
+    "two_documents": "must be JSON",
+    "unequal_widths_with_skip": "with skip connections all widths must be equal",
+    "unknown_family": "families must be ones of this network, 'magic' is none",
+    "unknown_key": "'comment'",
+    "unknown_key_inside": "'dropout'",
+    "unknown_kind": "the kind must be one of dimension, same, different",
+    "unknown_normalization": "'taylor'",
+    "unknown_variety": "there must be a variety of this name",
+    "unsorted_columns": "columns must increase",
+    "upper_not_proved": "upper must be the smallest bound, and lower not larger",
+    "weight_missing": "weights must be a list of 3",
+    "weight_of_wrong_shape": "Q of layer 1 must be 1 x 4",
+    "wrong_format": "the format must be lightning-sym/certificate",
+    "wrong_pieces": "the pieces of head forms must be [35]",
+    "wrong_version": "the version must be 1",
+    "zero_denominator": 'a rational number must look like "-2/3"',
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(alone: Path) -> dict[str, str]:
+    """What the checker says of every file of the corpus, by name."""
+    code, good = checked_alone(alone, GOOD)
+    assert code == 0
+    code, bad = checked_alone(alone, REJECTED)
+    assert code == 1
+    return good | bad
+
+
+def test_the_corpus_is_complete() -> None:
+    assert {path.stem for path in REJECTED} == {*BAD, *TEXTS} == REASONS.keys()
+    assert all(path.stat().st_size < 60_000 for path in (*GOOD, *REJECTED))
+
+
+@pytest.mark.parametrize("name", [path.stem for path in GOOD])
+def test_good_certificates_are_proved(corpus: dict[str, str], name: str) -> None:
+    assert corpus[name].startswith("proved: ")
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_bad_certificates_are_rejected_with_the_reason(corpus: dict[str, str], name: str) -> None:
+    assert corpus[name].startswith("rejected: ")
+    assert REASONS[name] in corpus[name]
+
+
+def test_hostile_files_take_neither_time_nor_memory(alone: Path, tmp_path: Path) -> None:
+    one = (CORPUS / "good" / "one_layer.json").read_text(encoding="utf-8")
+    texts = {
+        "huge_integer": (one.replace('"lower": 14', '"lower": ' + "9" * 10**7, 1), "20 digits"),
+        "deeply_nested": ("[" * 10**6 + "]" * 10**6, "16"),
+        "deeply_nested_in_a_field": (one.replace('"lower": 14', '"lower": ' + "[" * 30 + "]" * 30, 1), "16"),
+        "many_brackets": ("[" + "[]," * (22 * 10**5) + "[]]", "rejected"),
+        "long_name": (one.replace('"widths"', '"' + "w" * 10**6 + '"', 1), "unknown"),
+        "too_large": (one + " " * 2**26, "64 MiB"),
+        "wide": (one.replace("[4, 2]", f"[{', '.join(['1'] * 10**6)}]", 1), "rejected"),
+    }
+    files = []
+    for name, (text, _) in texts.items():
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(text, encoding="utf-8")
+    code, lines = checked_alone(alone, files)
+    assert code == 1
+    for name, (_, reason) in texts.items():
+        assert lines[name].startswith("rejected: ")
+        assert reason in lines[name]
+        assert len(lines[name]) < 1000

@@ -1,0 +1,120 @@
+"""The commands that write and check certificates, as a user meets them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from checker import CORPUS
+from command import run
+
+from lightning_sym import Weights, save_weights, swap
+from lightning_sym import certificate as certificate_module
+
+ONE = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
+
+
+SHAPE = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2")
+
+
+def test_dimension_writes_what_verify_proves(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    code, plain, _ = run(capsys, *SHAPE)
+    assert code == 0
+    code, out, err = run(capsys, *SHAPE, "--certificate", str(path))
+    assert (code, out, err) == (0, plain, f"certificate: {path}\n")
+    assert list(tmp_path.iterdir()) == [path]
+    code, out, err = run(capsys, "verify", str(path))
+    assert (code, err) == (0, "")
+    assert out.startswith(f"{path}: proved: ")
+    path.write_text(path.read_text().replace('"lower": 6', '"lower": 7'))
+    code, out, err = run(capsys, "verify", str(path))
+    assert (code, err) == (1, "")
+    assert out.startswith(f"{path}: rejected: ")
+
+
+def test_verify_takes_directories(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("one_layer", "same_zero"):
+        shutil.copy(CORPUS / "good" / f"{name}.json", tmp_path / "below")
+    code, out, _ = run(capsys, "verify", str(tmp_path))
+    assert code == 0
+    assert out.count("proved: ") == 2
+    code, out, _ = run(capsys, "verify")
+    assert code == 2
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    code, out, _ = run(capsys, "verify", str(empty))
+    assert code == 2
+
+
+def test_same_writes_both_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    one, two, three = (tmp_path / f"{n}.json" for n in ("one", "two", "three"))
+    save_weights(ONE, one)
+    save_weights(swap(ONE), two)
+    save_weights(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 7]]}), three)
+    for other, expected in ((two, 0), (three, 1)):
+        answer = tmp_path / "answer.json"
+        code, out, err = run(capsys, "same", str(one), str(other), "--certificate", str(answer))
+        assert (code, err) == (expected, f"certificate: {answer}\n")
+        code, out, _ = run(capsys, "verify", str(answer))
+        assert code == 0
+        assert "proved: " in out
+
+
+@pytest.mark.parametrize("words", [SHAPE, ("same", "one.json", "one.json")])
+@pytest.mark.parametrize("target", [".", "missing/c.json", "one.json/c.json", "n" * 300])
+def test_what_cannot_be_written_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    target: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_weights(ONE, "one.json")
+    code, out, err = run(capsys, *words, "--certificate", target)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["one.json"]
+
+
+def test_an_older_file_stays_if_the_new_one_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.json"
+    path.write_text("older")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(certificate_module.os, "replace", full)
+    code, _, err = run(capsys, *SHAPE, "--certificate", str(path))
+    assert code == 2
+    assert "No space left on device" in err
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["older"]
+
+
+def test_a_config_has_no_certificate(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "dimension", "--config", "config.json", "--certificate", "c.json")
+    assert (code, out) == (2, "")
+    assert "--certificate is about one network" in err
+
+
+def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    code, _, err = run(capsys, "check", "figure-1", "lemma-3.1", "--quick", "--certificates", str(folder))
+    assert code == 0
+    files = sorted(folder.rglob("*.json"))
+    assert {path.parent.name for path in files} == {"figure-1", "lemma-3.1"}
+    assert err == f"certificates: {len(files)} in {folder}, checked by: lightning-sym verify {folder}\n"
+    code, out, _ = run(capsys, "verify", str(folder))
+    assert code == 0
+    assert out.count("proved: ") == len(files)
+    code, _, err = run(capsys, "check", "figure-1", "--quick", "--certificates", str(folder))
+    assert code == 2
+    assert "is not empty" in err
+    code, _, err = run(capsys, "check", "--list", "--certificates", str(folder))
+    assert code == 2
