@@ -218,7 +218,7 @@ def dimension_certificate(
 
     Example:
         >>> from lightning_sym.dimension import certified_dimension
-        >>> certificate = dimension_certificate(certified_dimension(Architecture((3, 2), (2,), 2)))
+        >>> certificate = dimension_certificate(certified_dimension(Architecture((3, 2), (2,), 2), all_bounds=True))
         >>> certificate["lower"], certificate["upper"], certificate["upper_bounds"][0]["kind"]
         (13, 13, 'orbit')
     """

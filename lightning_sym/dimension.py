@@ -228,7 +228,8 @@ class _Search:
                 jacobian.fill(matrix, partial(_report_rows, self.report, stage, rows))
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
-                found = echelon_mod_p(matrix, p, overwrite=True).rank
+                eliminated = partial(_report_rows, self.report, stage, rows)
+                found = echelon_mod_p(matrix, p, overwrite=True, progress=eliminated).rank
                 if found > self.lower:
                     self.lower, self.prime, self.rows, self.order = found, p, rows, order
                 if self.lower >= upper:

@@ -13,7 +13,7 @@ products have been added up as fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ _PRODUCTS = 2046  # so many are added to a residue before it is reduced again
 if _RESIDUE + _PRODUCTS * _RESIDUE**2 + _RESIDUE >= 2**53:  # not an assert: it must hold under -O too
     raise AssertionError("products of residues would not be exact in float64")
 
-_TILE_ROWS, _TILE_SIZE = 1024, 2**23  # of a product: tall and wide enough for BLAS, small beside a large matrix
+_TILE_ROWS, _TILE_SIZE = 1024, 2**23  # of a product, 64 MiB: tall and wide enough for BLAS
 _ONE_THREAD = 2**18  # multiplications in a product for which OpenBLAS starts no threads
 _STRIP = 2**14  # entries reduced at once: they stay in the innermost caches
 
@@ -51,7 +51,13 @@ class Echelon:
 
 
 def echelon_mod_p(
-    matrix: npt.NDArray[Any], p: int, *, overwrite: bool = False, panel: int | None = None, base: int = 32
+    matrix: npt.NDArray[Any],
+    p: int,
+    *,
+    overwrite: bool = False,
+    panel: int | None = None,
+    base: int = 32,
+    progress: Callable[[int], None] | None = None,
 ) -> Echelon:
     """Rank over GF(p) and pivots of a matrix of integers, of any shape; `p` one of `PRIMES`.
 
@@ -60,10 +66,11 @@ def echelon_mod_p(
     Args:
         matrix: integers of any NumPy type, or integers below 2^52 in absolute value as float64.
         p: the prime.
-        overwrite: work in place and destroy the matrix, if it is contiguous and float64; a large matrix then takes a
-            tenth of its memory in addition. Otherwise it is copied.
+        overwrite: work in place and destroy the matrix, if it is contiguous and float64; this takes 64 MiB more, and
+            less than a tenth of a large matrix. Otherwise it is copied.
         panel: rows taken at once, at most 2,046.
         base: rows below which pivots are sought one by one.
+        progress: called with the number of rows done; the first ones take longest.
 
     Raises:
         BadInput: the prime is not one of `PRIMES`, an entry is not such an integer, or a block size is not possible.
@@ -88,7 +95,7 @@ def echelon_mod_p(
         panel = min(480, max(base, min(work.shape) // 8))
     elimination = _Elimination(p, base, work.shape)
     elimination.load(source, work)
-    pivots = elimination.pivots(work, panel)
+    pivots = elimination.pivots(work, panel, progress or (lambda rows: None))
     rows, columns = np.array(pivots, dtype=np.int64).reshape(-1, 2).T
     return Echelon(columns, rows) if transposed else Echelon(rows, columns)
 
@@ -99,7 +106,7 @@ class _Elimination:
     def __init__(self, p: int, base: int, shape: tuple[int, ...]) -> None:
         height = max(1, min(_TILE_ROWS, shape[0]))
         self.p, self.base = p, min(base, height)
-        width = max(1, min(max(_TILE_SIZE, shape[0] * shape[1] // 16) // height, shape[1]))
+        width = max(1, min(_TILE_SIZE // height, shape[1]))
         self.tile, self.product = (height, width), np.empty(height * width)
         self.quotient = np.empty(_STRIP)
 
@@ -118,12 +125,13 @@ class _Elimination:
             if largest > self.p // 2:
                 self.reduce(work[start : start + height])
 
-    def pivots(self, work: _Floats, panel: int) -> _Pivots:
+    def pivots(self, work: _Floats, panel: int, progress: Callable[[int], None]) -> _Pivots:
         """Pivots of a matrix of residues, which is destroyed."""
         found: _Pivots = []
         label = np.arange(work.shape[1])  # of the columns, which move
         pending = 0  # products added to the entries below since they were reduced
         for start in range(0, len(work), panel):
+            progress(start)
             active, names = work[start:, len(found) :], label[len(found) :]
             if not len(names):
                 break
@@ -147,6 +155,7 @@ class _Elimination:
             pending += rank
             full = pending + panel > _PRODUCTS
             self.eliminate(below[:, rank:], multipliers, _rows(block, pivots)[:, rank:], reduce=full)
+            del multipliers  # before there are new ones: they are large
             if full:
                 pending = 0
         return found

@@ -1,4 +1,4 @@
-"""Exact linear algebra: ranks and null spaces modulo a prime and over the rationals, by flint."""
+"""Exact linear algebra modulo a prime and over the rationals, by flint; large ranks modulo a prime by `elimination`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpq, fmpq_mat, nmod_mat
 
+from lightning_sym.elimination import echelon_mod_p
 from lightning_sym.errors import ShapeError
+from lightning_sym.rings.prime_field import PRIMES
+
+_SMALL = 70
+"""Rows and columns up to which flint is faster, the copy into its own matrix included."""
 
 
 def _two_axes(matrix: npt.NDArray[Any]) -> tuple[int, int]:
@@ -26,6 +31,8 @@ def rank_mod_p(matrix: npt.NDArray[np.int64], p: int) -> int:
         (1, 2)
     """
     rows, columns = _two_axes(matrix)
+    if p in PRIMES and min(rows, columns) > _SMALL:
+        return echelon_mod_p(matrix, p).rank
     return int(nmod_mat(rows, columns, np.mod(matrix, p).ravel().tolist(), p).rank())
 
 
@@ -128,15 +135,14 @@ def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int
 
 
 def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list[int]]:
-    """Rows and columns of a largest minor that is not zero modulo `p`, as many as the rank.
+    """Rows and columns of a largest minor that is not zero modulo `p`, one of `PRIMES`; as many as the rank.
 
     Example:
-        >>> pivots_mod_p(np.array([[0, 0, 0], [0, 2, 4], [0, 1, 2], [0, 0, 3]]), 7)
+        >>> pivots_mod_p(np.array([[0, 0, 0], [0, 2, 4], [0, 1, 2], [0, 0, 3]]), 4194301)
         ([1, 3], [1, 2])
     """
-    columns = [int(np.flatnonzero(row)[0]) for row in row_basis_mod_p(matrix, p)]
-    rows = [int(np.flatnonzero(row)[0]) for row in row_basis_mod_p(matrix[:, columns].T, p)] if columns else []
-    return rows, columns
+    found = echelon_mod_p(matrix, p)
+    return sorted(found.pivot_rows.tolist()), sorted(found.pivot_columns.tolist())
 
 
 def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
