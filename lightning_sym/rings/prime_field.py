@@ -28,13 +28,18 @@ if EXACT_PRODUCTS * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it
 
 def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
     """Centred residues of exact integers below 2^53 in absolute value, given as float64."""
-    residues: npt.NDArray[np.float64] = values - p * np.rint(values / p)
+    residues: npt.NDArray[np.float64] = values / p
+    np.rint(residues, out=residues)
+    residues *= -p
+    residues += values
     return residues
 
 
 def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
     """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`."""
     inner = a.shape[-1]
+    if inner <= EXACT_PRODUCTS:
+        return reduce_mod(a @ b, p)
     result = reduce_mod(a[..., :EXACT_PRODUCTS] @ b[..., :EXACT_PRODUCTS, :], p)
     for start in range(EXACT_PRODUCTS, inner, EXACT_PRODUCTS):
         stop = start + EXACT_PRODUCTS
