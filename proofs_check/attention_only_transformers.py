@@ -7,17 +7,22 @@ $d (2n - d) + l h (\alpha (2d - \alpha) + b (2d - b))$, which is $P - d^2 - l h 
 Lightning has $d (2n - d) + l D$, $D$ the dimension of one layer alone (`section-4-heads`). Without embeddings and with
 full $A$, $V$, generic fibers in the $(A, V)$ of a causal softmax network are finite, also below $d \ge h l + 1$, which
 the machine-checked identifiability theorem (Henry 2026, Lean) asks for.
+
+With $n < d$ two tokens see less than three. For two layers without unembedding, full matrices and $(h + 1) n \le d$
+the difference is $h$ times $n (n-1) k (k-1) / 2$, $k = h + 1$, and under a mask $h$ times $n (n+1) (k-1) (k-2) / 4$
+more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.architecture import SOFTMAX, Normalization
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal, meeting_bounds
 from proofs_check.section_4_heads import formula as one_lightning_layer
 
 Formula = Callable[[Architecture], int]
@@ -99,6 +104,33 @@ def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
     return f"n >= d is needed: n = {n}, d = {d}, l = {network.depth}, {kind}: {bounds}, formula {stated(network)}"
 
 
+def two_token_networks(quick: bool) -> Iterator[Architecture]:
+    for n, d, h in (
+        ((1, 2, 1), (2, 4, 1), (1, 3, 2)) if quick else ((1, 2, 1), (2, 4, 1), (1, 3, 2), (3, 6, 1), (2, 6, 2))
+    ):
+        for causal in (False, True):
+            yield Architecture(
+                (d,) * 3, (d,) * 2, 2, normalization=SOFTMAX, heads=h, skip=True, causal=causal, embed=n
+            )  # fmt: skip
+
+
+def forms_that_cancel(network: Architecture) -> int:
+    n, h = network.input_width, network.heads
+    k = h + 1
+    masked = n * (n + 1) * (k - 1) * (k - 2) // 4 if network.causal else 0
+    return h * (n * (n - 1) * k * (k - 1) // 2 + masked)
+
+
+def fewer_by_two_tokens(network: Architecture, stated: Formula = forms_that_cancel) -> str | None:
+    two, three = certified_dimension(network), certified_dimension(replace(network, tokens=3))
+    for found in (two, three):
+        meeting_bounds(found.lower, found.upper, found.architecture)
+    expect_equal(three.lower - two.lower, stated(network), at=f"{network}: what three tokens see and two do not")
+    if three.lower == two.lower:
+        return None
+    return f"t >= 3 is needed for n < d: {network} has dimension {two.lower}, {three.lower} with three tokens"
+
+
 def without_embeddings(quick: bool) -> Iterator[Architecture]:
     for d, l, h in product((1, 2, 3), (1, 2, 3), (1, 2, 3)):  # noqa: E741
         if 2 * l * h * d * d <= (16 if quick else 48) or (d, l, h) == (2, 2, 2):
@@ -161,6 +193,18 @@ CLAIM = Claim(
             ],
             narrow_embedding,
             {"too large by more than six": partial(narrow_embedding, stated=lambda n: formula(n) - 6)},
+        ),
+        Part(
+            "n < d, two layers: two tokens see less than three",
+            Scope.GENERIC,
+            two_token_networks,
+            fewer_by_two_tokens,
+            {
+                "nothing less": partial(fewer_by_two_tokens, stated=lambda network: 0),
+                "a mask hides nothing": partial(
+                    fewer_by_two_tokens, stated=lambda network: forms_that_cancel(replace(network, causal=False))
+                ),
+            },
         ),
         Part(
             "no embeddings, full A and V, causal softmax: finite fibers",
