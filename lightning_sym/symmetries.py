@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.attention import LIGHTNING, Form, attention_layer
+from lightning_sym.elimination import echelon_mod_p
 from lightning_sym.errors import ProgramError
-from lightning_sym.jacobian import random_residues
-from lightning_sym.linalg import rank_mod_p
+from lightning_sym.jacobian import Fold
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.words import Words
@@ -260,10 +260,15 @@ def orbit_dimension_at(
     bound of the dimension of the neuromanifold. Folding the columns keeps it a lower bound of the orbit.
     """
     verify_identity()
-    columns = symmetry_count(architecture) + 16
-    fold = None
-    if columns < architecture.parameter_count:
-        fold = random_residues(generator, (architecture.parameter_count, columns), p)
-    blocks = tangent_directions_mod_p(architecture, weights, p)
-    folded = (block if fold is None else block @ fold for block in blocks)
-    return rank_mod_p(np.concatenate([block.residues() for block in folded]), p)
+    count, parameters = symmetry_count(architecture), architecture.parameter_count
+    fold = Fold(parameters, count + 16, generator, p) if count + 16 < parameters else None
+    matrix = np.empty((count, parameters if fold is None else fold.columns))
+    done = 0
+    for block in tangent_directions_mod_p(architecture, weights, p):
+        part = matrix[done : done + len(block.entries)]
+        done += len(part)
+        if fold is None:
+            part[:] = block.entries
+        else:
+            fold(block.entries, part)
+    return echelon_mod_p(matrix, p, overwrite=True).rank
