@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_sym.whole_files import replacing
 
 if TYPE_CHECKING:
     from lightning_sym.dimension import CertifiedDimension
@@ -110,21 +110,11 @@ def write_picture(target: Path, content: bytes) -> None:
     Raises:
         BadInput: it cannot be written.
     """
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=".figure.", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-        temporary = None
+        with replacing(target) as file:
+            file.write_bytes(content)
     except OSError as error:
         raise _cannot_write(str(target), error) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 # --- what it shows

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lightning_cli.mathml import formula_lines, mathml
 from lightning_sym.errors import BadInput, MissingExtra
 from lightning_sym.version import __version__
+from lightning_sym.whole_files import replacing
 
 if TYPE_CHECKING:
     from proofs_check.claim import Claim, Part
@@ -66,30 +67,15 @@ def write_report(
         BadInput: the directory cannot be written to.
     """
     texts = {HTML_NAME: as_html(claims, results, quick), LATEX_NAME: as_latex(claims, results, quick)}
-    written: dict[str, str] = {}
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
-            written[name] = temporary
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.chmod(temporary, 0o666 & ~_umask())
-        for name in texts:
-            os.replace(written[name], directory / name)
-            del written[name]
+        with ExitStack() as both:
+            for name, text in texts.items():
+                file = both.enter_context(replacing(directory / name))
+                file.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise _cannot_write(str(directory), error) from error
-    finally:
-        for temporary in written.values():
-            Path(temporary).unlink(missing_ok=True)
     return directory / HTML_NAME, directory / LATEX_NAME
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 # --- what both say

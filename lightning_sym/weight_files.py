@@ -11,7 +11,6 @@ import json
 import lzma
 import os
 import re
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
 from lightning_sym.weights import ObjectArray, Weights
+from lightning_sym.whole_files import replacing
 
 SCHEMA = "lightning-sym/weights/1"
 
@@ -198,6 +198,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
         MissingExtra: `.safetensors` without the extra of that name.
 
     Example:
+        >>> import tempfile
         >>> from lightning_sym import Architecture
         >>> w = Weights.random(Architecture((2, 1), (1,), 2), denominator=7)
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -243,13 +244,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     else:
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".partial")
+        with replacing(file) as temporary:
+            write(str(temporary))
     except OSError as error:
         raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error
-    os.close(handle)
-    try:
-        write(temporary)
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -15,12 +15,11 @@ ROOT = Path(__file__).parent.parent
 
 # a file of lightning_sym imports only what stands above it
 ORDER = [
-    "errors", "version", "architecture", "weights", "weight_files", "attention", "rings", "virtual_weights",
-    "polynomial_map", "one_layer",
-    "elimination", "linalg", "jacobian", "varieties", "symmetries", "moves",
-    "mixing", "cancelling", "symmetric_products", "attention_motions", "unseen", "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function",
-    "certificate_steps", "certificate",
-    "weight_rank", "geometry", "__init__",
+    "errors", "version", "whole_files", "architecture", "weights", "weight_files", "attention", "rings",
+    "virtual_weights", "polynomial_map", "one_layer", "elimination", "linalg", "jacobian", "varieties",
+    "symmetries", "moves", "mixing", "cancelling", "symmetric_products", "attention_motions", "unseen",
+    "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function", "certificate_steps",
+    "certificate", "weight_rank", "geometry", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
