@@ -198,7 +198,7 @@ def test_the_extra_is_asked_for_first(
     assert err == "error: the picture needs the extra: pip install lightning-sym[plot]\n"
 
 
-@pytest.mark.parametrize("step", ["io.open", "os.replace"])
+@pytest.mark.parametrize("step", ["pathlib.Path.write_bytes", "os.replace"])
 def test_a_disk_that_fails_leaves_the_old_picture(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "f.png").write_bytes(b"the old one")
 

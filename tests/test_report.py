@@ -242,7 +242,7 @@ def test_a_list_is_not_reported(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "--report" in err
 
 
-@pytest.mark.parametrize("step", ["io.open", "os.replace"])
+@pytest.mark.parametrize("step", ["pathlib.Path.write_text", "os.replace"])
 def test_a_disk_that_fails_leaves_nothing_behind(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "report.html").write_text("the old one")
 
