@@ -44,6 +44,8 @@ class Normalization:
     def __post_init__(self) -> None:
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
+        if (c := self.growth) is not None and any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(8)):
+            raise ShapeError(f"growth must be c with S' = c S, or None; got {c} for {self.name}")
 
 
 def _exponential(k: int) -> Fraction:

@@ -60,11 +60,11 @@ def form_of(architecture: Architecture) -> Form:
         weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor, normalization.growth)
         if architecture.causal:
             weights = weights * weights.like(seen)
-        # every column of `ones @ weights` repeats the sum over the tokens attended to
-        sums = weights.like(np.ones((t, t), dtype=object)) @ weights
+        ones = np.ones((1, t), dtype=object)
+        sums = weights.like(ones) @ weights
         constants = normalization.taylor(0) * seen.sum(axis=0)
-        inverse = np.array([[1 / Fraction(c) for c in constants]] * t, dtype=object)
-        return weights * sums.reciprocal(inverse)
+        inverse = np.array([[1 / Fraction(c) for c in constants]], dtype=object)
+        return weights * (weights.like(ones.T) @ sums.reciprocal(inverse))
 
     if normalization is not None:
         return Form(normalized, architecture.skip)

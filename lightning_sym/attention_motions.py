@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.cancelling import Seen, cancelling_forms, is_in_open_orbit, rank_on_stream, words_to
+from lightning_sym.cancelling import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
 from lightning_sym.linalg import null_space_mod_p, rank_mod_p
 from lightning_sym.symmetric_products import unseen_forms
 from lightning_sym.symmetries import head_name
@@ -170,10 +170,34 @@ class _Head:
                 dimension += heads * determinantal(target, len(written[j]), inside)
                 if through:
                     dimension -= target**2  # the basis there is free
-            if is_in_open_orbit(words, dimension, p):
-                largest = determinantal(self.stream, self.stream, self.rank)
-                largest = min(largest, rank_on_stream(words, written[i], seen, p))
+            if not is_in_open_orbit(words, dimension, p):
+                continue
+            if (most := self._generic_rank(start, dimension, seen)) is not None:
+                largest = min(determinantal(self.stream, self.stream, self.rank), most)
                 yield from self._solutions(cancelling_forms(words, self.motions, seen, p), largest)
+
+    def _generic_rank(self, start: int, dimension: int, seen: Seen) -> int | None:
+        """The rank of the equations on all forms, over the rationals, from small integers in the same open orbit."""
+        architecture, generator = self.architecture, np.random.default_rng(0)
+        for _ in range(8):  # small integers may miss the orbit
+            layers = []
+            for j in range(start, self.layer):
+                d, d_out = architecture.widths[j : j + 2]
+                b = d if architecture.value_ranks is None else min(d, architecture.value_ranks[j])
+                layers.append(
+                    [
+                        generator.integers(-4, 5, size=(d_out, b)) @ generator.integers(-4, 5, size=(b, d))
+                        for _ in range(architecture.heads)
+                    ]
+                )
+            frame = generator.integers(-4, 5, size=(architecture.widths[start], len(self.written[start])))
+            integers = [[value.astype(object) for value in heads] for heads in layers]
+            words = words_to(integers, frame.astype(object), architecture.skip, None)
+            residues = {word: (matrix % self.prime).astype(np.int64) for word, matrix in words.items()}
+            side = np.concatenate(list(residues.values()), axis=1)
+            if rank_mod_p(side, self.prime) == self.stream and is_in_open_orbit(residues, dimension, self.prime):
+                return generic_rank(words, seen)
+        return None
 
     def skew_on_differences(self) -> Iterator[tuple[Residues, Residues]]:
         p, written = self.prime, self.written[self.layer]

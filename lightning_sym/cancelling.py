@@ -32,20 +32,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.linalg import rank_mod_p
+from lightning_sym.linalg import pivots_mod_p, rank, rank_mod_p
+from lightning_sym.rings.prime_field import PRIMES
 
 Residues = npt.NDArray[np.int64]
 Word = tuple[tuple[int, int], ...]
 
 
-def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, p: int) -> dict[Word, Residues]:
+def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, p: int | None) -> dict[Word, Residues]:
     """The words that lead to a layer: their (layer, head) pairs, the first one acting first, and their products.
 
     Args:
         values: by layer before this one and by head, the value matrices (output projections included).
         start: the embedding, or the identity.
         skip: whether a layer may be left out.
-        p: the prime.
+        p: the prime; `None` for integers as they are.
 
     Example:
         >>> one = np.array([[1]])
@@ -58,7 +59,7 @@ def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, 
         word = tuple((j, h) for j, h in enumerate(choice) if h is not None)
         matrix = start
         for j, h in word:
-            matrix = values[j][h] @ matrix % p
+            matrix = _reduced(values[j][h] @ matrix, p)
         found[word] = matrix
     return found
 
@@ -77,30 +78,34 @@ class Seen(NamedTuple):
     scores: bool = False
 
 
-def cancelling_forms(words: dict[Word, Residues], motions: Residues, seen: Seen, p: int) -> Residues:
+def cancelling_forms(words: dict[Word, Residues], motions: Residues, seen: Seen, p: int | None) -> Residues:
     """The equations on motions of an attention matrix: one column a motion, zero where it is not seen.
 
     Args:
         words: the words and their products, `d x n` each.
         motions: matrices `d x d`, one behind the other.
         seen: which equations there are.
-        p: the prime.
+        p: the prime; `None` for integers as they are.
     """
     equations: dict[tuple[object, ...], Residues] = defaultdict(lambda: np.zeros((), dtype=np.int64))
     for (a, left), (b, right) in product(words.items(), repeat=2):
-        block = left.T @ (motions @ right % p) % p
-        both = (block + block.mT)[:, *np.triu_indices(block.shape[-1])] % p
+        block = _reduced(left.T @ _reduced(motions @ right, p), p)
+        both = (block + block.mT)[:, *np.triu_indices(block.shape[-1])]
         parts: list[tuple[tuple[object, ...], Residues]] = [(("cc", *sorted(a + b)), both)]
         if seen.differences:
             parts.append((("c", *a), block.reshape(len(motions), -1)))
         if seen.both_tokens:
             parts += [(("cu", *sorted(a + b[:n]), last), both) for n, last in enumerate(b)]
         if seen.scores:
-            mirrored = right.T @ (motions @ left % p) % p
+            mirrored = _reduced(right.T @ _reduced(motions @ left, p), p)
             parts.append((("M", a, b), (block + mirrored.mT).reshape(len(motions), -1)))
         for key, part in parts:
-            equations[key] = (equations[key] + part) % p
+            equations[key] = _reduced(equations[key] + part, p)
     return np.concatenate(list(equations.values()), axis=1).T
+
+
+def _reduced(matrix: Residues, p: int | None) -> Residues:
+    return matrix if p is None else np.mod(matrix, p)
 
 
 def is_in_open_orbit(words: dict[Word, Residues], dimension: int, p: int) -> bool:
@@ -121,10 +126,19 @@ def is_in_open_orbit(words: dict[Word, Residues], dimension: int, p: int) -> boo
     return rank_mod_p(tangents.reshape(len(tangents), -1), p) == dimension
 
 
-def rank_on_stream(words: dict[Word, Residues], written: Residues, seen: Seen, p: int) -> int:
-    """The rank of the equations on all bilinear forms on what is written (a basis in reduced echelon form)."""
-    f, d = written.shape
-    dual: Residues = np.zeros((f, d), dtype=np.int64)
-    dual[range(f), [int(np.flatnonzero(row)[0]) for row in written]] = 1
-    forms = np.einsum("ai,bj->abij", dual, dual).reshape(f * f, d, d)
-    return rank_mod_p(cancelling_forms(words, forms, seen, p), p)
+def generic_rank(words: dict[Word, Residues], seen: Seen) -> int:
+    """The rank over the rationals of the equations on all bilinear forms on the space that the words span.
+
+    Where the words lie in the open orbit this is their rank at almost all weights, so the largest there is. A rank
+    modulo a prime might be smaller, and solutions modulo the prime might then not be reductions of rational ones.
+
+    Args:
+        words: the words and their products, `d x n` each, integers.
+        seen: which equations there are.
+    """
+    side = np.concatenate(list(words.values()), axis=1).astype(np.int64)
+    rows, _ = pivots_mod_p(side, PRIMES[0])  # on these coordinates the span is everything
+    forms = np.zeros((len(rows) ** 2, len(side), len(side)), dtype=object)
+    for n, (i, j) in enumerate(product(rows, repeat=2)):
+        forms[n, i, j] = 1
+    return rank(cancelling_forms(words, forms, seen, None))

@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
 from lightning_sym.attention_motions import counts_symmetrically, pattern_is_constant, sees_one_direction
 from lightning_sym.certificate_steps import Document, difference_modulo_a_prime, steps_between, weights_document
 from lightning_sym.dimension import SURPLUS_ROWS, CertifiedDimension, Progress
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.jacobian import RandomJacobian, Sample, random_weights
+from lightning_sym.jacobian import RandomJacobian, Sample, batch_size, random_residues, random_weights
 from lightning_sym.linalg import pivots_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
@@ -31,7 +32,7 @@ from lightning_sym.weights import Weights
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
-LARGEST_FILE = 64 * 2**20
+LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate; a checker reads no more."""
 
 LONGEST_NAME = 200
@@ -39,6 +40,9 @@ LONGEST_NAME = 200
 
 LONGEST_POLYNOMIAL = 100
 """A normalization whose Taylor coefficients end before this one is a polynomial."""
+
+ROW_BYTES = 8 + 8 + 40 + 8
+"""Bytes for each entry of the Jacobian while its rows are chosen."""
 
 _MOST_COEFFICIENTS = 1000
 """So many Taylor coefficients are looked at to see that they end."""
@@ -92,6 +96,25 @@ def network_document(architecture: Architecture) -> Document:
         "embed": architecture.embed,
         "unembed": architecture.unembed,
     }
+
+
+class _SharedInputs(RandomJacobian):
+    """Rows of which several in turn are for the same input: checkers evaluate a network once for each input."""
+
+    each = 1
+
+    def _batches(
+        self, count: int, progress: Callable[[int], None] | None
+    ) -> Iterator[tuple[slice, npt.NDArray[np.float64], PrimeFieldMatrix, npt.NDArray[np.int64]]]:
+        batch, shape = batch_size(self.architecture, self.order), (self.architecture.input_width, self.architecture.tokens)
+        for start in range(0, count, batch):
+            size = min(batch, count - start)
+            inputs = random_residues(self.generator, (-(-size // self.each), *shape), self.prime).residues()
+            x = PrimeFieldMatrix.of(np.repeat(inputs, self.each, axis=0)[:size], self.prime)
+            entries, functionals = self._gradients(x, size)
+            yield slice(start, start + size), entries, x, functionals
+            if progress is not None:
+                progress(start + size)
 
 
 def _matrices(weights: Sequence[PrimeFieldMatrix]) -> list[list[list[int]]]:
@@ -228,24 +251,32 @@ def dimension_certificate(
     entries = (architecture.input_width + architecture.output_width * (terms or 1)) * architecture.tokens
     _require_size(8 * (lower * entries + 2 * architecture.parameter_count))
     rows = lower + SURPLUS_ROWS
-    needed = rows * architecture.parameter_count * (8 + 8 + 40 + 8)  # as in `certified_dimension`
+    needed = rows * architecture.parameter_count * ROW_BYTES
     require_memory(needed, memory, f"all columns of the Jacobian ({rows:,} x {architecture.parameter_count:,})")
     return document | {
         "lower": lower,
         "upper": result.upper,
-        "lower_bound": _lower_bound(result, rows, progress or (lambda stage, done, total: None)),
+        "lower_bound": _lower_bound(result, rows, memory, progress or (lambda stage, done, total: None)),
         "upper_bounds": [_upper_bound(result)],
     }
 
 
-def _lower_bound(result: CertifiedDimension, rows: int, report: Progress) -> Document:
+def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Progress) -> Document:
     """A minor as large as the lower bound, of as few Taylor coefficients as will do, which makes it quick to check."""
 
     def minor(p: int, terms: int | None) -> Document | None:
         order = None if terms is None else 2 * terms - 1
-        jacobian = RandomJacobian(result.architecture, np.random.default_rng([result.seed, p]), p, order=order)
-        sample = jacobian.sample(rows, partial(_report_rows, report, f"certificate modulo {p}", rows))
-        return minor_document(jacobian.weights, sample, result.lower, p, terms)
+        architecture, rank = result.architecture, result.lower
+        whole = architecture.output_width * architecture.tokens * (terms or 1)  # as many as an output has entries
+        for each, more in ((whole, 1), (whole, 2), (whole, 4), (1, 1)):  # they may depend on each other
+            if more * rows * architecture.parameter_count * ROW_BYTES <= memory:
+                jacobian = _SharedInputs(architecture, np.random.default_rng([result.seed, p]), p, order=order)
+                jacobian.each = each
+                sample = jacobian.sample(more * rows, partial(_report_rows, report, f"certificate modulo {p}", more * rows))
+                found = minor_document(jacobian.weights, sample, rank, p, terms)
+                if found is not None:
+                    return found
+        return None
 
     most = None if result.order is None else (result.order + 1) // 2
     for p in (result.prime, *(p for p in PRIMES if p != result.prime)):

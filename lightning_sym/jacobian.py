@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.attention import forward, network_output
+from lightning_sym.rings.convolutions import product_bytes
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, reduce_mod
@@ -23,12 +24,12 @@ from lightning_sym.weights import Layer
 
 _BATCH_BYTES = 16 * 2**20
 
-_SWEEP_BYTES = 512 * 2**20
-"""What a sweep may record: below it the interpreter's work for each operation would be the larger part of the time."""
+_SWEEP_BYTES = 128 * 2**20
+"""What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
 
 _CACHE_BYTES = 2**19
 
-_NODE_BYTES = 800
+_NODE_BYTES = 2000
 """A recorded operation besides its entries: objects, closures, headers of arrays."""
 
 _LARGEST_ORDER = 10**9
@@ -38,36 +39,35 @@ _LARGEST_ORDER = 10**9
 def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int]:
     r"""Memory that one sweep needs: a part that does not grow with the batch, and a part for each of its inputs.
 
-    Counts the recorded operations. A series of degree `order` has $n = \lceil order / 2 \rceil$ coefficients that are
-    not zero; a product of two takes $n (n + 1) / 2$ products, and the powers of the scores together about $n^3 / 6$,
-    which an exponential does without.
+    Counts what the recorded operations keep. A series of degree `order` has $n = \lceil order / 2 \rceil$ coefficients
+    that are not zero, all of them in one array.
 
     Example:
         >>> sweep_bytes(Architecture((2, 2), (1,), 2), None)
-        (6400, 608)
+        (16000, 576)
     """
     n = 1 if order is None else (min(order, _LARGEST_ORDER) + 1) // 2
-    pairs = n * (n + 1) // 2
-    normalization = architecture.normalization
-    has_powers = normalization is not None and normalization.growth is None
-    powers = n * (n - 1) * (n - 2) // 6 if has_powers else 0
     t = architecture.tokens
-    squares = 2 * (powers + (1 if order is None else 4) * pairs) + (n if architecture.causal else 0)
-    nodes, entries = 0, 4 * t * t  # the second for temporaries
+    squares = 2 + architecture.causal + (0 if order is None else 3)
+    nodes = entries = 0
     for i, a in enumerate(architecture.attention_ranks):
         d_out = architecture.widths[i + 1]
         inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
-        nodes += architecture.heads * (squares + 4 * n + 2 * pairs)
-        entries += architecture.heads * (squares * t * t + n * t * (3 * a + inside) + 2 * pairs * t * d_out)
-    # every recorded value once; of the gradients only those not yet passed on, and one temporary
-    return _NODE_BYTES * nodes, 8 * (entries + entries // 4 + 3 * architecture.parameter_count)
+        nodes += architecture.heads * (8 if order is None else 20)
+        entries += n * architecture.heads * (squares * t * t + t * (3 * a + inside + 2 * d_out))
+    temporaries, fixed = 4 * t * t, _NODE_BYTES * nodes
+    if order is not None:
+        largest = max(t, *architecture.widths, *architecture.attention_ranks)
+        temporaries = n * t * (8 * t + 4 * largest + 5 * architecture.output_width)
+        fixed += 2 * product_bytes(largest, t, n)
+    # every recorded value once; of the gradients only those not yet passed on
+    return fixed, 8 * (entries + entries // 4 + temporaries + 3 * architecture.parameter_count)
 
 
 def batch_size(architecture: Architecture, order: int | None) -> int:
     """How many inputs are swept at once."""
-    fixed, each = sweep_bytes(architecture, order)
-    gradients_each = 8 * architecture.parameter_count * (min(order or 1, _LARGEST_ORDER) // 2 + 1)
-    return max(1, min(_BATCH_BYTES // gradients_each, max(_SWEEP_BYTES, 2 * fixed) // each))
+    _, each = sweep_bytes(architecture, order)
+    return max(1, min(_BATCH_BYTES // (8 * architecture.parameter_count), _SWEEP_BYTES // each))
 
 
 def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
@@ -110,7 +110,7 @@ class Fold:
     """Random combinations of columns, fewer than there are: a matrix that needs no memory to speak of.
 
     Every column goes, times a random number, into one new column of each of two random partitions. One partition
-    is not enough: nine of 326 random networks lost rank by it, and none by two.
+    is not enough: nine of 326 random networks lost rank by it; by two, three of 14,665, which costs another try.
 
     Args:
         parameters: how many columns there are.
@@ -198,27 +198,34 @@ class RandomJacobian:
         self.columns = parameters if self._fold is None else self._fold.columns
 
     def _gradients(self, x: PrimeFieldMatrix, size: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """One row for each input of the batch, the gradient of a random functional of the outputs; the functionals."""
-        weights = [Recorded(w) for w in self.weights]
-        source: Any = Recorded(x, constant=True)
-        matrices: Sequence[Any] = weights
-        if self.order is not None:
-            source = PowerSeries({1: source}, self.order)
-            matrices = [PowerSeries({0: w}, self.order) for w in weights]
-        output = network_output(source, self.architecture, matrices)
-        outputs = output.coefficients if isinstance(output, PowerSeries) else {1: output}
-        shape = (size, self.architecture.output_width, self.architecture.tokens)
-        functionals = {degree: random_residues(self.generator, shape, self.prime) for degree in outputs}
-        parts = gradients(list(outputs.values()), list(functionals.values()), weights)
-        columns = [
-            np.zeros((size, w.entries.size)) if g is None else np.broadcast_to(g.entries, (size, *w.entries.shape))
-            for g, w in zip(parts, self.weights, strict=True)
-        ]
-        # the output is odd: its coefficients have degrees 1, 3, 5, ...
-        drawn = np.zeros((size, ((self.order or 1) + 1) // 2, *shape[1:]), dtype=np.int64)
-        for degree, functional in functionals.items():
-            drawn[:, degree // 2] = functional.residues()
-        return np.concatenate([block.reshape(size, -1) for block in columns], axis=1), drawn
+        r"""One row for each input of the batch, the gradient of a random functional of the outputs; the functionals.
+
+        Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
+        $\sum_k \langle C_k, Y_k \rangle$ is the coefficient of $\varepsilon^n$ of $\langle C, Y \rangle$ with $C =
+        \sum_k \varepsilon^{n-2k-1} C_k$. The sweep is linear over series: $d \langle C, Y \rangle = \langle G, dW
+        \rangle$, and as $dW$ is constant, the gradient wanted is the coefficient of $\varepsilon^n$ of $G$.
+        """
+        p, order = self.prime, self.order
+        terms = 1 if order is None else (order + 1) // 2
+        drawn = random_residues(
+            self.generator, (size, terms, self.architecture.output_width, self.architecture.tokens), p
+        )
+        weights: Sequence[Any] = self.weights
+        source: Any = x
+        functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
+        if order is not None:
+            weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
+            source = PowerSeries.of({1: x}, 2 * terms - 1)
+            functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, 2 * terms - 1)
+        recorded = [Recorded(w) for w in weights]
+        output = network_output(Recorded(source, constant=True), self.architecture, recorded)
+        blocks = []
+        for g, w in zip(gradients([output], [functional], recorded), self.weights, strict=True):
+            if isinstance(g, PowerSeries):
+                g = g.coefficient(g.order)
+            entries = np.zeros(()) if g is None else g.entries
+            blocks.append(np.broadcast_to(entries, (size, *w.entries.shape)).reshape(size, -1))
+        return np.concatenate(blocks, axis=1), drawn.residues()
 
     def _batches(
         self, count: int, progress: Callable[[int], None] | None

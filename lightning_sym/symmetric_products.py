@@ -8,7 +8,7 @@ for any vector $\lambda$ may stand for $A_j^\top$, and skew forms on the $V_j x$
 not seen before layer $j$ is not seen behind it on the pairs $(x, x')$, $(x, V_j x')$, $(V_j x, x')$ and $(V_j x, V_j
 x')$.
 
-Forms are matrices on the *words* $W_w$, all products of value matrices, in the order of `two_tokens.words_to`.
+Forms are matrices on the *words* $W_w$, all products of value matrices; those through a layer stand behind all others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def unseen_forms(attention: list[Residues], frames: list[Residues], ranks: list[
         mixed = on_words.T[None]
         if rank == 1:
             units = np.eye(k, dtype=np.int64)
-            row = on_words[np.flatnonzero(on_words.any(axis=1))[:1]]  # q, up to a factor
+            rows = on_words[on_words.any(axis=1)]
+            row = rows[:1] if len(rows) else on_words[:1]  # q, up to a factor
             mixed = row.reshape(1, -1, 1) * units[:, None, :]
             upper, lower = np.triu_indices(k, 1)
             skew = np.zeros((len(upper), 2, k, 2, k), dtype=np.int64)

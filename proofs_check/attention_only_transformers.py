@@ -8,7 +8,7 @@ Lightning has $d (2n - d) + l D$, $D$ the dimension of one layer alone (`section
 full $A$, $V$, generic fibers in the $(A, V)$ of a causal softmax network are finite, also below $d \ge h l + 1$, which
 the machine-checked identifiability theorem (Henry 2026, Lean) asks for.
 
-With $n < d$ two tokens see less than three. For two layers without unembedding, full matrices and $(h + 1) n \le d$
+With $n < d$ two tokens can see less than three. For two layers without unembedding, full matrices and $(h + 1) n \le d$
 the difference is $h$ times $n (n-1) k (k-1) / 2$, $k = h + 1$, and under a mask $h$ times $n (n+1) (k-1) (k-2) / 4$
 more.
 """

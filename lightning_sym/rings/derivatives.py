@@ -6,7 +6,9 @@ backwards gives the gradient with respect to everything it depends on (reverse m
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 
@@ -63,7 +65,11 @@ class Recorded:
 
     def __matmul__(self, other: Recorded) -> Recorded:
         a, b = self.value, other.value
-        return Recorded._from(a @ b, (self, lambda g: g @ b.mT), (other, lambda g: a.mT @ g))
+        return Recorded._from(
+            a @ b,
+            (self, lambda g: _gradient_part(a, operator.matmul, g, b.mT)),
+            (other, lambda g: _gradient_part(b, operator.matmul, a.mT, g)),
+        )
 
     def __add__(self, other: Recorded) -> Recorded:
         return Recorded._from(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
@@ -71,7 +77,11 @@ class Recorded:
     def __mul__(self, other: Recorded) -> Recorded:
         """The product entry by entry."""
         a, b = self.value, other.value
-        return Recorded._from(a * b, (self, lambda g: g * b), (other, lambda g: g * a))
+        return Recorded._from(
+            a * b,
+            (self, lambda g: _gradient_part(a, operator.mul, g, b)),
+            (other, lambda g: _gradient_part(b, operator.mul, g, a)),
+        )
 
     def like(self, constants: Any) -> Recorded:
         """A constant matrix over the same ring."""
@@ -81,8 +91,34 @@ class Recorded:
     def mT(self) -> Recorded:  # noqa: N802
         return Recorded._from(self.value.mT, (self, lambda g: g.mT))
 
+    def apply(self, taylor: Callable[[int], Fraction], growth: Fraction | None = None) -> Recorded:
+        """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
+        s, result = self.value, self.value.apply(taylor, growth)
+
+        def derivative() -> Any:
+            if growth is None:
+                return s.apply(lambda k: (k + 1) * taylor(k + 1))
+            return result if growth == 1 else result * result.like([[growth]])
+
+        return Recorded._from(result, (self, lambda g: _gradient_part(s, operator.mul, g, derivative())))
+
+    def reciprocal(self, inverse_constants: Any) -> Recorded:
+        """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
+        x, result = self.value, self.value.reciprocal(inverse_constants)
+
+        def pull_back(gradient: Any) -> Any:
+            return _gradient_part(x, operator.mul, gradient * result, result * result.like([[-1]]))
+
+        return Recorded._from(result, (self, pull_back))
+
 
 Operand = tuple[Recorded, Callable[[Any], Any]]
+
+
+def _gradient_part(target: Any, product: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """`product(left, right)`, or what a gradient with respect to `target` needs of it, where the ring knows better."""
+    known = getattr(target, "gradient_part", None)
+    return product(left, right) if known is None else known(product, left, right)
 
 
 def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: Sequence[Recorded]) -> list[Any]:

@@ -1,12 +1,14 @@
-r"""Matrices of truncated power series in $\varepsilon$, over matrices of any ring that also multiplies entry by entry.
+r"""Matrices of truncated power series in $\varepsilon$ over GF(p), all coefficients in one array.
 
 Along $X = \varepsilon Z$ the Taylor coefficients of a normalized network are polynomials in its weights, with
 rational coefficients whose denominators involve only the number of tokens, $S(0)$ and the coefficients of $S$. So a
-transcendental network is as exact here as a polynomial one.
+transcendental network is as exact here as a polynomial one. It is odd in $\varepsilon$, and all that is computed on
+the way is even or odd: every other coefficient is zero and not stored.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -14,109 +16,151 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.rings.convolutions import (
+    FloatArray,
+    entry_product,
+    matrix_product,
+    recurrence,
+    series_first,
+    series_last,
+)
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, reduce_mod
+
+_PRODUCTS: dict[Any, Any] = {operator.matmul: matrix_product, operator.mul: entry_product}
+
 
 class PowerSeries:
-    r"""$\sum_k \varepsilon^k M_k$ up to degree `order`; `coefficients` holds the $M_k$ that are not known to be zero.
+    r"""$\sum_k \varepsilon^{v + 2k} M_k$ modulo $\varepsilon^{n+1}$, `v` the valuation and `n` the order.
+
+    Args:
+        entries: centred residues, `... x rows x columns x terms`: the coefficients $M_0, M_1, \dots$ along the last
+            axis, those beyond being zero; a constant has one.
+        prime: the modulus.
+        valuation: `v`.
+        order: `n`.
 
     Example:
-        >>> from lightning_sym.rings.prime_field import PrimeFieldMatrix
-        >>> s = PowerSeries({1: PrimeFieldMatrix.of(np.array([[2]]), 4194301)}, order=3)
-        >>> e = s.apply(lambda k: Fraction(1, [1, 1, 2, 6][k]))         # exp(2 eps)
-        >>> [int(e.coefficients[k].residues()[0, 0]) for k in range(3)]
-        [1, 2, 2]
+        >>> s = PowerSeries.of({2: PrimeFieldMatrix.of(np.array([[2]]), 4194301)}, order=4)
+        >>> e = s.apply(lambda k: Fraction(1, [1, 1, 2][k]))            # exp(2 eps^2)
+        >>> [int(e.coefficient(k).residues()[0, 0]) for k in range(5)]
+        [1, 0, 2, 0, 2]
     """
 
-    __slots__ = ("coefficients", "order")
+    __slots__ = ("entries", "order", "prime", "valuation")
 
-    def __init__(self, coefficients: Mapping[int, Any], order: int) -> None:
-        self.coefficients, self.order = dict(coefficients), order
+    def __init__(self, entries: FloatArray, prime: int, valuation: int, order: int) -> None:
+        self.entries, self.prime, self.valuation, self.order = entries, prime, valuation, order
 
-    def _convolve(self, other: PowerSeries, product: Callable[[Any, Any], Any]) -> PowerSeries:
-        result: dict[int, Any] = {}
-        order = min(self.order, other.order)
-        for i, a in self.coefficients.items():
-            for j, b in other.coefficients.items():
-                if i + j <= order:
-                    term = product(a, b)
-                    result[i + j] = result[i + j] + term if i + j in result else term
-        return PowerSeries(result, order)
+    @classmethod
+    def of(cls, coefficients: Mapping[int, PrimeFieldMatrix], order: int) -> PowerSeries:
+        """The series with these coefficients, by degrees, which must be all even or all odd."""
+        first, prime = min(coefficients), next(iter(coefficients.values())).prime
+        if len({degree % 2 for degree in coefficients}) > 1:
+            raise ValueError(f"degrees must be all even or all odd, got {sorted(coefficients)}")
+        shape = np.broadcast_shapes(*(matrix.entries.shape for matrix in coefficients.values()))
+        entries = np.zeros((*shape, (min(max(coefficients), order) - first) // 2 + 1))
+        for degree, matrix in coefficients.items():
+            if degree <= order:
+                entries[..., (degree - first) // 2] = matrix.entries
+        return cls(entries, prime, first, order)
+
+    @property
+    def terms(self) -> int:
+        """How many coefficients are stored."""
+        return int(self.entries.shape[-1])
+
+    def coefficient(self, degree: int) -> PrimeFieldMatrix:
+        """The coefficient of one degree, at most `order`."""
+        place, odd = divmod(degree - self.valuation, 2)
+        stored = not odd and 0 <= place < self.terms
+        return PrimeFieldMatrix(self.entries[..., place] if stored else np.zeros(self.entries.shape[:-1]), self.prime)
+
+    def _times(self, other: PowerSeries, product: Any, lowest: int, highest: int) -> PowerSeries:
+        """The coefficients of a product in these degrees."""
+        valuation = self.valuation + other.valuation
+        start = max(0, (lowest - valuation + 1) // 2)
+        stored = self.terms + other.terms - 1 if self.terms and other.terms else 0
+        stop = min(stored, (highest - valuation) // 2 + 1)
+        entries = product(self.entries, other.entries, start, max(start, stop), self.prime)
+        return PowerSeries(entries, self.prime, valuation + 2 * start, self.order)
 
     def __matmul__(self, other: PowerSeries) -> PowerSeries:
-        return self._convolve(other, lambda a, b: a @ b)
+        return self._times(other, matrix_product, 0, self.order)
 
     def __mul__(self, other: PowerSeries) -> PowerSeries:
         """The product entry by entry."""
-        return self._convolve(other, lambda a, b: a * b)
+        return self._times(other, entry_product, 0, self.order)
+
+    def gradient_part(self, product: Callable[[Any, Any], Any], left: PowerSeries, right: PowerSeries) -> PowerSeries:
+        """`product(left, right)`, a gradient with respect to this series, as far as it can matter.
+
+        A gradient `G` is used for the coefficient of degree `order` of `<G, dM>`, `dM` being of the degrees stored
+        here: for a constant, which has one, a single coefficient is wanted.
+        """
+        highest = self.order - self.valuation
+        return left._times(right, _PRODUCTS[product], highest - 2 * (self.terms - 1), highest)
 
     def __add__(self, other: PowerSeries) -> PowerSeries:
-        result = dict(self.coefficients)
-        for k, b in other.coefficients.items():
-            result[k] = result[k] + b if k in result else b
-        return PowerSeries(result, min(self.order, other.order))
+        if (self.valuation - other.valuation) % 2:
+            raise ValueError("an even and an odd series have no sum here")
+        first = min(self.valuation, other.valuation)
+        starts = [(s.valuation - first) // 2 for s in (self, other)]
+        terms = max(start + s.terms for start, s in zip(starts, (self, other), strict=True))
+        shape = np.broadcast_shapes(self.entries.shape[:-1], other.entries.shape[:-1])
+        total = np.zeros((*shape, terms))
+        for start, s in zip(starts, (self, other), strict=True):
+            total[..., start : start + s.terms] += s.entries
+        return PowerSeries(reduce_mod(total, self.prime), self.prime, first, self.order)
 
     @property
     def mT(self) -> PowerSeries:  # noqa: N802
-        return PowerSeries({k: m.mT for k, m in self.coefficients.items()}, self.order)
+        return PowerSeries(self.entries.swapaxes(-3, -2), self.prime, self.valuation, self.order)
+
+    def _numbers(self, constants: Any) -> FloatArray:
+        return PrimeFieldMatrix(self.entries, self.prime).like(constants).entries
 
     def like(self, constants: npt.ArrayLike) -> PowerSeries:
         """A constant matrix of integers or fractions."""
-        model = next(iter(self.coefficients.values()))
-        return PowerSeries({0: model.like(constants)}, self.order)
+        return PowerSeries(self._numbers(constants)[..., None], self.prime, 0, self.order)
+
+    def _all_coefficients(self) -> FloatArray:
+        """Those of degrees `0, 2, 4, ...` up to `order`, the series axis first; for even series."""
+        result = np.zeros((self.order // 2 + 1, *self.entries.shape[:-1]))
+        start = self.valuation // 2
+        result[start : start + self.terms] = series_first(self.entries)
+        return result
 
     def apply(self, taylor: Callable[[int], Fraction], growth: Fraction | None = None) -> PowerSeries:
-        """`S` of every entry, for a series without constant term; `taylor(k)` is the `k`-th coefficient of `S`.
+        """`S` of every entry, for an even series without constant term; `taylor(k)` is the `k`-th coefficient of `S`.
 
         Where `S' = growth S` is known no powers are needed: the coefficients of `e = S(s)` solve `e' = growth s' e`.
         """
-        if 0 in self.coefficients:
-            raise ValueError("S can be applied to series without constant term only")
-        some = next(iter(self.coefficients.values()))
-        result = self.like(taylor(0) * np.ones(_shape(some), dtype=object))
+        if self.valuation % 2 or self.valuation < 2:
+            raise ValueError("S can be applied to even series without constant term only")
+        s, lowest, p = self._all_coefficients(), self.valuation // 2, self.prime
         if growth is not None:
-            return self._solution(result.coefficients[0], growth)
-        power = self
-        lowest = min(self.coefficients)
-        for k in range(1, self.order // lowest + 1):
-            if k > 1:
-                power = power * self
-            if (c := taylor(k)) != 0:
-                result = result + power * self.like(np.array([[c]], dtype=object))
-        return result
-
-    def _solution(self, constant: Any, growth: Fraction) -> PowerSeries:
-        """`e` with the given constant term and `k e_k = growth * sum_j j s_j e_{k-j}`."""
-        result = {0: constant}
-        slopes = {j: self._scaled(s, growth * j) for j, s in self.coefficients.items()}
-        for k in range(1, self.order + 1):
-            terms = [slope * result[k - j] for j, slope in slopes.items() if k - j in result]
-            if terms:
-                total = terms[0]
-                for term in terms[1:]:
-                    total = total + term
-                result[k] = self._scaled(total, Fraction(1, k))
-        return PowerSeries(result, self.order)
-
-    def _scaled(self, matrix: Any, factor: Fraction) -> Any:
-        return matrix if factor == 1 else matrix * matrix.like(np.array([[factor]], dtype=object))
+            steps = np.arange(1, len(s))
+            slopes = s.copy()
+            slopes[1:] *= self._numbers([growth * int(k) for k in steps]).reshape(-1, *[1] * (s.ndim - 1))
+            inverses = self._numbers([Fraction(1, int(k)) for k in steps])
+            first = np.broadcast_to(self._numbers([[taylor(0)]]), s.shape[1:])
+            result = recurrence(first, reduce_mod(slopes, p), inverses, p)
+        else:  # Horner's rule; what is multiplied by s^k is wanted up to fewer degrees
+            most = (len(s) - 1) // lowest
+            numbers = self._numbers([taylor(k) for k in range(most + 1)])
+            result = np.zeros((0, *s.shape[1:]))
+            for k in range(most, -1, -1):
+                inner, result = result, np.zeros((len(s) - k * lowest, *s.shape[1:]))
+                if len(inner):
+                    result[lowest:] = series_first(
+                        entry_product(series_last(s[lowest:]), series_last(inner), 0, len(inner), p)
+                    )
+                result[0] = numbers[k]
+        return PowerSeries(series_last(result), p, 0, self.order)
 
     def reciprocal(self, inverse_constants: npt.ArrayLike) -> PowerSeries:
-        """`1 / entry` for every entry, given the reciprocals of the constant terms, which must be numbers."""
-        first = self.like(inverse_constants)
-        minus_first = self.like(-np.asarray(inverse_constants, dtype=object)).coefficients[0]
-        result = dict(first.coefficients)
-        for n in range(1, self.order + 1):
-            terms = [a * result[n - k] for k, a in self.coefficients.items() if 0 < k <= n and n - k in result]
-            if terms:
-                total = terms[0]
-                for term in terms[1:]:
-                    total = total + term
-                result[n] = minus_first * total
-        return PowerSeries(result, self.order)
-
-
-def _shape(matrix: Any) -> tuple[int, ...]:
-    """Rows and columns of a coefficient, whatever it is wrapped in."""
-    while hasattr(matrix, "value"):
-        matrix = matrix.value
-    entries = getattr(matrix, "entries", matrix)
-    return tuple(entries.shape[-2:])
+        """`1 / entry` of an even series, given the reciprocals of the constant terms, which must be numbers."""
+        slopes, first = self._all_coefficients(), self._numbers(inverse_constants)
+        inverses = np.broadcast_to(-first, (len(slopes) - 1, *first.shape))
+        result = recurrence(np.broadcast_to(first, slopes.shape[1:]), slopes, inverses, self.prime)
+        return PowerSeries(series_last(result), self.prime, 0, self.order)
