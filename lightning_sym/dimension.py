@@ -21,7 +21,7 @@ import numpy as np
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.elimination import echelon_mod_p
-from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
@@ -40,6 +40,10 @@ ORBIT_LIMIT = 3000
 
 LONGEST_SERIES = 63
 """Taylor series are lengthened until their degree reaches this, and at least once."""
+
+
+LARGEST_DEGREE = 40_000
+"""Ten normalized layers; each further one takes nine times as long, and ten are an hour."""
 
 
 class Status(Enum):
@@ -277,6 +281,11 @@ def certified_dimension(
     orders = _orders(architecture)
     most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
     first_rows = most + SURPLUS_ROWS
+    if (orders[0] or 0) > LARGEST_DEGREE:
+        raise TooLarge(
+            f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
+            f"need 2 * 3^{architecture.depth - 1} + 1"
+        )
     needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
     require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import factorial
 
 import numpy as np
 import pytest
 import sympy
+from flint import nmod_poly
 
 from lightning_sym import Architecture, certified_dimension
-from lightning_sym.architecture import SOFTMAX
+from lightning_sym.architecture import SOFTMAX, Normalization
 from lightning_sym.attention import network_output
-from lightning_sym.jacobian import random_weights
+from lightning_sym.jacobian import RandomJacobian, random_weights
+from lightning_sym.rings.convolutions import entry_product, matrix_product, recurrence
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.unseen import fiber_dimension_at
 
@@ -124,8 +127,8 @@ def test_forward_agrees_with_sums_over_plain_numbers(network: Architecture) -> N
 
 def series_of(network: Architecture, z: list[list[int]], weights: list[np.ndarray], order: int) -> PowerSeries:
     p = PRIMES[0]
-    x = PowerSeries({1: PrimeFieldMatrix.of(np.array(z), p)}, order)
-    constants = [PowerSeries({0: PrimeFieldMatrix.of(w, p)}, order) for w in weights]
+    x = PowerSeries.of({1: PrimeFieldMatrix.of(np.array(z), p)}, order)
+    constants = [PowerSeries.of({0: PrimeFieldMatrix.of(w, p)}, order) for w in weights]
     return network_output(x, network, constants)
 
 
@@ -145,8 +148,123 @@ def test_power_series_agree_with_the_series_of_the_formula(causal: bool, skip: b
         for degree in range(order + 1):
             c = sympy.Rational(expected.coeff_monomial(e**degree))
             stated = int(c.p) * pow(int(c.q), -1, PRIMES[0]) % PRIMES[0]
-            here = found.coefficients.get(degree)
-            assert (0 if here is None else int(here.residues()[0, i])) == stated
+            assert int(found.coefficient(degree).residues()[0, i]) == stated
+
+
+NORMALIZATIONS = {
+    "softmax": SOFTMAX,
+    "softmax by powers": replace(SOFTMAX, growth=None),
+    "exp(3 y) / 2": Normalization("exp(3 y) / 2", lambda k: Fraction(3**k, 2 * factorial(k)), growth=Fraction(3)),
+    "2 + y^2": Normalization("2 + y^2", lambda k: Fraction({0: 2, 2: 1}.get(k, 0))),
+}
+SWEPT = [
+    Architecture((2, 3), (2,), 3, heads=2),
+    Architecture((2, 2, 2), (1, 2), 2, heads=2, value_ranks=(1, 2), skip=True, causal=True, embed=3, unembed=1),
+]
+
+
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+@pytest.mark.parametrize("plain", SWEPT, ids=str)
+def test_gradients_are_derivatives_of_the_series(plain: Architecture, name: str) -> None:
+    """Along a line the Taylor coefficients are polynomials: their derivatives by interpolation, without gradients."""
+    network, p, order, nodes = replace(plain, normalization=NORMALIZATIONS[name]), PRIMES[0], 5, 40
+    rng = np.random.default_rng(6)
+    jacobian = RandomJacobian(network, rng, p, order=order)
+    sample = jacobian.sample(3)
+    direction = rng.integers(0, p, size=network.parameter_count)
+    steps, place = [], 0
+    for weight in jacobian.weights:
+        size = weight.entries.size
+        steps.append(direction[place : place + size].reshape(weight.entries.shape))
+        place += size
+    found = (PrimeFieldMatrix.of(sample.rows, p) @ PrimeFieldMatrix.of(direction[:, None], p)).residues()[:, 0]
+    values = []
+    for s in range(nodes):
+        moved = [w.residues() + s * d for w, d in zip(jacobian.weights, steps, strict=True)]
+        series = [series_of(network, x, moved, order) for x in sample.inputs.tolist()]
+        outputs = [[y.coefficient(2 * k + 1).residues() for k in range(3)] for y in series]
+        values.append((np.array(outputs, dtype=object) * sample.functionals).sum(axis=(1, 2, 3)))
+    basis = [nmod_poly([0, 1], p) ** 0 for _ in range(nodes)]
+    for i in range(nodes):
+        for j in range(nodes):
+            if i != j:
+                basis[i] *= nmod_poly([-j, 1], p) * pow(i - j, -1, p)
+    expected = sum(np.array(values[i]) * int(basis[i][1]) for i in range(nodes)) % p
+    assert found.tolist() == expected.tolist()
+
+
+LONG = 5000
+"""More coefficients than products of residues that float64 adds exactly."""
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_long_products_agree_with_polynomials_of_flint(largest: bool) -> None:
+    p, rng = PRIMES[0], np.random.default_rng(9)
+    assert LONG > 2 * EXACT_PRODUCTS
+    a, b = (np.full(LONG, p // 2) if largest else rng.integers(-(p // 2), p // 2 + 1, size=LONG) for _ in range(2))
+    product = nmod_poly(a.tolist(), p) * nmod_poly(b.tolist(), p)
+    x, y = a.astype(float).reshape(1, 1, 1, -1), b.astype(float).reshape(1, 1, 1, -1)
+    for multiply in (matrix_product, entry_product):
+        for start, stop in ((0, LONG), (LONG - 7, 2 * LONG - 1), (LONG, LONG + 1)):
+            stated = PrimeFieldMatrix(multiply(x, y, start, stop, p), p).residues().ravel()
+            assert stated.tolist() == [int(product[k]) for k in range(start, stop)]
+    # r = r_0 + a r, with a_0 left out
+    slopes, one = nmod_poly([0, *a.tolist()[1:]], p), nmod_poly([1], p)
+    solved = recurrence(np.ones(1), a.astype(float)[:, None], np.ones((LONG - 1, 1)), p)[:, 0]
+    check = nmod_poly(PrimeFieldMatrix(solved, p).residues().tolist(), p) * (one - slopes)
+    assert [int(check[k]) for k in range(LONG)] == [1] + [0] * (LONG - 1)
+
+
+def test_long_recurrences_stay_exact() -> None:
+    """Factors chosen so that every coefficient is the largest residue, and the sums grow as fast as they can."""
+    p, half = PRIMES[0], PRIMES[0] // 2
+    factors = np.array([pow(half * n, -1, p) for n in range(1, LONG)])
+    found = recurrence(
+        np.full(1, float(half)), np.full((LONG, 1), float(half)), PrimeFieldMatrix.of(factors, p).entries[:, None], p
+    )
+    assert (PrimeFieldMatrix(found, p).residues() == half).all()
+
+
+def test_products_of_matrices_of_series_agree_with_sums_of_products() -> None:
+    """Against the definition, over Python's integers: constants, batches on one side, and parts of the product."""
+    p, rng = PRIMES[0], np.random.default_rng(10)
+    for batch_a, batch_b, terms_a, terms_b in (
+        ((), (), 3, 5), ((4,), (), 5, 3), ((), (4,), 1, 6), ((4,), (4,), 6, 1), ((4,), (), 6, 1), ((4,), (4,), 70, 40),
+    ):  # fmt: skip
+        a = rng.integers(-(p // 2), p // 2 + 1, size=(*batch_a, 2, 3, terms_a))
+        b = rng.integers(-(p // 2), p // 2 + 1, size=(*batch_b, 3, 4, terms_b))
+        terms = terms_a + terms_b - 1
+        expected = [
+            sum(a[..., i].astype(object) @ b[..., n - i].astype(object) for i in range(terms_a) if 0 <= n - i < terms_b)
+            for n in range(terms)
+        ]
+        for start, stop in ((0, terms), (terms // 2, terms // 2 + 1), (terms // 3, terms - 1)):
+            found = PrimeFieldMatrix(matrix_product(a.astype(float), b.astype(float), start, stop, p), p).residues()
+            assert found.tolist() == (np.stack(expected[start:stop], axis=-1) % p).tolist()
+
+
+def test_even_and_odd_series_are_not_mixed() -> None:
+    one = PrimeFieldMatrix.of(np.array([[1]]), PRIMES[0])
+    even, odd = PowerSeries.of({0: one}, 5), PowerSeries.of({1: one}, 5)
+    for wrong in (lambda: even + odd, lambda: PowerSeries.of({0: one, 3: one}, 5)):
+        with pytest.raises(ValueError, match="even"):
+            wrong()
+    for series in (even, odd):
+        with pytest.raises(ValueError, match="without constant term"):
+            series.apply(SOFTMAX.taylor)
+
+
+def test_what_lies_beyond_the_order_is_zero() -> None:
+    one = PrimeFieldMatrix.of(np.array([[1]]), PRIMES[0])
+    beyond, within = PowerSeries.of({6: one}, 5), PowerSeries.of({0: one, 2: one, 4: one}, 5)
+    nothing = PowerSeries(np.zeros((1, 1, 0)), PRIMES[0], 0, 5)
+    for series in (beyond, beyond @ within, within @ beyond, beyond * within, beyond.mT + beyond, nothing @ within):
+        assert not any(series.coefficient(k).residues().any() for k in range(6))
+    network = Architecture((2, 2), (2,), 3, normalization=SOFTMAX, skip=True)
+    weights = [np.full(shape, 3) for _, shape in network.weight_shapes()]
+    short, long = (series_of(network, [[1, 2, 3], [4, 5, 7]], weights, order) for order in (1, 5))
+    assert short.coefficient(1).residues().tolist() == long.coefficient(1).residues().tolist()
+    assert RandomJacobian(network, np.random.default_rng(0), PRIMES[0], order=1).sample(2).functionals.shape[1] == 1
 
 
 def test_taylor_coefficients_of_softmax() -> None:
@@ -167,7 +285,7 @@ def test_a_causal_mask_hides_the_second_token_from_the_first(causal: bool, norma
         z = [[2, second_token[0]], [7, second_token[1]]]
         if normalized:
             output = series_of(network, z, weights, 5)
-            first.append([output.coefficients[k].residues()[:, 0].tolist() for k in sorted(output.coefficients)])
+            first.append([output.coefficient(k).residues()[:, 0].tolist() for k in range(6)])
         else:
             matrices = [w.astype(object) for w in weights]
             first.append(network_output(np.array(z, dtype=object), network, matrices)[:, 0].tolist())
