@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,9 @@ FORMAT, VERSION = "lightning-sym/certificate", 1
 
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate; a checker reads no more."""
+
+MOST_HEADS, MOST_KEPT = 4096, 2**24
+"""Heads of all layers together, and numbers kept while a network is evaluated, that a checker puts up with."""
 
 LONGEST_NAME = 200
 """Bytes of a file's name: file systems know 255, and while it is written it has a longer one."""
@@ -106,7 +110,8 @@ class _SharedInputs(RandomJacobian):
     def _batches(
         self, count: int, progress: Callable[[int], None] | None
     ) -> Iterator[tuple[slice, npt.NDArray[np.float64], PrimeFieldMatrix, npt.NDArray[np.int64]]]:
-        batch, shape = batch_size(self.architecture, self.order), (self.architecture.input_width, self.architecture.tokens)
+        architecture, batch = self.architecture, batch_size(self.architecture, self.order)
+        shape = architecture.input_width, architecture.tokens
         for start in range(0, count, batch):
             size = min(batch, count - start)
             inputs = random_residues(self.generator, (-(-size // self.each), *shape), self.prime).residues()
@@ -250,6 +255,7 @@ def dimension_certificate(
     terms = None if result.order is None else (result.order + 1) // 2
     entries = (architecture.input_width + architecture.output_width * (terms or 1)) * architecture.tokens
     _require_size(8 * (lower * entries + 2 * architecture.parameter_count))
+    _require_checkable(architecture, lower, terms or 1)
     rows = lower + SURPLUS_ROWS
     needed = rows * architecture.parameter_count * ROW_BYTES
     require_memory(needed, memory, f"all columns of the Jacobian ({rows:,} x {architecture.parameter_count:,})")
@@ -262,40 +268,59 @@ def dimension_certificate(
 
 
 def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Progress) -> Document:
-    """A minor as large as the lower bound, of as few Taylor coefficients as will do, which makes it quick to check."""
+    """A minor as large as the lower bound, of few Taylor coefficients and few inputs, which makes it quick to check."""
+    architecture = result.architecture
+    outputs = architecture.output_width * architecture.tokens
 
-    def minor(p: int, terms: int | None) -> Document | None:
+    def minor(p: int, terms: int | None, each: int = 1, more: int = 1) -> Document | None:
         order = None if terms is None else 2 * terms - 1
-        architecture, rank = result.architecture, result.lower
-        whole = architecture.output_width * architecture.tokens * (terms or 1)  # as many as an output has entries
-        for each, more in ((whole, 1), (whole, 2), (whole, 4), (1, 1)):  # they may depend on each other
-            if more * rows * architecture.parameter_count * ROW_BYTES <= memory:
-                jacobian = _SharedInputs(architecture, np.random.default_rng([result.seed, p]), p, order=order)
-                jacobian.each = each
-                sample = jacobian.sample(more * rows, partial(_report_rows, report, f"certificate modulo {p}", more * rows))
-                found = minor_document(jacobian.weights, sample, rank, p, terms)
-                if found is not None:
-                    return found
-        return None
+        jacobian = _SharedInputs(architecture, np.random.default_rng([result.seed, p]), p, order=order)
+        jacobian.each = each
+        sample = jacobian.sample(more * rows, partial(_report_rows, report, f"certificate modulo {p}", more * rows))
+        return minor_document(jacobian.weights, sample, result.lower, p, terms)
 
     most = None if result.order is None else (result.order + 1) // 2
     for p in (result.prime, *(p for p in PRIMES if p != result.prime)):
         if (found := minor(p, most)) is not None:
             break
     else:
-        raise ProgramError(f"the rank {result.lower} of the Jacobian was not found again for {result.architecture}")
-    too_few = 1  # without scores
-    while most is not None and most - too_few > 1:
-        middle = (too_few + most) // 2
+        raise ProgramError(f"the rank {result.lower} of the Jacobian was not found again for {architecture}")
+    too_few, least = 1, most  # one is without scores
+    while least is not None and least - too_few > 1:
+        middle = (too_few + least) // 2
         if (shorter := minor(p, middle)) is None:
             too_few = middle
         else:
-            most, found = middle, shorter
+            least, found = middle, shorter
+    # the functionals of one input may depend on each other, the fewer the more inputs and Taylor coefficients there are
+    for terms in (None,) if least is None else (least, least + 1):
+        for each, more in product({outputs * (terms or 1), outputs, architecture.output_width}, (1, 2)):
+            if more * rows * architecture.parameter_count * ROW_BYTES <= memory:
+                fewer = minor(p, terms, each, more)
+                found = found if fewer is None else min(found, fewer, key=_work)
     return found
+
+
+def _work(lower_bound: Document) -> int:
+    """How long a minor takes to check, about: the network is evaluated once for each input."""
+    inputs = sum(old["input"] != new["input"] for old, new in pairwise(lower_bound["rows"])) + 1
+    return int(inputs * (lower_bound["terms"] or 1))
 
 
 def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
     report(stage, done, total)
+
+
+def _require_checkable(architecture: Architecture, rank: int, terms: int) -> None:
+    t, heads = architecture.tokens, architecture.heads * architecture.depth
+    ends = architecture.input_width, architecture.output_width
+    most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), *ends, t)
+    kept = (t * (2 * most + t) + rank) * (rank + 1) * terms
+    if heads > MOST_HEADS or kept > MOST_KEPT:
+        raise TooLarge(
+            f"a certificate must be of at most {MOST_HEADS:,} heads and {MOST_KEPT:,} numbers kept, "
+            f"this network has {heads:,} and {kept:,}"
+        )
 
 
 def _require_size(size: int) -> None:

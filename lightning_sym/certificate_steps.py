@@ -12,7 +12,6 @@ from lightning_sym.errors import BadInput
 from lightning_sym.jacobian import random_residues
 from lightning_sym.moves import swap
 from lightning_sym.partners import rescaling_factors, visible_weights
-from lightning_sym.polynomial_map import ambient_dimension
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.same_function import Comparison, Connection
 from lightning_sym.virtual_weights import virtual_weights
@@ -21,8 +20,8 @@ from lightning_sym.weights import Layer, Weights
 
 Document = dict[str, Any]
 
-MOST_TERMS = 200_000
-"""Coefficients of two networks together that a checker compares."""
+MOST_LAYERS = 64
+"""Layers of weights that a checker reads."""
 
 _TRIES = 16
 """Random inputs modulo each prime, where two deep networks are known to differ."""
@@ -47,8 +46,10 @@ def weights_document(weights: Weights) -> Document:
     """Weights by name, entries exact.
 
     Raises:
-        BadInput: a number is too long.
+        BadInput: a number is too long, or there are more layers than checkers read.
     """
+    if len(weights.layers) > MOST_LAYERS:
+        raise BadInput(f"a certificate must be of at most {MOST_LAYERS} layers, got {len(weights.layers)}")
     return {name: _rational(matrix) for name, matrix in weights.named().items()}
 
 
@@ -77,7 +78,7 @@ def steps_between(comparison: Comparison, first: Weights, second: Weights, token
     """Steps that lead from the first weights to the second, for networks that are known to be the same function.
 
     Raises:
-        BadInput: there are none but all coefficients, and too many of them.
+        BadInput: nothing but all coefficients shows it, or there are too many layers.
     """
     if comparison.reason == "zero":
         return [{"step": "zero"}]
@@ -85,12 +86,9 @@ def steps_between(comparison: Comparison, first: Weights, second: Weights, token
     path = None if found is None else _path(found, first, second, tokens)
     if path is not None:
         return path
-    terms = sum(ambient_dimension(w.architecture(tokens)) for w in (first, second))
-    if terms > MOST_TERMS:
-        raise BadInput(
-            f"a certificate by all coefficients must have at most {MOST_TERMS:,} of them, these networks have {terms:,}"
-        )
-    return [{"step": "coefficients"}]
+    raise BadInput(
+        "a certificate needs a group element, exchanges or rescaled virtual weights, only all coefficients agree"
+    )
 
 
 def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> list[Document] | None:

@@ -25,8 +25,9 @@ MEMORY = 2**30
 
 
 def copied_checker(folder: Path) -> Path:
-    """The checker by itself."""
-    shutil.copy(verify.__file__, folder / "verify.py")
+    """The checker by itself, and what it needs for kernel directions."""
+    for file in (Path(verify.__file__), Path(verify.__file__).with_name("verify_directions.py")):
+        shutil.copy(file, folder)
     return folder / "verify.py"
 
 

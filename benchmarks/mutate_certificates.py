@@ -1,0 +1,390 @@
+"""Random changes to good certificates: does the checker accept one whose claim is false?
+
+    python benchmarks/mutate_certificates.py [--count 2000] [--seed 0] [--json FILE]
+
+What the checker accepts in spite of the change is decided by another road: bounds of the dimension by the program
+itself, the same function or not by its own answer. Exits with 1 if a false claim was accepted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from lightning_sym import (
+    SOFTMAX,
+    Architecture,
+    Normalization,
+    Weights,
+    certified_dimension,
+    same_function,
+    swap,
+    transform,
+)
+from lightning_sym.certificate import certificate_text, dimension_certificate, same_certificate
+from lightning_sym.errors import BadInput
+from lightning_sym.same_function import Answer
+from proofs_check import verify
+
+Document = dict[str, Any]
+GOOD = Path(__file__).parent.parent / "tests" / "certificates" / "good"
+FAMILIES = ("query-key", "value-output", "stream", "scale", "homogeneous", "unwritten", "unread", "inside", "pattern",
+            "skew", "mixing", "cancelling", "skew differences", "symmetric products")  # fmt: skip
+FRESH = (
+    (Architecture((2, 2, 2), (2, 2), 2), True),
+    (Architecture((2, 2, 2), (1, 2), 2, causal=True), True),
+    (Architecture((2, 3, 2), (2, 2), 2), False),
+    (Architecture((2, 2), (2,), 2, heads=2, skip=True), True),
+    (Architecture((3, 3), (2,), 2, normalization=SOFTMAX), True),
+    (Architecture((2, 2, 2), (1, 2), 2, normalization=SOFTMAX, causal=True, embed=1), True),
+)
+
+
+def certificates() -> dict[str, Document]:
+    """Those of the corpus, and some written now, by name."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(GOOD.glob("*.json"))}
+    for k, (network, all_bounds) in enumerate(FRESH):
+        found[f"fresh_{k}"] = dimension_certificate(certified_dimension(network, all_bounds=all_bounds))
+    first = Weights.random(Architecture((2, 3, 2), (2, 1), 2), seed=5, denominator=3)
+    second = transform(first, query_key={1: [[1, 2], [0, 1]]}, scales={2: Fraction(-1, 2)})
+    one = Weights.random(Architecture((2, 2), (1,), 2), seed=6)
+    one = Weights.of(one.named() | {"V1": [[1, 2], [2, 4]]})
+    for k, (a, b) in enumerate(((first, second), (one, swap(one)), (first, one))):
+        found[f"pair_{k}"] = same_certificate(same_function(a, b, 2), a, b, 2)
+    return found
+
+
+# ---- changes
+
+Path_ = tuple[Any, ...]
+
+
+def places(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
+    """Everything in a document, with where it stands."""
+    yield path, value
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*path, key))
+
+
+def at(document: Document, path: Path_) -> Any:
+    """The value at a place."""
+    value: Any = document
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _put(document: Document, path: Path_, value: Any) -> None:
+    at(document, path[:-1])[path[-1]] = value
+
+
+def _pick(document: Document, rng: random.Random, kind: Callable[[Any], bool]) -> tuple[Path_, Any] | None:
+    """A place with such a value, where fields that stand near the top are as likely as long lists of numbers."""
+    found = [(path, value) for path, value in places(document) if path and kind(value)]
+    if not found:
+        return None
+    depth = rng.choice(sorted({len(path) for path, _ in found}))
+    return rng.choice([each for each in found if len(each[0]) == depth])
+
+
+def _integer(document: Document, rng: random.Random) -> None:
+    if chosen := _pick(document, rng, lambda x: type(x) is int):
+        path, x = chosen
+        _put(document, path, rng.choice((x + 1, x - 1, 0, 1, -x, 2 * x, rng.randrange(4194301), rng.randrange(10**20))))
+
+
+def _swap(document: Document, rng: random.Random) -> None:
+    if chosen := _pick(document, rng, lambda x: isinstance(x, list) and len(x) > 1):
+        _, values = chosen
+        i, j = rng.sample(range(len(values)), 2)
+        values[i], values[j] = values[j], values[i]
+
+
+def _columns(document: Document, rng: random.Random) -> None:
+    def rectangular(x: Any) -> bool:
+        return isinstance(x, list) and len(x) > 0 and all(isinstance(r, list) and len(r) == len(x[0]) > 1 for r in x)
+
+    if chosen := _pick(document, rng, rectangular):
+        rows = chosen[1]
+        i, j = rng.sample(range(len(rows[0])), 2)
+        for row in rows:
+            row[i], row[j] = row[j], row[i]
+
+
+def _length(document: Document, rng: random.Random) -> None:
+    if chosen := _pick(document, rng, lambda x: isinstance(x, list) and bool(x)):
+        values = chosen[1]
+        i = rng.randrange(len(values))
+        values[i : i + 1] = [] if rng.random() < 0.5 else [values[i], deepcopy(values[i])]
+
+
+def _claim(document: Document, rng: random.Random) -> None:
+    """The claim and what carries it, together, so that no sum gives it away."""
+    if document.get("kind") != "dimension":
+        return
+    step = rng.choice((-2, -1, 1, 2))
+    bounds = document["upper_bounds"]
+    for bound in bounds:
+        bound["bound"] += step
+        if "pieces" in bound:
+            bound["pieces"][rng.randrange(len(bound["pieces"]))] += step
+    document["upper"] += step
+    if rng.random() < 0.7:
+        document["lower"] += step
+        below = document["lower_bound"]
+        if step < 0:
+            del below["rows"][step:], below["columns"][step:]
+        else:
+            below["rows"] += deepcopy(below["rows"][:step])
+            below["columns"] = sorted({*below["columns"], *rng.sample(range(100), step)})
+
+
+def _weights(document: Document, rng: random.Random) -> None:
+    """Another point: other matrices, equal ones, matrices that are zero or of lower rank."""
+    if "lower_bound" in document:
+        target = rng.choice([document["lower_bound"], *(b for b in document["upper_bounds"] if "weights" in b)])
+        matrix = rng.choice(target["weights"])
+    else:
+        matrix = rng.choice(list(document[rng.choice(("first", "second"))].values()))
+    kind = rng.randrange(3)
+    for i, row in enumerate(matrix):
+        row[:] = [0] * len(row) if kind == 0 else matrix[0][:] if kind == 1 and i else [rng.randrange(99) for _ in row]
+
+
+def _network(document: Document, rng: random.Random) -> None:
+    if document.get("kind") != "dimension":
+        document["tokens"] = rng.choice((1, 2, 3))
+        return
+    network = document["network"]
+    key = rng.choice(sorted(network))
+    value = network[key]
+    if isinstance(value, bool):
+        network[key] = not value
+    elif key == "normalization":
+        network[key] = rng.choice((None, {"name": "softmax"}, {"name": "g", "taylor": ["1", "1/2"]}))
+    elif isinstance(value, list):
+        value[rng.randrange(len(value))] += rng.choice((-1, 1))
+    else:
+        network[key] = rng.choice((None, 1, 2, 3))
+
+
+def _families(document: Document, rng: random.Random) -> None:
+    for bound in document.get("upper_bounds", ()):
+        names = bound.get("families", [])
+        if names:
+            names[rng.randrange(len(names))] = rng.choice(FAMILIES)
+        bound["kind"] = rng.choice((bound["kind"], "orbit", "directions", "span"))
+        bound["bound"] -= rng.randrange(3)
+        document["upper"] = bound["bound"]
+
+
+def _prime(document: Document, rng: random.Random) -> None:
+    p = rng.choice((3, 5, 7, 11, 101, 4194287, 4194277, 4194303, 4194302, 9, 15, 2))
+    for path, _ in places(deepcopy(document)):
+        if path and path[-1] == "prime" and rng.random() < 0.7:
+            _put(document, path, p)
+            if "weights" in at(document, path[:-1]):  # residues of that prime
+                part = at(document, path[:-1])
+                for name in ("weights", "rows"):
+                    for where, x in places(deepcopy(part.get(name, []))):
+                        if type(x) is int:
+                            _put(part[name], where, x % p)  # type: ignore[arg-type]
+
+
+def _string(document: Document, rng: random.Random) -> None:
+    if chosen := _pick(document, rng, lambda x: isinstance(x, str)):
+        path, text = chosen
+        i = rng.randrange(len(text) + 1)
+        _put(document, path, text[:i] + rng.choice("0123456789/-x ") + text[i + rng.randrange(2) :])
+
+
+def _keys(document: Document, rng: random.Random) -> None:
+    if chosen := _pick(document, rng, lambda x: isinstance(x, dict) and bool(x)):
+        values = chosen[1]
+        key = rng.choice(sorted(values))
+        value = values.pop(key)
+        if rng.random() < 0.5:
+            values[rng.choice((key + "s", key.upper(), "prime", "bound", "Q1", "V1", "to"))] = value
+
+
+CHANGES: dict[str, Callable[[Document, random.Random], None]] = {
+    "integer": _integer, "swap": _swap, "columns": _columns, "length": _length, "claim": _claim, "weights": _weights,
+    "network": _network, "families": _families, "prime": _prime, "string": _string, "keys": _keys,
+}  # fmt: skip
+
+
+def changed_text(document: Document, rng: random.Random) -> tuple[str, bytes]:
+    """Which change, and the file: one or two changes of the document, or of its bytes."""
+    name = rng.choice([*CHANGES, "bytes"])
+    copy = deepcopy(document)
+    for kind in [name] + [rng.choice(list(CHANGES))] * (rng.random() < 0.3):
+        if kind in CHANGES:
+            with contextlib.suppress(
+                KeyError, IndexError, ValueError, TypeError, AttributeError
+            ):  # after the first one
+                CHANGES[kind](copy, rng)
+    data = bytearray(json.dumps(copy).encode())
+    if name == "bytes":
+        for _ in range(rng.choice((1, 1, 2, 5))):
+            i = rng.randrange(len(data))
+            data[i : i + rng.randrange(2)] = rng.choice((b"", b"0", b"1", b"7", b"-", b",", b" ", b"]", b"\xff", b'"'))
+    return name, bytes(data)
+
+
+# ---- what is true
+
+
+def _polynomial(name: str, coefficients: list[Fraction]) -> Normalization:
+    return Normalization(name, lambda k: coefficients[k] if k < len(coefficients) else Fraction(0))
+
+
+def _architecture(data: Document) -> Architecture:
+    g, normalization = data["normalization"], None
+    if g is not None:
+        coefficients = [Fraction(c) for c in g.get("taylor", ())]
+        normalization = SOFTMAX if g["name"] == "softmax" else _polynomial(g["name"], coefficients)
+    return Architecture(
+        tuple(data["widths"]),
+        tuple(data["attention_ranks"]),
+        data["tokens"],
+        normalization=normalization,
+        heads=data["heads"],
+        value_ranks=None if data["value_ranks"] is None else tuple(data["value_ranks"]),
+        skip=data["skip"],
+        causal=data["causal"],
+        embed=data["embed"],
+        unembed=data["unembed"],
+    )
+
+
+@cache
+def _bounds(network: str) -> tuple[int, int]:
+    result = certified_dimension(_architecture(json.loads(network)), all_bounds=True)
+    return result.lower, result.upper
+
+
+def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | None:
+    """Whether the claim of a certificate is true, by the program itself; `None` if that does not decide it.
+
+    Args:
+        document: the certificate.
+        known: bounds of dimensions that were proved elsewhere, by network.
+    """
+    try:
+        if document["kind"] == "dimension":
+            network = json.dumps(document["network"], sort_keys=True)
+            least, most = known.get(network) or _bounds(network)
+            if document["lower"] <= least and most <= document["upper"]:
+                return True
+            return False if document["lower"] > most or document["upper"] < least else None
+        first, second = (
+            Weights.of({name: [[Fraction(x) for x in row] for row in m] for name, m in document[side].items()})
+            for side in ("first", "second")
+        )
+        answer = same_function(first, second, document["tokens"]).answer
+    except (BadInput, ZeroDivisionError):
+        return None
+    return None if answer is Answer.UNDECIDED else answer.value == document["kind"]
+
+
+@dataclass
+class Tally:
+    """How many mutants of each kind, and what the checker should not have accepted."""
+
+    verdicts: dict[str, Counter[str]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+
+    def total(self, verdict: str) -> int:
+        """Mutants with this verdict."""
+        return sum(counter[verdict] for counter in self.verdicts.values())
+
+
+def accepted(path: Path) -> bool:
+    """What the checker says of a file, as a command would."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        code = verify.main([str(path)])
+    line = output.getvalue()
+    if line.count("\n") != 1 or (code == 0) != (": proved: " in line):
+        raise AssertionError(f"exit code {code} does not fit {line[:300]!r}")
+    return code == 0
+
+
+def mutate(count: int, seed: int, progress: bool = False) -> Tally:
+    """Check this many changed certificates.
+
+    Args:
+        count: how many.
+        seed: of the changes.
+        progress: show it.
+    """
+    rng, found = random.Random(seed), Tally()
+    originals = certificates()
+    known = {}
+    for document in originals.values():
+        g = document.get("network", {}).get("normalization")
+        if g and "taylor" in g:  # values of a rational normalizer, found in the claim itself
+            network = json.dumps(document["network"], sort_keys=True)
+            known[network] = document["lower"], document["upper"]
+    names = sorted(originals)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mutant.json"
+        for _ in track(range(count), disable=not progress):
+            name = rng.choice(names)
+            change, data = changed_text(originals[name], rng)
+            path.write_bytes(data)
+            verdict = "rejected"
+            if accepted(path):
+                document = json.loads(data)
+                truth = True if document == originals[name] else is_true(document, known)
+                verdict = {True: "accepted, true", False: "accepted, FALSE", None: "undecided"}[truth]
+                if truth is not True:
+                    (found.wrong if truth is False else found.undecided).append(certificate_text(document))
+            found.verdicts.setdefault(change, Counter())[verdict] += 1
+    return found
+
+
+def main() -> int:
+    """Print the table; write JSON if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=2000, help="how many changed certificates")
+    parser.add_argument("--seed", type=int, default=0, help="of the changes")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    arguments = parser.parse_args()
+    found = mutate(arguments.count, arguments.seed, progress=True)
+    verdicts = ("rejected", "accepted, true", "accepted, FALSE", "undecided")
+    table = Table(title=f"{arguments.count:,} changed certificates, seed {arguments.seed}")
+    for name in ("change", *verdicts):
+        table.add_column(name, justify="left" if name == "change" else "right")
+    for change, counter in sorted(found.verdicts.items()):
+        table.add_row(change, *(f"{counter[v]:,}" for v in verdicts))
+    table.add_row("all", *(f"{found.total(v):,}" for v in verdicts))
+    console = Console()
+    console.print(table)
+    for text in found.wrong[:5] + found.undecided[:5]:
+        console.print(text[:1000], markup=False)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(vars(found), indent=1), encoding="utf-8")
+    return 1 if found.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
