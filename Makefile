@@ -17,7 +17,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 benchmark: $(INSTALLED)
-	$(BIN)/python benchmarks/dimensions.py
+	$(BIN)/python benchmarks/peers.py --all
 
 # The lock comes first, with hashes; then the project alone, built by the locked backend.
 $(INSTALLED): requirements.lock pyproject.toml

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise, product
@@ -30,6 +29,7 @@ from lightning_sym.same_function import Answer, Comparison
 from lightning_sym.symmetries import orbit_dimension_at
 from lightning_sym.varieties import virtual_weight_variety
 from lightning_sym.weights import Weights
+from lightning_sym.whole_files import replacing
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
@@ -399,6 +399,7 @@ def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
         TooLarge: the certificate is larger than checkers read.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_certificate(Path(folder) / "c.json", opening("same"))
         ...     print((Path(folder) / "c.json").read_text(), end="")
@@ -409,15 +410,7 @@ def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
     file = require_certificate_path(path)
     text = certificate_text(document)
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=file.name, suffix=".partial")
+        with replacing(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error
-    try:
-        with open(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.replace(temporary, file)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise BadInput(f"{file} must be writable: {error.strerror}") from error
-        raise

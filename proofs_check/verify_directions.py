@@ -273,10 +273,13 @@ class Unseen:
     def rational_rank(self, i: int, s: int, size: int, sums: dict[Any, list[Any]]) -> int:
         """The rank over the rationals of the equations on all forms, at words of small integers in the open orbit."""
         net, source = self.net, random.Random(0)
+
         def small(rows: int, columns: int) -> Matrix:
             return [[source.randint(-4, 4) for _ in range(columns)] for _ in range(rows)]
+
         def times(a: Matrix, b: Matrix) -> Matrix:
             return [[sum(map(mul, row, column)) for column in T(b)] for row in a]
+
         for _ in range(8):
             words = [small(net.d[s - 1], len(self.F[s - 1]))]
             for j in range(s, i):
