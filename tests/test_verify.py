@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import lightning_sym
+from lightning_sym import Architecture, varieties
 from proofs_check import verify, verify_directions
 
 P = 4194301
@@ -460,13 +462,66 @@ PIECES = [  # network, variety, its dimension or None where there is no such bou
 ]
 
 
+def with_bound(network, bound):
+    """A certificate of one upper bound alone."""
+    rows = {"rows": [], "columns": [], "terms": 2 if network["normalization"] else None, "prime": P}
+    weights, _ = point(network, random.Random(1))
+    head = {"format": "lightning-sym/certificate", "version": 1, "kind": "dimension", "network": network, "lower": 0}
+    return {**head, "upper": bound["bound"], "lower_bound": {**rows, "weights": weights}, "upper_bounds": [bound]}
+
+
+def pieces_of(variety, *pieces):
+    return {"kind": "factorization", "bound": sum(pieces), "variety": variety, "pieces": list(pieces)}
+
+
 @pytest.mark.parametrize(("network", "variety", "u"), PIECES)
 def test_pieces_of_one(network, variety, u, tmp_path, capsys):
-    terms = 2 if network["normalization"] else None
-    for bound in {u or 7, (u or 7) + 1}:
-        item = {"kind": "factorization", "bound": bound, "variety": variety, "pieces": [bound]}
-        line = answer(certificate(network, 0, [item], terms) | {"upper": bound}, tmp_path, capsys)
+    for bound in range(1, 81):
+        line = answer(with_bound(network, pieces_of(variety, bound)), tmp_path, capsys)
         assert (f"0 <= dim M <= {bound}," in line) == (bound == u), line
+    if variety == "virtual weights":
+        assert "rejected: the pieces" in answer(with_bound(network, pieces_of(variety, 5, 9, -1)), tmp_path, capsys)
+
+
+def test_counts_agree_with_the_program(tmp_path, capsys):
+    rng, seen = random.Random(8), set()
+    while len(seen) < 150:
+        depth, t, h = rng.randint(1, 4), rng.randint(1, 3), rng.choice((1, 1, 2, 3))
+        widths = (
+            [rng.randint(1, 5)] * (depth + 1) if (skip := rng.random() < 0.3) else rng.choices(range(1, 6), k=depth + 1)
+        )
+        ranks, causal = rng.choices(range(1, 4), k=depth), rng.random() < 0.3
+        b = rng.choices(range(1, 4), k=depth) if rng.random() < 0.3 else None
+        n, m = (rng.choice((None, None, None, 1, 2)) for _ in "nm")
+        network = shape(widths, ranks, t, rng.choice((None, None, SOFTMAX)), h, b, skip, causal, n, m)
+        shaped = Architecture(
+            tuple(widths), tuple(ranks), t, normalization=network["normalization"] and lightning_sym.SOFTMAX, heads=h,
+            value_ranks=b and tuple(b), skip=skip, causal=causal, embed=n, unembed=m,
+        )  # fmt: skip
+        counts = {"linear maps": varieties.linear_maps(shaped), "head forms": varieties.quadratic_forms(shaped)}
+        bounds = [pieces_of(name, u) for name, u in counts.items() if u is not None]
+        if shaped.is_plain:
+            bounds.append(
+                pieces_of("virtual weights", *(x.dimension for x in varieties.virtual_weight_variety(shaped).pieces))
+            )
+        if (u := varieties.linear_span(shaped)) is not None:
+            bounds.append({"kind": "span", "bound": u})
+        for bound in bounds:
+            assert f"0 <= dim M <= {bound['bound']}," in answer(with_bound(network, bound), tmp_path, capsys)
+            seen.add((json.dumps(network), json.dumps(bound)))
+            wrong = bound | {"bound": bound["bound"] + 1}
+            wrong |= {"pieces": [bound["pieces"][0] + 1, *bound["pieces"][1:]]} if "pieces" in bound else {}
+            assert "rejected: the " in answer(with_bound(network, wrong), tmp_path, capsys)
+    assert len({json.loads(bound).get("variety") for _, bound in seen}) == 4
+
+
+def test_the_minor_is_one_at_the_point_of_the_file(tmp_path, capsys):
+    """With Q = 0 nothing moves with K, whatever the other weights are."""
+    good = certificate(shape([2, 2], [1], 2), 1, [{"kind": "span", "bound": 12}]) | {"upper": 12}
+    good["lower_bound"]["columns"] = [2]
+    assert "1 <= dim M <= 12" in answer(good, tmp_path, capsys)
+    good["lower_bound"]["weights"][0] = [[0, 0]]
+    assert "the minor must not be 0" in answer(good, tmp_path, capsys)
 
 
 SPANS = [  # the numbers of monomials, written out
@@ -608,6 +663,8 @@ def test_skew_parts_count_where_no_attention_matrix_has_rank_one(tmp_path, capsy
     data = same(full, {**full, "Q2": TWO["K2"], "K2": TWO["Q2"]}, step)
     assert "layer 2 must be rescaled" in answer(data, tmp_path, capsys)
     assert "same function of 1 tokens" in answer(data | {"tokens": 1}, tmp_path, capsys)
+    other = data | {"tokens": 1, "second": {**full, "Q2": [[9, 1]]}}
+    assert "layer 2 must be rescaled" in answer(other, tmp_path, capsys)
 
 
 def test_different(tmp_path, capsys):
