@@ -22,7 +22,7 @@ EVIDENCE = {
     "forms": "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
     "span": "the linear span of all functions of this kind",
     "linear": "linear maps of bounded rank, which is all that one token leaves",
-    "factorization": "the variety of virtual weights modulo rescaling:",
+    "factorization": "the variety of virtual weights:",
 }
 
 
@@ -85,8 +85,9 @@ def _print(result: CertifiedDimension) -> None:
         table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}{heads}")
     else:
         table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
-    series = "" if result.order is None else f", Taylor series of degree {result.order}"
-    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs{series}"
+    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs"
+    if network.normalization is not None:
+        where += ", exponentials free" if result.order is None else f", Taylor series of degree {result.order}"
     table.add_row("lower bound", f"{result.lower:,}  rank of the Jacobian {where}")
     for name, bound in sorted(result.upper_bounds.items(), key=lambda item: list(EVIDENCE).index(item[0])):
         table.add_row("upper bound", f"{bound:,}  {EVIDENCE[name]}")

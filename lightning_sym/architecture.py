@@ -29,7 +29,7 @@ class Normalization:
         taylor: from `k` to the `k`-th Taylor coefficient of $S$ at 0; $S(0)$ must not be 0.
         function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
             series is known.
-        growth: $c$ if $S' = c S$, which makes long series cheap; `None` else.
+        growth: $c \ne 0$ if $S' = c S$, an exponential; `None` else.
 
     Example:
         >>> SOFTMAX.taylor(3)
@@ -44,8 +44,14 @@ class Normalization:
     def __post_init__(self) -> None:
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
-        if (c := self.growth) is not None and any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(8)):
-            raise ShapeError(f"growth must be c with S' = c S, or None; got {c} for {self.name}")
+        c = self.growth
+        if c is not None and (c == 0 or any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(8))):
+            raise ShapeError(f"growth must be c with S' = c S, not 0, or None; got {c} for {self.name}")
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether it is softmax up to a factor of the scores."""
+        return self.growth is not None
 
 
 def _exponential(k: int) -> Fraction:
@@ -124,9 +130,15 @@ class Architecture:
             raise ShapeError(f"skip needs equal widths, to add input and output; got {','.join(map(str, self.widths))}")
 
     @property
+    def is_bare(self) -> bool:
+        """One head, no weights but `Q_i`, `K_i`, `V_i`, no skip connection; scores may be normalized or masked."""
+        more = self.value_ranks, self.embed, self.unembed
+        return self.heads == 1 and not self.skip and more == (None, None, None)
+
+    @property
     def is_plain(self) -> bool:
-        """One head, nothing added: the networks of the paper, whose weights are all `Q_i`, `K_i`, `V_i`."""
-        return self == Architecture(self.widths, self.attention_ranks, self.tokens)
+        """One head, nothing added: the networks of the paper."""
+        return self.is_bare and self.normalization is None and not self.causal
 
     def require_plain(self, what: str) -> None:
         """Refuse, with the reason, what is defined for the networks of the paper only.

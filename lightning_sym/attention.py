@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.weights import Layer
@@ -44,11 +45,18 @@ class Form(NamedTuple):
 LIGHTNING = Form()
 
 
+def attended(architecture: Architecture) -> npt.NDArray[np.float64]:
+    """Entry `(j, i)` is 1 where token `i` attends to token `j`, 0 where it does not."""
+    every = np.ones((architecture.tokens, architecture.tokens))
+    return np.triu(every) if architecture.causal else every
+
+
 def form_of(architecture: Architecture) -> Form:
     """The form of a network's layers: normalization, mask and skip."""
     t, normalization = architecture.tokens, architecture.normalization
-    # entry (j, i): token i attends to token j
-    seen = np.triu(np.ones((t, t), dtype=object)) if architecture.causal else np.ones((t, t), dtype=object)
+    if normalization is None and not architecture.causal:
+        return Form(lightning, architecture.skip)
+    seen = attended(architecture).astype(int).astype(object)
 
     def masked(scores: Any) -> Any:
         return scores * scores.like(seen) if hasattr(scores, "like") else scores * seen
@@ -57,7 +65,7 @@ def form_of(architecture: Architecture) -> Form:
         assert normalization is not None  # noqa: S101 - for the type checker; see below
         # S itself where it can be put in, its Taylor series where it cannot
         exact = hasattr(scores, "evaluate")
-        weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor, normalization.growth)
+        weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor)
         if architecture.causal:
             weights = weights * weights.like(seen)
         ones = np.ones((1, t), dtype=object)
@@ -66,9 +74,7 @@ def form_of(architecture: Architecture) -> Form:
         inverse = np.array([[1 / Fraction(c) for c in constants]], dtype=object)
         return weights * (weights.like(ones.T) @ sums.reciprocal(inverse))
 
-    if normalization is not None:
-        return Form(normalized, architecture.skip)
-    return Form(masked if architecture.causal else lightning, architecture.skip)
+    return Form(masked if normalization is None else normalized, architecture.skip)
 
 
 def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING) -> M:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
 from lightning_sym.attention_motions import counts_symmetrically, pattern_is_constant, sees_one_direction
 from lightning_sym.certificate_steps import Document, difference_modulo_a_prime, steps_between, weights_document
 from lightning_sym.dimension import SURPLUS_ROWS, CertifiedDimension, Progress
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.jacobian import RandomJacobian, Sample, batch_size, random_residues, random_weights
+from lightning_sym.jacobian import RandomJacobian, Sample, random_weights
 from lightning_sym.linalg import pivots_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
@@ -102,26 +101,6 @@ def network_document(architecture: Architecture) -> Document:
     }
 
 
-class _SharedInputs(RandomJacobian):
-    """Rows of which several in turn are for the same input: checkers evaluate a network once for each input."""
-
-    each = 1
-
-    def _batches(
-        self, count: int, progress: Callable[[int], None] | None
-    ) -> Iterator[tuple[slice, npt.NDArray[np.float64], PrimeFieldMatrix, npt.NDArray[np.int64]]]:
-        architecture, batch = self.architecture, batch_size(self.architecture, self.order)
-        shape = architecture.input_width, architecture.tokens
-        for start in range(0, count, batch):
-            size = min(batch, count - start)
-            inputs = random_residues(self.generator, (-(-size // self.each), *shape), self.prime).residues()
-            x = PrimeFieldMatrix.of(np.repeat(inputs, self.each, axis=0)[:size], self.prime)
-            entries, functionals = self._gradients(x, size)
-            yield slice(start, start + size), entries, x, functionals
-            if progress is not None:
-                progress(start + size)
-
-
 def _matrices(weights: Sequence[PrimeFieldMatrix]) -> list[list[list[int]]]:
     return [w.residues().tolist() for w in weights]
 
@@ -146,11 +125,14 @@ def minor_document(
         return None
     rows = rows[:rank]
     _, columns = pivots_mod_p(sample.rows[rows], p)
+    keys = {"input": sample.inputs, "functional": sample.functionals}
+    if sample.exponentials is not None:
+        keys["exponentials"] = sample.exponentials.mT  # a row for each token that attends
     return {
         "prime": p,
         "terms": terms,
         "weights": _matrices(weights),
-        "rows": [{"input": sample.inputs[i].tolist(), "functional": sample.functionals[i].tolist()} for i in rows],
+        "rows": [{key: values[i].tolist() for key, values in keys.items()} for i in rows],
         "columns": columns,
     }
 
@@ -253,7 +235,9 @@ def dimension_certificate(
     architecture, lower = result.architecture, result.lower
     document = opening("dimension") | {"network": network_document(architecture)}
     terms = None if result.order is None else (result.order + 1) // 2
-    entries = (architecture.input_width + architecture.output_width * (terms or 1)) * architecture.tokens
+    softmax = result.order is None and architecture.normalization is not None
+    drawn = architecture.depth * architecture.heads * architecture.tokens * softmax
+    entries = (architecture.input_width + architecture.output_width * (terms or 1) + drawn) * architecture.tokens
     _require_size(8 * (lower * entries + 2 * architecture.parameter_count))
     _require_checkable(architecture, lower, terms or 1)
     rows = lower + SURPLUS_ROWS
@@ -274,8 +258,7 @@ def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Pro
 
     def minor(p: int, terms: int | None, each: int = 1, more: int = 1) -> Document | None:
         order = None if terms is None else 2 * terms - 1
-        jacobian = _SharedInputs(architecture, np.random.default_rng([result.seed, p]), p, order=order)
-        jacobian.each = each
+        jacobian = RandomJacobian(architecture, np.random.default_rng([result.seed, p]), p, order=order, each=each)
         sample = jacobian.sample(more * rows, partial(_report_rows, report, f"certificate modulo {p}", more * rows))
         return minor_document(jacobian.weights, sample, result.lower, p, terms)
 

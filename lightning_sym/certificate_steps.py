@@ -9,10 +9,9 @@ import numpy as np
 
 from lightning_sym.attention import forward
 from lightning_sym.errors import BadInput
-from lightning_sym.jacobian import random_residues
 from lightning_sym.moves import swap
 from lightning_sym.partners import rescaling_factors, visible_weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.same_function import Comparison, Connection
 from lightning_sym.virtual_weights import virtual_weights
 from lightning_sym.weight_files import LONGEST_NUMBER

@@ -1,7 +1,8 @@
 r"""The dimension of the neuromanifold, certified: a lower and an upper bound that meet.
 
 Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
-$p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension.
+$p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. With softmax the
+exponentials are variables of their own (`rings.exponentials`); other normalizations are Taylor series.
 
 Upper bound: parameters minus the dimension of an orbit of a verified symmetry group (`symmetries`), or the dimension
 of a variety through which the map factors (`varieties`, proof in `docs/upper-bound.md`).
@@ -11,8 +12,8 @@ The formulas of the paper are printed beside the result; nothing that is certifi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from itertools import product
@@ -20,14 +21,20 @@ from itertools import product
 import numpy as np
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.elimination import echelon_mod_p
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
+from lightning_sym.linalg import rank_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import orbit_dimension_at, symmetry_count
 from lightning_sym.unseen import fiber_dimension_at
-from lightning_sym.varieties import linear_maps, linear_span, quadratic_forms, virtual_weight_variety
+from lightning_sym.varieties import (
+    has_virtual_weights,
+    linear_maps,
+    linear_span,
+    quadratic_forms,
+    virtual_weight_variety,
+)
 
 Progress = Callable[[str, int, int], None]
 
@@ -86,7 +93,7 @@ class CertifiedDimension:
         seed: picked the points.
         prime: the modulus that gave `lower`.
         rows: how many inputs, with one functional each, gave `lower`.
-        order: for a normalized network, the degree of the Taylor series that gave `lower`.
+        order: the degree of the Taylor series that gave `lower`, for a normalization that is no exponential.
     """
 
     architecture: Architecture
@@ -142,7 +149,7 @@ def printed_formula(architecture: Architecture) -> PrintedFormula:
         >>> printed_formula(Architecture((4, 4, 4), (2, 2), 3)).value
         38
     """
-    if not replace(architecture, normalization=None).is_plain:
+    if not architecture.is_bare or architecture.causal:
         return PrintedFormula("none", None, False, "the paper has no formula for heads, skip, masks or embeddings")
     widths, depth, normalized = architecture.widths, architecture.depth, architecture.normalization is not None
     alpha = [min(a, d) for a, d in zip(architecture.attention_ranks, widths, strict=False)]
@@ -172,7 +179,7 @@ def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
 def _counted_bounds(architecture: Architecture) -> dict[str, int]:
     """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
     bounds: dict[str, int] = {}
-    if architecture.is_plain:
+    if has_virtual_weights(architecture):
         bounds["factorization"] = virtual_weight_variety(architecture).dimension
     for name, count in (("linear", linear_maps), ("forms", quadratic_forms), ("span", linear_span)):
         if (found := count(architecture)) is not None:
@@ -193,7 +200,7 @@ def _computed_bound(architecture: Architecture, generator: np.random.Generator) 
 
 def _orders(architecture: Architecture) -> tuple[int | None, ...]:
     """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
-    if architecture.normalization is None:
+    if architecture.normalization is None or architecture.normalization.is_exponential:
         return (None,)
     orders = [2 * 3 ** (architecture.depth - 1) + 1]
     while len(orders) < 2 or orders[-1] < LONGEST_SERIES:  # three layers of three heads have needed 79
@@ -215,8 +222,8 @@ class _Search:
         self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
         self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, _orders(architecture)[0]
 
-    def reach(self, upper: int) -> None:
-        """Try points, primes, degrees and more inputs until the bound is `upper` or the budget is spent."""
+    def attempts(self, upper: int) -> Iterator[None]:
+        """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`."""
         architecture = self.architecture
         least = upper + SURPLUS_ROWS
         columns = min(least, architecture.parameter_count)
@@ -226,18 +233,16 @@ class _Search:
             for rows in (least, 2 * least, 4 * least):
                 if rows > least and _bytes_needed(architecture, rows, columns, order) > self.memory:
                     break
-                matrix = np.empty((rows, columns))
                 stage = f"Jacobian modulo {p}"
                 self.report(stage, 0, rows)
-                jacobian.fill(matrix, partial(_report_rows, self.report, stage, rows))
+                matrix = jacobian.matrix(rows, partial(_report_rows, self.report, stage, rows))
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
                 eliminated = partial(_report_rows, self.report, stage, rows)
-                found = echelon_mod_p(matrix, p, overwrite=True, progress=eliminated).rank
+                found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
                 if found > self.lower:
                     self.lower, self.prime, self.rows, self.order = found, p, rows, order
-                if self.lower >= upper:
-                    return
+                yield
 
 
 def certified_dimension(
@@ -289,13 +294,21 @@ def certified_dimension(
     needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
     require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
 
-    # the variety of virtual weights is met wherever anybody looked: the orbit is for those who want two reasons
-    if ((all_bounds or not architecture.is_plain) and symmetry_count(architecture) <= ORBIT_LIMIT) or not upper_bounds:
+    # the variety of virtual weights is nearly always met: what must be computed waits for what is left
+    computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT
+    waits = "factorization" in upper_bounds and not all_bounds
+    if computed and not waits:
         report("upper bound", 0, 1)
         upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
     upper = min(upper_bounds.values())
     search = _Search(architecture, seed, memory, report)
-    search.reach(upper)
+    for _ in search.attempts(upper):
+        if search.lower < upper and computed and waits:
+            report("upper bound", 0, 1)
+            upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
+            upper, waits = min(upper_bounds.values()), False
+        if search.lower >= upper:
+            break
     if search.lower > upper:
         raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
     result = CertifiedDimension(

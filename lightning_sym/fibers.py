@@ -33,7 +33,7 @@ import numpy as np
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.jacobian import random_residues, weight_gradients
+from lightning_sym.jacobian import weight_gradients
 from lightning_sym.linalg import rank, rank_mod_p
 from lightning_sym.moves import rank_one_factors
 from lightning_sym.partners import (
@@ -47,7 +47,7 @@ from lightning_sym.partners import (
 )
 from lightning_sym.polynomial_map import polynomial_map
 from lightning_sym.reconstruction import Solution, network_of, reconstruct
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import clear_denominators
 from lightning_sym.symmetries import symmetry_count, tangent_directions_mod_p, verify_identity
 from lightning_sym.virtual_weights import VirtualWeights, virtual_weights

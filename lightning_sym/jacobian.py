@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.attention import forward, network_output
+from lightning_sym.attention import Form, attended, forward, network_output
+from lightning_sym.errors import BadInput
 from lightning_sym.rings.convolutions import product_bytes
 from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, reduce_mod
+from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_residues, reduce_mod
 from lightning_sym.weights import Layer
 
 _BATCH_BYTES = 16 * 2**20
@@ -88,12 +90,6 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
     return gradients([output], [functional], [weight for layer in recorded for weight in layer])
 
 
-def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
-    """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
-    half = p // 2
-    return PrimeFieldMatrix(generator.integers(-half, half + 1, size=shape).astype(np.float64), p)
-
-
 def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
     """Uniform random weights modulo `p`, in canonical order."""
     return [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
@@ -152,11 +148,22 @@ class Sample(NamedTuple):
         rows: residues, `count x parameters`.
         inputs: residues, `count x n x t`.
         functionals: residues, `count x N x m x t`: one for each Taylor coefficient, or for the output itself, `N = 1`.
+        exponentials: residues, `count x H x t x t`, of the scores of all `H` heads in order, for softmax by values.
     """
 
     rows: npt.NDArray[np.int64]
     inputs: npt.NDArray[np.int64]
     functionals: npt.NDArray[np.int64]
+    exponentials: npt.NDArray[np.int64] | None = None
+
+
+class _Batch(NamedTuple):
+    """Rows in float64, what they are gradients of, and the exponentials of each head."""
+
+    rows: npt.NDArray[np.float64]
+    inputs: PrimeFieldMatrix
+    functionals: PrimeFieldMatrix
+    exponentials: list[PrimeFieldMatrix]
 
 
 class RandomJacobian:
@@ -168,11 +175,13 @@ class RandomJacobian:
         p: the prime.
         columns: fold the columns to this many random combinations of them, by one fixed matrix: multiplied with it from
             the right, the Jacobian can only lose rank.
-        order: for normalized networks: inputs are $\varepsilon Z$, functionals are of all Taylor coefficients up to
-            this degree. Each coefficient is a polynomial in the weights with rational coefficients, and where the
-            rank of the gradients of any of them modulo `p` (which divides no denominator) is `r`, the function of
-            the weights, transcendental or not, has rank at least `r`: a functional that vanished to first order along
-            a curve of equal functions would vanish for its Taylor coefficients too.
+        order: `None` for lightning, and for softmax, where exponentials are residues of their own
+            (`rings.exponentials`). For any normalization: inputs are $\varepsilon Z$, functionals are of all Taylor
+            coefficients up to this degree. Each coefficient is a polynomial in the weights with rational coefficients,
+            and where the rank of the gradients of any of them modulo `p` (which divides no denominator) is `r`, the
+            function of the weights, transcendental or not, has rank at least `r`: a functional that vanished to first
+            order along a curve of equal functions would vanish for its Taylor coefficients too.
+        each: so many rows in turn have the same input and the same exponentials.
 
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
 
@@ -190,80 +199,99 @@ class RandomJacobian:
         p: int,
         columns: int | None = None,
         order: int | None = None,
+        each: int = 1,
     ) -> None:
+        if order is None and architecture.normalization is not None and not architecture.normalization.is_exponential:
+            raise BadInput(
+                f"the Jacobian needs an order for a normalization that is no exponential, got none for "
+                f"{architecture.normalization.name}"
+            )
         self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
+        self.each = each
         self.weights = random_weights(architecture, generator, p)
         parameters = architecture.parameter_count
         self._fold = None if columns is None or columns >= parameters else Fold(parameters, columns, generator, p)
         self.columns = parameters if self._fold is None else self._fold.columns
 
-    def _gradients(self, x: PrimeFieldMatrix, size: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        r"""One row for each input of the batch, the gradient of a random functional of the outputs; the functionals.
+    def _sweep(self, size: int) -> _Batch:
+        r"""Rows for new random inputs, each the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
         $\sum_k \langle C_k, Y_k \rangle$ is the coefficient of $\varepsilon^n$ of $\langle C, Y \rangle$ with $C =
         \sum_k \varepsilon^{n-2k-1} C_k$. The sweep is linear over series: $d \langle C, Y \rangle = \langle G, dW
         \rangle$, and as $dW$ is constant, the gradient wanted is the coefficient of $\varepsilon^n$ of $G$.
         """
-        p, order = self.prime, self.order
-        terms = 1 if order is None else (order + 1) // 2
-        drawn = random_residues(
-            self.generator, (size, terms, self.architecture.output_width, self.architecture.tokens), p
-        )
+        architecture, p, order, generator = self.architecture, self.prime, self.order, self.generator
+        terms, t = 1 if order is None else (order + 1) // 2, architecture.tokens
+        x = random_residues(generator, (-(-size // self.each), architecture.input_width, t), p)
+        if self.each > 1:
+            x = PrimeFieldMatrix(np.repeat(x.entries, self.each, axis=0)[:size], p)
+        drawn = random_residues(generator, (size, terms, architecture.output_width, t), p)
         weights: Sequence[Any] = self.weights
         source: Any = x
         functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
+        exponentials = FreeExponentials(generator, attended(architecture), p, self.each)
+        form = None
         if order is not None:
             weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
             source = PowerSeries.of({1: x}, 2 * terms - 1)
             functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, 2 * terms - 1)
+        elif architecture.normalization is not None:
+            form = Form(exponentials, architecture.skip)
         recorded = [Recorded(w) for w in weights]
-        output = network_output(Recorded(source, constant=True), self.architecture, recorded)
-        blocks = []
+        output = network_output(Recorded(source, constant=True), architecture, recorded, form)
+        rows, start = np.zeros((size, architecture.parameter_count)), 0
         for g, w in zip(gradients([output], [functional], recorded), self.weights, strict=True):
             if isinstance(g, PowerSeries):
                 g = g.coefficient(g.order)
-            entries = np.zeros(()) if g is None else g.entries
-            blocks.append(np.broadcast_to(entries, (size, *w.entries.shape)).reshape(size, -1))
-        return np.concatenate(blocks, axis=1), drawn.residues()
+            if g is not None:
+                block = rows[:, start : start + w.entries.size].reshape(size, *w.entries.shape)
+                block[:] = g.entries
+            start += w.entries.size
+        return _Batch(rows, x, drawn, exponentials.drawn)
 
-    def _batches(
-        self, count: int, progress: Callable[[int], None] | None
-    ) -> Iterator[tuple[slice, npt.NDArray[np.float64], PrimeFieldMatrix, npt.NDArray[np.int64]]]:
-        """Which rows, their entries, inputs and functionals, batch by batch."""
-        batch, t = batch_size(self.architecture, self.order), self.architecture.tokens
-        for start in range(0, count, batch):
-            size = min(batch, count - start)
-            x = random_residues(self.generator, (size, self.architecture.input_width, t), self.prime)
-            entries, functionals = self._gradients(x, size)
-            yield slice(start, start + size), entries, x, functionals
+    def _batches(self, count: int, progress: Callable[[int], None] | None) -> Iterator[tuple[slice, _Batch]]:
+        """Rows batch by batch, and where they stand."""
+        most = batch_size(self.architecture, self.order)
+        most -= most % self.each if self.each < most else 0
+        for start in range(0, count, most):
+            size = min(most, count - start)
+            batch = self._sweep(size)
             if progress is not None:
                 progress(start + size)
+            yield slice(start, start + size), batch
 
-    def fill(self, target: npt.NDArray[np.float64], progress: Callable[[int], None] | None = None) -> None:
-        """Fill a matrix with rows, each for a new random input and functional.
+    def matrix(self, count: int, progress: Callable[[int], None] | None = None) -> npt.NDArray[np.float64]:
+        """Rows as centred residues, `count x columns`, each for a new random input and functional.
 
         Args:
-            target: overwritten with centred residues, any number of rows, `columns` columns.
+            count: how many rows.
             progress: called with the number of rows done.
         """
-        for where, entries, _, _ in self._batches(len(target), progress):
-            if self._fold is None:
-                target[where] = entries
+        rows = np.empty((count, self.columns))
+        for where, batch in self._batches(count, progress):
+            if self._fold is not None:
+                self._fold(batch.rows, rows[where])
+            elif len(batch.rows) == count:
+                return batch.rows
             else:
-                self._fold(entries, target[where])
+                rows[where] = batch.rows
+        return rows
 
     def rows(self, count: int) -> npt.NDArray[np.int64]:
-        """More rows as residues in `0, ..., p - 1`, shape `count x columns`."""
-        target = np.empty((count, self.columns))
-        self.fill(target)
-        return PrimeFieldMatrix(target, self.prime).residues()
+        """Rows as residues in `0, ..., p - 1`, shape `count x columns`."""
+        return PrimeFieldMatrix(self.matrix(count), self.prime).residues()
 
     def sample(self, count: int, progress: Callable[[int], None] | None = None) -> Sample:
         """More rows, not folded, with the inputs and functionals they belong to."""
-        p = self.prime
-        parts = [
-            (PrimeFieldMatrix(entries, p).residues(), x.residues(), functionals)
-            for _, entries, x, functionals in self._batches(count, progress)
+        batches = [batch for _, batch in self._batches(count, progress)]
+        rows = np.concatenate([batch.rows for batch in batches])
+        drawn = [
+            np.stack([m.residues() for m in batch.exponentials], axis=1) for batch in batches if batch.exponentials
         ]
-        return Sample(*map(np.concatenate, zip(*parts, strict=True)))
+        return Sample(
+            PrimeFieldMatrix(rows, self.prime).residues(),
+            np.concatenate([batch.inputs.residues() for batch in batches]),
+            np.concatenate([batch.functionals.residues() for batch in batches]),
+            np.concatenate(drawn) if drawn else None,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from lightning_sym.elimination import echelon_mod_p
 from lightning_sym.errors import ShapeError
 from lightning_sym.rings.prime_field import PRIMES
 
-_SMALL = 70
+_SMALL = 60
 """Rows and columns up to which flint is faster, the copy into its own matrix included."""
 
 
@@ -23,17 +24,26 @@ def _two_axes(matrix: npt.NDArray[Any]) -> tuple[int, int]:
     return matrix.shape[0], matrix.shape[1]
 
 
-def rank_mod_p(matrix: npt.NDArray[np.int64], p: int) -> int:
+def rank_mod_p(
+    matrix: npt.NDArray[Any], p: int, *, overwrite: bool = False, progress: Callable[[int], None] | None = None
+) -> int:
     """Rank over GF(p) of an integer matrix: a lower bound for its rank over the rationals, never an upper one.
+
+    Args:
+        matrix: integers, of a type of NumPy's or as float64.
+        p: a prime; for the four of `PRIMES` large matrices are fast.
+        overwrite: a large matrix may be destroyed, to save memory.
+        progress: called with the number of rows done, if there are many.
 
     Example:
         >>> rank_mod_p(np.array([[1, 2], [3, 1]]), 5), rank_mod_p(np.array([[1, 2], [3, 1]]), 7)
         (1, 2)
     """
     rows, columns = _two_axes(matrix)
-    if p in PRIMES and min(rows, columns) > _SMALL:
-        return echelon_mod_p(matrix, p).rank
-    return int(nmod_mat(rows, columns, np.mod(matrix, p).ravel().tolist(), p).rank())
+    if p in PRIMES and max(rows, columns) > _SMALL:
+        return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
+    integers = matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64)
+    return int(nmod_mat(rows, columns, np.mod(integers, p).ravel().tolist(), p).rank())
 
 
 def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:

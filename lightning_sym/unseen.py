@@ -27,10 +27,9 @@ import numpy.typing as npt
 
 from lightning_sym.architecture import Architecture
 from lightning_sym.attention_motions import attention_motions, pattern_is_constant, value_of
-from lightning_sym.jacobian import random_residues
 from lightning_sym.linalg import null_space_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.mixing import head_motion, mixing_directions
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries import head_name, tangent_directions_mod_p, verify_identity
 
 Residues = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-r"""The variety through which every lightning network factors, and its dimension.
+r"""The variety through which every network of the paper factors, and its dimension.
 
 The proof that this bounds the dimension of the neuromanifold from above is written out in `docs/upper-bound.md`;
 the names of the pieces below are the ones used there.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import comb
 
 from lightning_sym.architecture import Architecture
+from lightning_sym.errors import BadInput
 
 
 def determinantal(rows: int, columns: int, rank: int) -> int:
@@ -136,32 +137,50 @@ class Factorization:
         return sum(piece.dimension for piece in self.pieces)
 
 
+def has_virtual_weights(architecture: Architecture) -> bool:
+    """Whether `virtual_weight_variety` is known for this network.
+
+    Example:
+        >>> has_virtual_weights(Architecture((2, 2), (1,), 2, heads=2))
+        False
+    """
+    return architecture.is_bare and (architecture.normalization is not None or not architecture.causal)
+
+
 def virtual_weight_variety(architecture: Architecture) -> Factorization:
-    r"""Count the variety of virtual weights of a lightning network, of any widths, ranks and tokens.
+    r"""Count the variety of virtual weights of a network with one head, of any widths, ranks and tokens.
 
     The rows of $\tilde V$ and the row and column spaces of the $\tilde A_i$ lie in nested subspaces $F_0 \supseteq F_1
     \supseteq \dots$ of dimensions $r_i = \min(d_0, \dots, d_i)$. Only the part of $F_i$ that later layers use, of
     dimension at most $w_i$, can be recovered from the function. Layers that see a single direction (`t = 1`, or behind
-    a layer with attention matrix of rank one) enter by symmetric parts.
+    a layer with attention matrix of rank one) enter by symmetric parts. Where scores are normalized there are neither
+    symmetric parts nor rescalings.
+
+    Raises:
+        BadInput: this is another network.
 
     Example:
         >>> virtual_weight_variety(Architecture((4, 2), (1,), 3)).dimension
         14
     """
-    architecture.require_plain("the variety of virtual weights")
+    normalized = architecture.normalization is not None
+    if not has_virtual_weights(architecture):
+        raise BadInput(
+            f"the variety of virtual weights must be asked of one head with nothing added, got {architecture}"
+        )
     depth, widths = architecture.depth, architecture.widths
     narrowest = [min(widths[: i + 1]) for i in range(depth + 1)]
     alpha = [min(a, narrowest[i]) for i, a in enumerate(architecture.attention_ranks)]
 
     pieces = []
-    single_direction = architecture.tokens == 1
+    single_direction = architecture.tokens == 1 and not normalized
     for i in range(depth):
         if single_direction:
             name, count = "symmetric part of A", symmetric_determinantal(narrowest[i], 2 * alpha[i])
         else:
             name, count = "A", determinantal(narrowest[i], narrowest[i], alpha[i])
         pieces.append(Piece(f"{name}~{i + 1} of rank <= {alpha[i]} on F{i}", count))
-        single_direction = single_direction or alpha[i] == 1
+        single_direction = single_direction or (alpha[i] == 1 and not normalized)
     pieces.append(
         Piece(
             f"V~ of rank <= {narrowest[depth]} on F{depth - 1}",
@@ -173,5 +192,6 @@ def virtual_weight_variety(architecture: Architecture) -> Factorization:
         used = min(narrowest[i], used + 2 * alpha[i])
         drop = narrowest[i - 1] - narrowest[i]
         pieces.append(Piece(f"the used part of F{i}, of dimension <= {used}, in F{i - 1}", used * drop))
-    pieces.append(Piece("rescalings of (A~1, ..., A~l, V~)", -depth))
+    if not normalized:
+        pieces.append(Piece("rescalings of (A~1, ..., A~l, V~)", -depth))
     return Factorization(tuple(pieces))

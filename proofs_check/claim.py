@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from lightning_sym.dimension import CertifiedDimension
+from lightning_sym.architecture import Architecture
+from lightning_sym.dimension import CertifiedDimension, certified_dimension
 from lightning_sym.errors import LightningError, ProgramError
 
 
@@ -89,17 +90,33 @@ def meeting_bounds(lower: int, upper: int, at: object) -> int:
 
 
 def expect_orbit(found: CertifiedDimension) -> None:
-    """Leave undecided unless an orbit of symmetries gives the upper bound.
+    """Leave undecided unless an orbit of symmetries, with what else is not seen, gives the upper bound.
 
     The other bound is a count of virtual weights, which contains the formulas that the paper prints: a formula that
     meets it alone would be compared with itself.
     """
-    if "orbit" not in found.upper_evidence:
-        orbit = found.upper_bounds.get("orbit")
+    if not {"orbit", "directions"} & set(found.upper_evidence):
+        orbit = found.upper_bounds.get("orbit", found.upper_bounds.get("directions"))
         raise Undecided(
             f"{found.architecture}: the bound {orbit} by an orbit does not meet {found.upper}, the count of virtual "
             "weights, which contains the formula"
         )
+
+
+def dimension_by_orbit(network: Architecture) -> CertifiedDimension:
+    """A dimension that may be compared with a formula which is a count of virtual weights itself.
+
+    Raises:
+        Undecided: as `expect_orbit`, where the bounds meet.
+
+    Example:
+        >>> dimension_by_orbit(Architecture((3, 2), (2,), 2)).value
+        13
+    """
+    found = certified_dimension(network, all_bounds=True)
+    if found.value is not None:
+        expect_orbit(found)
+    return found
 
 
 class Tally(str):

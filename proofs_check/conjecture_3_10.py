@@ -19,11 +19,11 @@ from itertools import product
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import orbit_dimension_at
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension
+from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
 
 Formula = Callable[[Architecture], int]
 
@@ -66,7 +66,7 @@ def instances(quick: bool) -> Iterator[Architecture]:
 
 
 def check(network: Architecture, formula: Formula = equation_16) -> str | None:
-    expect_dimension(certified_dimension(network), formula(network))
+    expect_dimension(dimension_by_orbit(network), formula(network))
     alpha = [min(a, d) for a, d in zip(network.attention_ranks, network.widths, strict=False)]
     if alpha[0] == 1 and max(alpha) > 1:
         return "no rank needs to be two: Eq. 16 holds at a_1 = 1 with a later a_i >= 2, where Eq. 14 is too large"
@@ -78,7 +78,7 @@ def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
     p = PRIMES[0]
     weights = random_weights(network, np.random.default_rng(0), p)
     orbit = orbit_dimension_at(network, weights, np.random.default_rng(1), p)
-    found = certified_dimension(network)
+    found = dimension_by_orbit(network)
     expect_dimension(found, network.parameter_count - orbit - rescalings * network.depth)
 
 
@@ -91,9 +91,7 @@ def one_token(quick: bool) -> Iterator[Architecture]:
 def linear_only(network: Architecture, attention: bool = False) -> str:
     """One token attends to itself with weight one: the function is the linear map V~ of rank delta."""
     d, delta = network.widths, network.widths[1]
-    expect_dimension(
-        certified_dimension(network), equation_16(network) if attention else delta * (d[0] + d[-1] - delta)
-    )
+    expect_dimension(dimension_by_orbit(network), equation_16(network) if attention else delta * (d[0] + d[-1] - delta))
     return "t >= 2 is needed: at t = 1 the function is the linear map V~, attention matrices are invisible"
 
 
@@ -110,7 +108,7 @@ def cut_to_the_input(network: Architecture) -> Architecture:
 
 
 def too_large(network: Architecture, formula: Formula = equation_16) -> str:
-    found = certified_dimension(network)
+    found = dimension_by_orbit(network)
     if found.upper >= formula(network):
         raise Refutation(f"{network}: at most {found.upper}, the formula gives {formula(network)}")
     expect_dimension(found, equation_16(cut_to_the_input(network)))
@@ -128,7 +126,7 @@ def narrow_output(quick: bool) -> Iterator[Architecture]:
 def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str:
     """Eq. 16 holds below the printed bound as long as the last layer, 2 a_l + d_l forms, sees all of the one before."""
     d, rank = network.widths, network.attention_ranks[-1]
-    found, stated = certified_dimension(network), equation_16(network)
+    found, stated = dimension_by_orbit(network), equation_16(network)
     if everywhere or d[0] == d[1] or 2 * rank + d[-1] >= d[1]:
         expect_dimension(found, stated)
         return "d_l >= delta is sufficient, not needed: Eq. 16 holds if d_0 = delta or 2 a_l + d_l >= delta (l = 2)"

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Architecture, certified_dimension, virtual_weights
-from lightning_sym.jacobian import random_layers, random_residues
+from lightning_sym.jacobian import random_layers
 from lightning_sym.linalg import rank_mod_p
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.varieties import virtual_weight_variety
 from lightning_sym.weights import Layer
 from proofs_check.claim import Claim, Part, Scope, expect_dimension, expect_equal, meeting_bounds

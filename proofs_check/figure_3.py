@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from lightning_sym import SOFTMAX, Architecture, CertifiedDimension, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, CertifiedDimension
 from lightning_sym.linalg import rank_mod_p
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension
+from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
 from proofs_check.conjecture_3_10 import Formula, equation_16
 from proofs_check.rational_normalizer import PRIME, jacobian_of_values, offer_values
 
@@ -37,7 +37,7 @@ def published_networks() -> list[Architecture]:
 
 def estimated(network: Architecture) -> CertifiedDimension:
     """The first curve: from the network alone."""
-    return certified_dimension(network)
+    return dimension_by_orbit(network)
 
 
 def expected(network: Architecture) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.attention import Form, network_output
 from lightning_sym.certificate import (
     directions_document,
@@ -31,14 +31,14 @@ from lightning_sym.certificate import (
     symmetry_families,
 )
 from lightning_sym.errors import ProgramError
-from lightning_sym.jacobian import Sample, random_residues, random_weights
+from lightning_sym.jacobian import Sample, random_weights
 from lightning_sym.linalg import rank_mod_p
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries import tangent_directions_mod_p, verify_identity
 from proofs_check.certificates import offer
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension, expect_equal
 from proofs_check.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
 from proofs_check.theorem_3_9 import fiber_over_q, rational_weights
 
@@ -124,12 +124,12 @@ def bottlenecks(quick: bool) -> Iterator[Architecture]:
 
 
 def dimension(network: Architecture, formula: Formula = equation_16) -> None:
-    expect_dimension(certified_dimension(network), formula(network))
+    expect_dimension(dimension_by_orbit(network), formula(network))
 
 
 def two_roads(network: Architecture, shift: int = 1) -> None:
     """What the Taylor series at zero give, and what values at random inputs give."""
-    certified = certified_dimension(network)
+    certified = dimension_by_orbit(network)
     inputs = certified.upper + 16
     expect_dimension(certified, rank_mod_p(jacobian_of_values(network, shift, inputs), PRIME))
     offer_values(network, shift, inputs, certified.upper)

@@ -37,6 +37,7 @@ MODULES = (
     "corollary_a_6",
     "dimension_all_widths",
     "dimension_every_width",
+    "free_exponentials",
     "softmax_all_widths",
     "attention_only_transformers",
 )

@@ -26,7 +26,6 @@ def spend(steps: int) -> None:
     """Said before work is done or numbers are kept, so that no file takes forever, or more than 1 GiB of memory."""
     left[0] -= steps
     need(left[0] >= 0, f"checking must take at most {STEPS:,} steps, this takes more")
-
 # ---- what stands in a file
 def _read(path: str) -> Any:  # the JSON value in a file
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,7 +83,6 @@ class Network:
         self.a, self.b, self.letters = [0, *a], [0, *(d[:-1] if b is None else b)], "QKV" if b is None else "QKVO"
         self.n, self.m, self.ends = self.embed or d[0], self.unembed or d[-1], bool(self.embed or self.unembed)
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
-
 # ---- arithmetic modulo p
 def pack(values: Any) -> int:
     """One integer with 64 bits for each number: a multiple of a row, or a product of series, is one operation."""
@@ -125,8 +123,8 @@ class Jets:
             for y, low_y in zip(b, low_b)] for x, low_x in zip(a, low_a)]
     def times(self, x: int, y: int) -> int:
         return int(self.dots([[x]], [[y]])[0][0])
-    def pattern(self, row: list[int], g: Any) -> list[int]:  # g of scores, divided by the sum
-        values = [0] * len(row)
+    def pattern(self, row: list[int], g: Any, given: Any) -> list[int]:  # g of scores, divided by the sum
+        values = [self.reduce(e * (x >> 64 << 64 | 1)) for e, x in zip(given, row)] if given else [0] * len(row)
         for c in reversed(g):  # Horner; scores of an input eps Z have a factor u
             values = [self.times(v, x << self.shift & self.mask) + c for v, x in zip(values, row)]
         total = self.reduce(sum(values))
@@ -147,15 +145,19 @@ class Point:
             rows, columns = (out, width) if (s, net.letters) == ("V", "QKV") else shapes.get(s, (a, width))
             self.w[s, i, k] = take(value, f"{s} of layer {i}", [[range(p), columns], rows])
             self.place[s, i, k], self.size = self.size, self.size + rows * columns
-    def output(self, x: Matrix, w: dict[Any, Matrix], g: Any, jets: Jets) -> Matrix:  # tokens as rows
-        net, dots = self.net, jets.dots
+    def output(self, x: Matrix, w: dict[Any, Matrix], g: Any, jets: Jets, given: Any = ()) -> Matrix:  # tokens as rows
+        net, dots, drawn = self.net, jets.dots, itertools.chain(given, itertools.repeat([None] * self.net.t))
         x = dots(x, w["E", 0, 0]) if net.embed else x
         for i in range(1, net.l + 1):
             total = x if net.skip else [[0] * net.d[i]] * net.t
             for k in range(net.h):
                 q, key, y = (dots(x, w[s, i, k]) for s in "QKV")
-                rows = [row[:j + 1] if net.causal else row for j, row in enumerate(dots(q, key))]
-                y = [dots([jets.pattern(row, g) if g else row], T(y[:len(row)]))[0] for row in rows]
+                rows, table = dots(q, key), next(drawn)
+                good = rows != T(rows) or net.causal or not table[0] or table == T(table)
+                need(good, "exponentials of equal scores must be equal")
+                rows = [row[:j + 1] if net.causal else row for j, row in enumerate(rows)]
+                rows = [jets.pattern(row, g, e) if g or e else row for row, e in zip(rows, table)]
+                y = [dots([row], T(y[:len(row)]))[0] for row in rows]
                 y = dots(y, w["O", i, k]) if "O" in net.letters else y
                 total = [[jets.reduce(sum(pair)) for pair in zip(*each)] for each in zip(total, y)]
             x = total
@@ -181,13 +183,12 @@ class Point:
             for r, c in itertools.product(range(len(w[new[0]])), repeat=2):
                 gained = sum(row(key, r, c) for key in new) + sum(row(key, c, r, -1) for key in dual)
                 yield gained + sum(column(key, r, c) for key in old)
-
 # ---- bounds of dimensions
 def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the differential that is not zero modulo p
     p, terms, weights, rows, columns = take(data, "lower_bound", {"prime": _prime, "terms": (range(2, TERMS + 1),),
         "weights": object, "rows": [object, r], "columns": [COUNT, r]})
-    n, g = terms or 1, net.g or [Fraction(1, math.factorial(k)) for k in range(terms or 0)]
-    need(net.normalized if terms else not net.normalized or g, "terms must be null without normalization, else numbers")
+    n, g, free = terms or 1, net.g, net.normalized and not net.g
+    need(g or not terms, "terms must be null without Taylor coefficients of a normalization")
     good = p > max(net.t, 2 * n) and all(c.denominator % p for c in g) and (not terms or g[0].numerator % p)
     need(good, "the prime must be larger than tokens and twice the terms, divide no denominator of g, and not g_0")
     g = [c.numerator * pow(c.denominator, -1, p) % p for c in g[:terms]]
@@ -200,14 +201,15 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
     for key, m in point.w.items():
         starts = itertools.count(point.place[key], len(m[0]))
         w[key] = [[x + seed.get(c, 0) for c, x in enumerate(row, start)] for start, row in zip(starts, m)]
+    form = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
+    form |= {"exponentials": [[[range(p), net.t], net.t], len(net.heads)]} if free else {}  # of scores: any numbers
     for row in rows:
-        shapes = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
-        x, functional = take(row, "a row", shapes)
-        out, last = out if x == last else T(point.output(T(x), w, g, jets)), x
+        x, functional, *given = take(row, "a row", form)
+        out, last = out if [x, given] == last else T(point.output(T(x), w, g, jets, *given)), [x, given]
         flat = map(pack, T([[y for line in C for y in line] for C in reversed(functional)]))
         total = sum(map(mul, flat, itertools.chain(*out))) >> 64 * (n - 1)  # of all C_k Y_k: the value, its derivatives
         need(echelon.add(pack([y % p for y in unpack(total)[::2 * n - 1]]) >> 64) is None, "the minor must not be 0")
-    return f"a minor of the differential modulo {p}" + " (docs/transformers.md, Proposition 2)" * bool(terms)
+    return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
 def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of directions
     kind, bound, p, weights, families = take(data, "an upper bound", {
         "kind": str, "bound": COUNT, "prime": _prime, "weights": object, "families": [str]})
@@ -235,11 +237,11 @@ def _factorization(net: Network, data: Any) -> str:  # the dimension of a variet
     _, bound, variety, pieces = take(data, "an upper bound", {
         "kind": str, "bound": COUNT, "variety": str, "pieces": [range(-LONG, LONG)]})
     d, a, b, l, h, n, m, want, proof = net.d, net.a, net.b, net.l, net.h, net.n, net.m, list[int](), ""
-    plain = not (net.normalized or net.ends)
-    if variety == "virtual weights" and plain and h == 1 and not (net.skip or net.causal or "O" in net.letters):
-        proof, r, used = "docs/upper-bound.md, Theorem 6", list(itertools.accumulate(d, min)), min(d)
+    plain, bare = not (net.normalized or net.ends), h == 1 and not (net.skip or net.ends or "O" in net.letters)
+    if variety == "virtual weights" and bare and (net.normalized or not net.causal):
+        proof, r, used = f"docs/upper-bound.md, Theorem {6 + net.normalized}", [*itertools.accumulate(d, min)], min(d)
         alpha = [0] + [min(a[i], r[i - 1]) for i in range(1, l + 1)]
-        free = 0 if net.t == 1 else [*alpha[:-1], 1].index(1)  # later layers count by their symmetric parts
+        free = l if net.normalized else 0 if net.t == 1 else [*alpha[:-1], 1].index(1)  # later ones by symmetric parts
         for size, i in ((r[i - 1], i) for i in range(1, l + 1)):
             k = min(size, 2 * alpha[i])
             want.append(D(size, size, alpha[i]) if i <= free else k * size - k * (k - 1) // 2)
@@ -247,7 +249,7 @@ def _factorization(net: Network, data: Any) -> str:  # the dimension of a variet
         for i in range(l - 1, 0, -1):
             used = min(r[i], used + 2 * alpha[i + 1])
             want.append(used * (r[i - 1] - r[i]))
-        want.append(-l)
+        want += [] if net.normalized else [-l]
     elif variety == "linear maps" and net.t == 1 and net.normalized:
         proof, q = "docs/transformers.md, Proposition 10", [min(d[i - 1], d[i], h * b[i]) for i in range(1, l + 1)]
         most = D(m, n, d[0]) if net.ends else min(D(d[0], d[0], sum(q)), sum(D(d[0], d[0], x) for x in q))
@@ -278,7 +280,6 @@ def _dimension(data: Any) -> str:  # bounds of the dimension
     need(above and r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
     claim = f"dim M = {u}" if r == u else f"{r} <= dim M <= {u}"
     return f"{claim}, over the real and over the complex numbers, by {'; '.join(proofs)}"
-
 # ---- the same function, or not
 def _weights(data: Any) -> list[Any]:
     l = max(1, len(data) // 3 if type(data) is dict else 1)
@@ -314,8 +315,8 @@ def _virtual(layers: list[Any], t: int) -> tuple[list[Matrix], Matrix, int]:
     for q, k, v in layers:
         A.append(_times(T(P[-1]), T(k), q, P[-1]))
         P.append(_times(v, P[-1]))
-    thin = [i for i, m in enumerate(A) if _thin(m) or P[i] and _thin(P[i])]
-    return A, P[-1], 0 if t == 1 else [*(i + 1 for i in thin), len(A)][0]
+    thin = [i for i, m in enumerate(A, 1) if _thin(m)]  # as it is behind a product of values of rank one
+    return A, P[-1], 0 if t == 1 else [*thin, len(A)][0]
 def _group(t: int, first: list[Any], second: list[Any], C: list[Matrix], G: list[Matrix], x: list[Fraction]) -> None:
     need(len(first) == len(second) == len(C) == len(G) + 1 == len(x) and all(x), "each layer must have a scale, not 0")
     G = [[], *G, []]  # X_i' = G_i X_i, which is X_i at both ends
@@ -395,6 +396,5 @@ def main(arguments: list[str] | None = None) -> int:
             answer = f"rejected: {error if type(error) is Rejected else general}"
         print(f"{path if path.isprintable() and path.isascii() else ascii(path)}: {answer}", flush=True)
     return 0 if proved == len(files) else 1
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,7 +11,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.linalg import rank
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.weights import exact_matrix
-from proofs_check import corollary_3_3, corollary_3_8
+from proofs_check import conjecture_3_10, corollary_3_3, corollary_3_8, figure_3, softmax_all_widths
 from proofs_check.claim import Refutation, Undecided, Verdict, expect_orbit, meeting_bounds
 from proofs_check.lemma_3_1 import rank_factorization
 from proofs_check.lemma_3_5 import fiber_dimension
@@ -34,7 +34,11 @@ def test_one_bound_alone_contains_the_formula(monkeypatch):
         expect_orbit(certified_dimension(Architecture((3, 2), (2,), 2), all_bounds=True))
 
 
-@pytest.mark.parametrize("claim", [corollary_3_3.CLAIM, corollary_3_8.CLAIM], ids=lambda claim: claim.id)
+CONTAINED = (corollary_3_3, corollary_3_8, conjecture_3_10, figure_3, softmax_all_widths)
+"""Claims whose formulas are contained in the count of virtual weights."""
+
+
+@pytest.mark.parametrize("claim", [module.CLAIM for module in CONTAINED], ids=lambda claim: claim.id)
 def test_the_printed_dimensions_are_undecided_without_the_orbit(claim, monkeypatch):
     monkeypatch.setattr(dimension, "ORBIT_LIMIT", 0)
     result = run_claim(claim, quick=True)

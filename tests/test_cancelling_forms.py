@@ -11,7 +11,6 @@ import pytest
 from lightning_sym import Architecture, attention_motions, certified_dimension
 from lightning_sym.architecture import SOFTMAX, Normalization
 from lightning_sym.jacobian import RandomJacobian
-from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.unseen import unseen_directions_mod_p
 
@@ -92,17 +91,3 @@ def test_a_form_with_the_wrong_sign_is_seen(sign: int, monkeypatch: pytest.Monke
     rows = PrimeFieldMatrix.of(jacobian.rows(24), P)
     product = rows @ PrimeFieldMatrix.of(directions(network, jacobian).astype(np.int64), P).mT
     assert product.residues().any() == (sign == -1)
-
-
-def test_exponentials_by_their_differential_equation_and_by_powers() -> None:
-    rng = np.random.default_rng(2)
-    for degrees in ((2, 4), (2, 4, 6), (4,), (2, 8), (10,)):
-        series = PowerSeries.of({k: PrimeFieldMatrix.of(rng.integers(0, P, size=(2, 2)), P) for k in degrees}, order=9)
-        fast, slow = series.apply(SOFTMAX.taylor, SOFTMAX.growth), series.apply(SOFTMAX.taylor)
-        double = series.apply(SOFTMAX.taylor, Fraction(2))
-        by_powers = series.apply(lambda k: 2**k * SOFTMAX.taylor(k))
-        for k in range(10):
-            parts = [s.coefficient(k).residues() for s in (fast, slow, double, by_powers)]
-            assert (parts[0] == parts[1]).all()
-            assert (parts[2] == parts[3]).all()
-            assert k not in degrees or (parts[0] != parts[2]).any()

@@ -50,7 +50,7 @@ def test_softmax_stands_beside_the_paper(capsys: pytest.CaptureFixture[str]) -> 
     code, out, _ = run(capsys, *words)
     assert code == 0
     assert "Conjecture 3.10, Eq. 16 agrees" in out
-    assert "Taylor series of degree 7" in out
+    assert "exponentials free" in out
 
 
 def test_undecided_shows_both_bounds(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,7 @@ BAD = {
     "value ranks": ("--widths 3,3,3 --ranks 1 --tokens 2 --value-ranks 1,1,1", "2 in number"),
     "embed": ("--widths 3,3 --ranks 1 --tokens 2 --embed -1", "positive integers"),
     "many heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 100000000", "must fit into 4 GiB"),
-    "deep softmax": (f"--widths {'2,' * 98}2 --ranks 1 --tokens 2 --normalization softmax", "degree at most"),
-    "deeper": (f"--widths {'2,' * 9998}2 --ranks 1 --tokens 2 --normalization softmax", "degree at most"),
-    "eleven layers": (f"--widths {'2,' * 11}2 --ranks 1 --tokens 2 --normalization softmax", "degree at most 40,000"),
+    "deep softmax": (f"--widths {'2,' * 9998}2 --ranks 1 --tokens 2 --normalization softmax", "must fit into 4 GiB"),
     "many tokens": ("--widths 2,2 --ranks 1 --tokens 100000 --normalization softmax", "must fit into 4 GiB"),
     "no tokens": ("--widths 2,2 --ranks 1", "Missing option '--tokens'"),
     "config and shape": ("--config c.json --widths 2,2 --heads 1", "leave out --widths, --heads"),
@@ -128,6 +126,7 @@ MIXED = Architecture((3, 3, 3), (2, 2), 4, SOFTMAX, 2, (2, 2), skip=True, causal
         (Architecture((3, 3, 3), (2, 2), 6, replace(SOFTMAX, growth=None)), 31),
         (Architecture((2, 2), (1,), 2, SOFTMAX), 401),
         (MIXED, 19),
+        (MIXED, None),
         (replace(MIXED, normalization=None), None),
     ],
     ids=str,
@@ -136,10 +135,9 @@ MIXED = Architecture((3, 3, 3), (2, 2), 4, SOFTMAX, 2, (2, 2), skip=True, causal
 def test_a_sweep_takes_no_more_than_its_estimate(network: Architecture, order: int | None, inputs: int) -> None:
     assert batch_size(network, order) >= inputs
     jacobian = RandomJacobian(network, np.random.default_rng(0), PRIMES[0], order=order)
-    target = np.empty((inputs, jacobian.columns))
-    jacobian.fill(target)  # caches of NumPy's
+    jacobian.matrix(inputs)  # caches of NumPy's
     tracemalloc.start()
-    jacobian.fill(target)
+    jacobian.matrix(inputs)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     fixed, each = sweep_bytes(network, order)

@@ -82,7 +82,7 @@ def test_neither_curve_enters_the_other(monkeypatch: pytest.MonkeyPatch) -> None
     assert [(p.estimated.value, p.expected) for p in figure.compute()] == [(d, 0) for d in DIMENSIONS]
     monkeypatch.undo()
     other = replace(certified_dimension(figure_3.figure_networks()[0]), lower=1)
-    monkeypatch.setattr(figure_3, "certified_dimension", lambda network: other)
+    monkeypatch.setattr(figure_3, "dimension_by_orbit", lambda network: other)
     assert [(p.estimated.lower, p.expected) for p in figure.compute()] == [(1, d) for d in DIMENSIONS]
     monkeypatch.undo()
     monkeypatch.setattr("lightning_sym.dimension.printed_formula", lambda network: None)

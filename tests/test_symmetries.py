@@ -12,8 +12,8 @@ import lightning_sym.symmetries as symmetries
 from lightning_sym import Architecture, Layer, Weights, forward
 from lightning_sym.attention import attention_layer
 from lightning_sym.errors import ProgramError
-from lightning_sym.jacobian import random_layers, random_residues, random_weights, weight_gradients
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.jacobian import random_layers, random_weights, weight_gradients
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.symmetries import (
     LayerSymmetry,

@@ -59,25 +59,26 @@ class Recorded:
         self.value, self.operands, self.constant = value, operands, constant
 
     @staticmethod
-    def _from(value: Any, *operands: Operand) -> Recorded:
+    def derived(value: Any, *operands: Operand) -> Recorded:
+        """What was made of some operands, each with the map that takes a gradient back to it."""
         moving = tuple(operand for operand in operands if not operand[0].constant)
         return Recorded(value, constant=not moving, operands=moving)
 
     def __matmul__(self, other: Recorded) -> Recorded:
         a, b = self.value, other.value
-        return Recorded._from(
+        return Recorded.derived(
             a @ b,
             (self, lambda g: _gradient_part(a, operator.matmul, g, b.mT)),
             (other, lambda g: _gradient_part(b, operator.matmul, a.mT, g)),
         )
 
     def __add__(self, other: Recorded) -> Recorded:
-        return Recorded._from(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
+        return Recorded.derived(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
 
     def __mul__(self, other: Recorded) -> Recorded:
         """The product entry by entry."""
         a, b = self.value, other.value
-        return Recorded._from(
+        return Recorded.derived(
             a * b,
             (self, lambda g: _gradient_part(a, operator.mul, g, b)),
             (other, lambda g: _gradient_part(b, operator.mul, g, a)),
@@ -89,18 +90,16 @@ class Recorded:
 
     @property
     def mT(self) -> Recorded:  # noqa: N802
-        return Recorded._from(self.value.mT, (self, lambda g: g.mT))
+        return Recorded.derived(self.value.mT, (self, lambda g: g.mT))
 
-    def apply(self, taylor: Callable[[int], Fraction], growth: Fraction | None = None) -> Recorded:
+    def apply(self, taylor: Callable[[int], Fraction]) -> Recorded:
         """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
-        s, result = self.value, self.value.apply(taylor, growth)
+        s = self.value
 
-        def derivative() -> Any:
-            if growth is None:
-                return s.apply(lambda k: (k + 1) * taylor(k + 1))
-            return result if growth == 1 else result * result.like([[growth]])
+        def pull_back(gradient: Any) -> Any:
+            return _gradient_part(s, operator.mul, gradient, s.apply(lambda k: (k + 1) * taylor(k + 1)))
 
-        return Recorded._from(result, (self, lambda g: _gradient_part(s, operator.mul, g, derivative())))
+        return Recorded.derived(s.apply(taylor), (self, pull_back))
 
     def reciprocal(self, inverse_constants: Any) -> Recorded:
         """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
@@ -109,7 +108,7 @@ class Recorded:
         def pull_back(gradient: Any) -> Any:
             return _gradient_part(x, operator.mul, gradient * result, result * result.like([[-1]]))
 
-        return Recorded._from(result, (self, pull_back))
+        return Recorded.derived(result, (self, pull_back))
 
 
 Operand = tuple[Recorded, Callable[[Any], Any]]

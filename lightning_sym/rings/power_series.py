@@ -130,33 +130,24 @@ class PowerSeries:
         result[start : start + self.terms] = series_first(self.entries)
         return result
 
-    def apply(self, taylor: Callable[[int], Fraction], growth: Fraction | None = None) -> PowerSeries:
+    def apply(self, taylor: Callable[[int], Fraction]) -> PowerSeries:
         """`S` of every entry, for an even series without constant term; `taylor(k)` is the `k`-th coefficient of `S`.
 
-        Where `S' = growth S` is known no powers are needed: the coefficients of `e = S(s)` solve `e' = growth s' e`.
+        By Horner's rule; what is multiplied by a power of the series is wanted up to fewer degrees.
         """
         if self.valuation % 2 or self.valuation < 2:
             raise ValueError("S can be applied to even series without constant term only")
-        s, lowest, p = self._all_coefficients(), self.valuation // 2, self.prime
-        if growth is not None:
-            steps = np.arange(1, len(s))
-            slopes = s.copy()
-            slopes[1:] *= self._numbers([growth * int(k) for k in steps]).reshape(-1, *[1] * (s.ndim - 1))
-            inverses = self._numbers([Fraction(1, int(k)) for k in steps])
-            first = np.broadcast_to(self._numbers([[taylor(0)]]), s.shape[1:])
-            result = recurrence(first, reduce_mod(slopes, p), inverses, p)
-        else:  # Horner's rule; what is multiplied by s^k is wanted up to fewer degrees
-            most = (len(s) - 1) // lowest
-            numbers = self._numbers([taylor(k) for k in range(most + 1)])
-            result = np.zeros((0, *s.shape[1:]))
-            for k in range(most, -1, -1):
-                inner, result = result, np.zeros((len(s) - k * lowest, *s.shape[1:]))
-                if len(inner):
-                    result[lowest:] = series_first(
-                        entry_product(series_last(s[lowest:]), series_last(inner), 0, len(inner), p)
-                    )
-                result[0] = numbers[k]
-        return PowerSeries(series_last(result), p, 0, self.order)
+        s, lowest = self._all_coefficients(), self.valuation // 2
+        most = (len(s) - 1) // lowest
+        numbers = self._numbers([taylor(k) for k in range(most + 1)])
+        result = np.zeros((0, *s.shape[1:]))
+        for k in range(most, -1, -1):
+            inner, result = result, np.zeros((len(s) - k * lowest, *s.shape[1:]))
+            if len(inner):
+                product = entry_product(series_last(s[lowest:]), series_last(inner), 0, len(inner), self.prime)
+                result[lowest:] = series_first(product)
+            result[0] = numbers[k]
+        return PowerSeries(series_last(result), self.prime, 0, self.order)
 
     def reciprocal(self, inverse_constants: npt.ArrayLike) -> PowerSeries:
         """`1 / entry` of an even series, given the reciprocals of the constant terms, which must be numbers."""

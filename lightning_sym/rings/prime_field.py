@@ -47,7 +47,7 @@ def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -
     return result
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class PrimeFieldMatrix:
     """A matrix over GF(`prime`), or a batch of them (leading axes), `entries` centred residues in float64.
 
@@ -107,3 +107,9 @@ class PrimeFieldMatrix:
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
         return PrimeFieldMatrix(self.entries.mT, self.prime)
+
+
+def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
+    """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
+    half = p // 2
+    return PrimeFieldMatrix(generator.integers(-half, half + 1, size=shape).astype(np.float64), p)

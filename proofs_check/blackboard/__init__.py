@@ -97,6 +97,9 @@ WALK_THROUGHS = {
     "dimension-every-width": WalkThrough("How a computation at width two settles all widths.", any_width.every_width),
     "section-4-skip": WalkThrough("Skip connections remove some symmetries, and leave one.", transformers.skip),
     "section-4-heads": WalkThrough("Heads can be exchanged, and lightning heads can be mixed.", transformers.heads),
+    "free-exponentials": WalkThrough(
+        "Why the exponentials in softmax may be any numbers.", normalized.free_exponentials
+    ),
     "softmax-all-widths": WalkThrough(
         "What softmax sees more than lightning, at any widths.", transformers.softmax_widths
     ),

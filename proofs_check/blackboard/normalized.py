@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.attention import Form, forward
+from lightning_sym.errors import ProgramError
 from lightning_sym.weights import ObjectArray
 from proofs_check.blackboard.step import (
+    BOARD,
+    INPUT,
     Step,
     identity,
     layer_of,
@@ -120,8 +125,6 @@ def _network(x: ObjectArray, *layers: tuple[ObjectArray, ObjectArray], constant:
 
 def deep_normalized() -> Iterator[Step]:
     """Conjecture 3.10."""
-    from lightning_sym import SOFTMAX, Architecture, certified_dimension
-
     x = rational([[1, 0], [1, 2]])
     a1, v1 = rational([[1, 0], [1, 1]]), rational([[1, 1], [0, 1]])
     a2, v2 = rational([[0, 1], [1, 2]]), rational([[2, 0], [1, 1]])
@@ -164,8 +167,8 @@ def deep_normalized() -> Iterator[Step]:
     yield Step(
         "Count, for softmax itself",
         r"Widths $2, 2, 2$ with $a = 2$: all weights, less the basis changes inside queries and keys of both layers "
-        r"and between the layers, four dimensions each. A rank of exact derivatives of the Taylor coefficients at zero "
-        r"is as large. So nothing else moves the weights without moving the function: in virtual weights, generic "
+        r"and between the layers, four dimensions each. A rank of exact derivatives, modulo a prime, is as large. "
+        r"So nothing else moves the weights without moving the function: in virtual weights, generic "
         r"fibers are finite. That they are single points is the conjecture.",
         (show(r"\text{weights}", Fraction(network.parameter_count)), show(r"\text{at most}", Fraction(found.upper)),
          show(r"\text{at least}", Fraction(found.lower))),
@@ -191,9 +194,9 @@ def two_curves() -> Iterator[Step]:
     must(found.lower == found.upper, "the two bounds meet")
     yield Step(
         "The same point, from below",
-        r"Put $X = \varepsilon Z$. The Taylor coefficients in $\varepsilon$ are polynomials in the weights, with "
-        rf"rational coefficients. At integer weights and inputs their Jacobian has this rank modulo {found.prime}, and "
-        r"a rank modulo a prime is never too large. The bounds meet: the dimension is certified, without a float.",
+        r"The exponentials of the scores are algebraically independent, so they may be taken for variables. With "
+        rf"integers in the place of weights, inputs and exponentials the Jacobian has this rank modulo {found.prime}, "
+        r"and a rank modulo a prime is never too large. The bounds meet: the dimension is certified, without a float.",
         (show(r"\text{at least}", Fraction(found.lower)),),
     )
     both = rational([[estimated(n).value for n in networks], [expected(n) for n in networks]])
@@ -214,6 +217,59 @@ def two_curves() -> Iterator[Step]:
         r"ten inputs depend on $d^2 + 10 \cdot 6$ numbers only. For $d = 9$ and $10$ this is less than the dimension: "
         r"a rank of so few outputs, exact or not, is too low there.",
         (table(r"\text{ten inputs}", most, (r"\text{at most}", r"\text{dimension}"), widths),),
+    )
+
+
+def free_exponentials() -> Iterator[Step]:
+    """Theorem A."""
+    from lightning_sym.jacobian import RandomJacobian
+    from lightning_sym.linalg import rank_mod_p
+    from lightning_sym.rings.prime_field import PRIMES
+    from proofs_check.free_exponentials import BY_SERIES, different_scores
+
+    attention = rational([[1, 2], [3, 1]])
+    scores = INPUT.T @ BOARD.constants(attention) @ INPUT
+    must(scores[0, 1] != scores[1, 0], "the scores are different")
+    yield Step(
+        "What is not rational in softmax",
+        r"Everything in a softmax layer is rational in weights and inputs, except the exponentials of the scores. Here "
+        r"are the scores of two tokens, $(x, y)$ and $(r, s)$. No combination of these four polynomials with rational "
+        r"coefficients is constant. Then, says a theorem of Ax, no polynomial relation holds between coordinates and "
+        r"exponentials: the four are variables of their own.",
+        (show("A", attention), show(r"X^\top A X", scores)),
+    )
+    narrow = Architecture((2, 1, 2), (2, 2), tokens=2, normalization=SOFTMAX)
+    row = INPUT[:1]
+    equal = row.T @ row
+    must((equal == equal.T).all(), "these scores are symmetric")
+    must(different_scores(narrow) == 4 + 3, "seven different scores")
+    yield Step(
+        "Equal scores",
+        r"Behind a width of one all tokens are multiples of one vector, and scores are products of two numbers: those "
+        r"off the diagonal are the same, and share one exponential. Widths $2, 1, 2$ have $4 + 3$ different scores.",
+        (show(r"\text{scores behind a width of one}", equal),),
+    )
+    network, p = Architecture((2, 2), (1,), tokens=2, normalization=SOFTMAX), PRIMES[0]
+    jacobian = RandomJacobian(network, np.random.default_rng(0), p)
+    sample = jacobian.sample(network.parameter_count)
+    if sample.exponentials is None:
+        raise ProgramError("softmax has exponentials")
+    drawn = sample.exponentials[0, 0]
+    must((drawn.sum(axis=0) % p == 1).all(), "columns add up to one")
+    yield Step(
+        "Draw them",
+        rf"So modulo $p = {p}$ the exponentials may be any residues, like weights and inputs. A factor common to a "
+        r"column cancels, so let columns add up to one modulo $p$: this is the pattern itself. The derivative of an "
+        r"exponential is still itself times that of its score.",
+        (show("E", rational(drawn.tolist())),),
+    )
+    rank, by_series = rank_mod_p(sample.rows, p), certified_dimension(replace(network, normalization=BY_SERIES))
+    must(rank == by_series.lower == certified_dimension(network).value, "both roads, and the dimension")
+    yield Step(
+        "Count",
+        r"The rank of the Jacobian with such exponentials, modulo $p$, is a lower bound for the dimension. It is the "
+        r"rank that Taylor series lead to, but no series was needed: softmax costs what lightning costs, at any depth.",
+        (show(r"\text{drawn}", Fraction(rank)), show(r"\text{by Taylor series}", Fraction(by_series.lower))),
     )
 
 

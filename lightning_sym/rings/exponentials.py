@@ -1,0 +1,86 @@
+r"""Softmax over GF(p): the exponential of every score is a variable of its own, with a residue of its own.
+
+As functions of weights and inputs the exponentials of the scores of a network are algebraically independent over the
+rational functions, but for scores that are equal (`docs/transformers.md`, Theorem A). So what is
+rational in weights, inputs and exponentials, and zero as a function, is zero as a rational function: if it is not zero
+modulo $p$ with any residues in the place of the exponentials, it is not zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.rings.derivatives import Recorded
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues, reduce_mod
+
+
+class FreeExponentials:
+    """The attention pattern of softmax at random exponentials.
+
+    Args:
+        generator: source of the exponentials.
+        seen: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
+        p: the prime.
+        each: so many patterns of a batch in turn have the same exponentials.
+
+    Attributes:
+        drawn: the exponentials of each head that was run, in order; what they add up to in a column is not zero.
+
+    Example:
+        >>> exponentials = FreeExponentials(np.random.default_rng(0), np.ones((2, 2)), 4194301)
+        >>> scores = Recorded(PrimeFieldMatrix.of(np.array([[1, 2], [3, 4]]), 4194301))
+        >>> exponentials(scores).value.entries.sum(axis=0) % 4194301
+        array([1., 1.])
+    """
+
+    def __init__(self, generator: np.random.Generator, seen: npt.NDArray[np.float64], p: int, each: int = 1) -> None:
+        self.generator, self.seen, self.prime, self.each = generator, seen, p, each
+        self.drawn: list[PrimeFieldMatrix] = []
+        self._all_seen = bool(seen.all())
+
+    def _draw(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        """Exponentials with columns that add up to 1: a common factor in a column makes no difference."""
+        result = random_residues(self.generator, shape, self.prime).entries
+        if not self._all_seen:
+            result *= self.seen
+        result[..., 0, :] += 1 - result.sum(axis=-2)  # all attend to the first token
+        return reduce_mod(result, self.prime)
+
+    def _draw_symmetric(self, shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Symmetric exponentials, and the reciprocals of what their columns add up to."""
+        p = self.prime
+        result = np.triu(random_residues(self.generator, shape, p).entries, 1)
+        result += result.mT
+        sums = self.generator.integers(1, p, size=(*shape[:-2], shape[-1]))
+        diagonal = np.arange(shape[-1])
+        result[..., diagonal, diagonal] = sums - result.sum(axis=-2)
+        inverses = np.array([pow(s, -1, p) for s in sums.ravel().tolist()], dtype=np.float64)
+        return reduce_mod(result, p), reduce_mod(inverses, p).reshape(*shape[:-2], 1, shape[-1])
+
+    def __call__(self, scores: Recorded) -> Recorded:
+        """The pattern of a batch of scores, recorded."""
+        p, each = self.prime, self.each
+        entries: npt.NDArray[np.float64] = scores.value.entries
+        size, *matrix = entries.shape if entries.ndim > 2 else (1, *entries.shape)
+        shape = (-(-size // each), *matrix)
+        # equal scores have equal exponentials; if they were equal by chance, the rank could only be smaller
+        if self._all_seen and matrix[0] > 1 and (entries == entries.mT).all():
+            exponentials, inverses = self._draw_symmetric(shape)
+            pattern = reduce_mod(exponentials * inverses, p)
+        else:
+            pattern = exponentials = self._draw(shape)
+
+        def every(m: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            return (m if each == 1 else np.repeat(m, each, axis=0)[:size]).reshape(entries.shape)
+
+        self.drawn.append(PrimeFieldMatrix(every(exponentials), p))
+        pattern = every(pattern)
+
+        def scores_gradient(g: PrimeFieldMatrix) -> PrimeFieldMatrix:
+            """Of `E / sum E` with `dE = E ds`: for each column `P (g - <P, g>)`, entry by entry."""
+            moved = reduce_mod(pattern * g.entries, p)
+            moved -= pattern * reduce_mod(moved.sum(axis=-2, keepdims=True), p)
+            return PrimeFieldMatrix(reduce_mod(moved, p), p)
+
+        return Recorded.derived(PrimeFieldMatrix(pattern, p), (scores, scores_gradient))

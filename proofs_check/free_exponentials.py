@@ -1,0 +1,141 @@
+r"""Beyond the paper: the exponentials of the scores of a softmax network are variables of their own.
+
+As functions of weights and inputs they are algebraically independent over the rational functions, except that equal
+scores have equal exponentials; scores $s_{jk} = s_{kj}$ are equal where all columns that a layer reads are multiples of
+one vector and nothing is masked (`docs/transformers.md`, Theorem A). By Ax's theorem this is so if the scores are
+linearly independent over the rationals as rational functions of weights, inputs and variables in the place of
+exponentials, which is shown here for each network by a rank modulo a prime. What follows is the dimension of softmax
+networks without Taylor series: exponentials are drawn like weights. Both roads must lead to the same rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, product
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
+from lightning_sym.attention import Form, attended, network_output
+from lightning_sym.linalg import rank_mod_p
+from lightning_sym.rings.derivatives import Recorded
+from lightning_sym.rings.exponentials import FreeExponentials
+from lightning_sym.rings.prime_field import PRIMES, random_residues
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+
+PRIME = PRIMES[0]
+
+BY_SERIES = replace(SOFTMAX, name="softmax, by its Taylor series", growth=None)
+
+Count = Callable[[Architecture], int]
+
+
+def scores_at(network: Architecture, points: int, *, one_weight: bool = False) -> npt.NDArray[np.int64]:
+    """All scores that are not masked, one column each, at random weights, inputs and exponentials."""
+    rng = np.random.default_rng(points)
+    seen = attended(network)
+    exponentials, columns = FreeExponentials(rng, seen, PRIME), list[npt.NDArray[np.int64]]()
+
+    def pattern(scores: Recorded) -> Recorded:
+        columns.append(scores.value.residues()[:, seen > 0])
+        return exponentials(scores)
+
+    batch = () if one_weight else (points,)
+    weights = [Recorded(random_residues(rng, (*batch, *shape), PRIME)) for _, shape in network.weight_shapes()]
+    x = random_residues(rng, (points, network.input_width, network.tokens), PRIME)
+    network_output(Recorded(x, constant=True), network, weights, Form(pattern, network.skip))
+    return np.concatenate(columns, axis=1)
+
+
+def written(network: Architecture) -> list[int]:
+    """For each layer the dimension of the space in which the columns lie that it reads, at generic weights."""
+    inside = network.value_ranks or network.widths
+    return list(
+        accumulate(
+            zip(network.widths[1:-1], inside[:-1], strict=False),
+            lambda f, size: min(size[0], network.skip * f + network.heads * min(size[1], f)),
+            initial=min(network.input_width, network.widths[0]),
+        )
+    )
+
+
+def different_scores(network: Architecture, *, equal: bool = True) -> int:
+    """How many scores there are, equal ones counted once."""
+    t = network.tokens
+    half = t * (t + 1) // 2
+    return sum(network.heads * (half if network.causal or (equal and f == 1) else t * t) for f in written(network))
+
+
+def networks(quick: bool) -> Iterator[Architecture]:
+    """All options mixed; streams of rank one, also such that later layers widen again."""
+    seen = set[Architecture]()
+    for widths, heads, skip, causal, embed in product(
+        ((2, 2), (3, 2, 2), (2, 1, 2), (1, 2, 2), (2, 2, 1, 2)), (1, 2), (False, True), (False, True), (None, 1, 2)
+    ):
+        if skip and len(set(widths)) > 1:
+            widths = (2,) * len(widths)
+        depth = len(widths) - 1
+        for tokens in (1, 2, 3) if not quick else (2, 3) if depth < 3 else ():
+            ranks = tuple(1 + (i + tokens) % 2 for i in range(depth))
+            if not quick or (heads + depth + tokens + causal) % 3 == 0:
+                inside = tuple(1 + i % 2 for i in range(depth)) if causal or heads == 2 else None
+                network = Architecture(widths, ranks, tokens, SOFTMAX, heads, inside, skip, causal, embed)
+                if network not in seen:
+                    seen.add(network)
+                    yield network
+
+
+def independent(network: Architecture, count: Count = different_scores, *, one_weight: bool = False) -> str | None:
+    """As many linearly independent scores as there are different ones."""
+    stated = count(network)
+    found = rank_mod_p(scores_at(network, stated + 16, one_weight=one_weight), PRIME)
+    expect_equal(found, stated, at=f"{network}: linearly independent scores")
+    if different_scores(network) < different_scores(network, equal=False):
+        return "equal scores s_jk = s_kj have equal exponentials: they occur where a stream has rank one, unmasked"
+    return None
+
+
+def constant_exponentials(network: Architecture) -> Architecture:
+    """The network with exponentials that do not move: of its attention matrices nothing is seen."""
+    return replace(network, normalization=Normalization("constant", lambda k: BY_SERIES.taylor(0) * (k == 0)))
+
+
+def two_roads(network: Architecture, other: Callable[[Architecture], Architecture] | None = None) -> None:
+    """The rank at free exponentials is the rank of Taylor series."""
+    by_series = replace(network, normalization=BY_SERIES) if other is None else other(network)
+    found, stated = certified_dimension(network).lower, certified_dimension(by_series).lower
+    if found != stated:
+        raise Refutation(f"{network}: rank {found} with free exponentials, {stated} by Taylor series")
+
+
+CLAIM = Claim(
+    id="free-exponentials",
+    source="beyond the paper; docs/transformers.md",
+    title="softmax: exponentials of scores are algebraically independent over the rational functions",
+    statement=(
+        r"\{\exp s\}\ \text{algebraically independent over}\ \mathbb{C}(W, X),\quad"
+        r" s = x_j^{\top} K^{\top} Q x_k\ \text{over all layers, heads and}\ (j, k),\ \text{equal scores once}"
+    ),
+    parts=(
+        Part(
+            "scores are linearly independent over the rationals",
+            Scope.GENERIC,
+            networks,
+            independent,
+            {
+                "equal scores too": partial(independent, count=partial(different_scores, equal=False)),
+                "at given weights": partial(independent, one_weight=True),
+            },
+        ),
+        Part(
+            "the same rank as by Taylor series",
+            Scope.GENERIC,
+            lambda quick: (n for n in networks(quick) if n.depth < 3),
+            two_roads,
+            {"exponentials that do not move": partial(two_roads, other=constant_exponentials)},
+        ),
+    ),
+)
