@@ -29,7 +29,7 @@ class Normalization:
         taylor: from `k` to the `k`-th Taylor coefficient of $S$ at 0; $S(0)$ must not be 0.
         function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
             series is known.
-        growth: $c \ne 0$ if $S' = c S$, an exponential; `None` else.
+        growth: $c \ne 0$ if $S' = c S$, an exponential, which is checked up to degree 64; `None` else.
 
     Example:
         >>> SOFTMAX.taylor(3)
@@ -45,7 +45,7 @@ class Normalization:
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
         c = self.growth
-        if c is not None and (c == 0 or any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(8))):
+        if c is not None and (c == 0 or any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(64))):
             raise ShapeError(f"growth must be c with S' = c S, not 0, or None; got {c} for {self.name}")
 
     @property

@@ -176,11 +176,12 @@ class RandomJacobian:
         columns: fold the columns to this many random combinations of them, by one fixed matrix: multiplied with it from
             the right, the Jacobian can only lose rank.
         order: `None` for lightning, and for softmax, where exponentials are residues of their own
-            (`rings.exponentials`). For any normalization: inputs are $\varepsilon Z$, functionals are of all Taylor
-            coefficients up to this degree. Each coefficient is a polynomial in the weights with rational coefficients,
-            and where the rank of the gradients of any of them modulo `p` (which divides no denominator) is `r`, the
-            function of the weights, transcendental or not, has rank at least `r`: a functional that vanished to first
-            order along a curve of equal functions would vanish for its Taylor coefficients too.
+            (`rings.exponentials`): then ranks say something about generic weights, not about these. For any
+            normalization: inputs are $\varepsilon Z$, functionals are of all Taylor coefficients up to this degree.
+            Each coefficient is a polynomial in the weights with rational coefficients, and where the rank of the
+            gradients of any of them modulo `p` (which divides no denominator) is `r`, the function of the weights,
+            transcendental or not, has rank at least `r`: a functional that vanished to first order along a curve of
+            equal functions would vanish for its Taylor coefficients too.
         each: so many rows in turn have the same input and the same exponentials.
 
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.

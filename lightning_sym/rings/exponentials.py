@@ -65,7 +65,7 @@ class FreeExponentials:
         size, *matrix = entries.shape if entries.ndim > 2 else (1, *entries.shape)
         shape = (-(-size // each), *matrix)
         # equal scores have equal exponentials; if they were equal by chance, the rank could only be smaller
-        if self._all_seen and matrix[0] > 1 and (entries == entries.mT).all():
+        if self._all_seen and matrix[0] > 1 and not reduce_mod(entries - entries.mT, p).any():
             exponentials, inverses = self._draw_symmetric(shape)
             pattern = reduce_mod(exponentials * inverses, p)
         else:
