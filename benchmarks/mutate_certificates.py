@@ -47,12 +47,15 @@ Document = dict[str, Any]
 GOOD = Path(__file__).parent.parent / "tests" / "certificates" / "good"
 FAMILIES = ("query-key", "value-output", "stream", "scale", "homogeneous", "unwritten", "unread", "inside", "pattern",
             "skew", "mixing", "cancelling", "skew differences", "symmetric products")  # fmt: skip
+LARGEST_TABLES = 10_000
 FRESH = (
     (Architecture((2, 2, 2), (2, 2), 2), True),
     (Architecture((2, 2, 2), (1, 2), 2, causal=True), True),
     (Architecture((2, 3, 2), (2, 2), 2), False),
     (Architecture((2, 2), (2,), 2, heads=2, skip=True), True),
     (Architecture((3, 3), (2,), 2, normalization=SOFTMAX), True),
+    (Architecture((2, 1, 2), (2, 2), 3, normalization=SOFTMAX), True),
+    (Architecture((1, 2, 2), (1, 2), 2, normalization=SOFTMAX, heads=2), True),
     (Architecture((2, 2, 2), (1, 2), 2, normalization=SOFTMAX, causal=True, embed=1), True),
 )
 
@@ -168,6 +171,54 @@ def _weights(document: Document, rng: random.Random) -> None:
         row[:] = [0] * len(row) if kind == 0 else matrix[0][:] if kind == 1 and i else [rng.randrange(99) for _ in row]
 
 
+def _tables(network: Document, p: int, rng: random.Random) -> Any:
+    """Exponentials of all heads at random; half of the tables are symmetric, as equal scores need them."""
+    tokens, heads = range(network["tokens"]), (len(network["widths"]) - 1) * network["heads"]
+    if heads * len(tokens) ** 2 > LARGEST_TABLES:  # sizes after another change
+        raise ValueError(f"there must be at most {LARGEST_TABLES:,} exponentials")
+    tables = [[[rng.randrange(p) for _ in tokens] for _ in tokens] for _ in range(heads)]
+    for table in tables:
+        if rng.random() < 0.5:
+            for j in tokens:
+                table[j][:j] = [table[k][j] for k in range(j)]
+    return tables
+
+
+def _exponentials(document: Document, rng: random.Random) -> None:
+    """Others at the same inputs, in one place or all; often of one more row, which would prove a larger dimension."""
+    if document.get("kind") != "dimension":
+        return
+    below, network = document["lower_bound"], document["network"]
+    rows, p = below["rows"], below["prime"]
+    softmax = network["normalization"] == {"name": "softmax"}
+    if softmax != (rng.random() < 0.05):
+        for row in [rng.choice(rows)] if rng.random() < 0.5 else rows:
+            tables = row["exponentials"] = row.get("exponentials") or _tables(network, p, rng)
+            where = rng.randrange(len(tables))
+            kind = rng.randrange(5)
+            if kind == 0:
+                row["exponentials"] = _tables(network, p, rng)
+            elif kind == 1:
+                tables[where] = [list(line) for line in zip(*tables[where], strict=True)]
+            elif kind == 2:
+                tables[where] = deepcopy(rng.choice(tables))
+            else:
+                line = rng.choice(tables[where])
+                line[rng.randrange(len(line))] = rng.randrange(p) if kind == 3 else 0
+    if rng.random() < 0.5:
+        row = deepcopy(rng.choice(rows))
+        row["functional"] = [[[rng.randrange(p) for _ in line] for line in C] for C in row["functional"]]
+        if rng.random() < 0.5:
+            row["input"] = [[rng.randrange(p) for _ in line] for line in row["input"]]
+        if softmax:
+            row["exponentials"] = _tables(network, p, rng)
+        size = sum(len(line) for matrix in below["weights"] for line in matrix)
+        rows.append(row)
+        below["columns"] = sorted([*below["columns"], rng.choice(sorted({*range(size)} - {*below["columns"]}))])
+        for part, key in ((document, "lower"), (document, "upper"), *((b, "bound") for b in document["upper_bounds"])):
+            part[key] += 1
+
+
 def _network(document: Document, rng: random.Random) -> None:
     if document.get("kind") != "dimension":
         document["tokens"] = rng.choice((1, 2, 3))
@@ -179,6 +230,10 @@ def _network(document: Document, rng: random.Random) -> None:
         network[key] = not value
     elif key == "normalization":
         network[key] = rng.choice((None, {"name": "softmax"}, {"name": "g", "taylor": ["1", "1/2"]}))
+        for row in document["lower_bound"]["rows"] if rng.random() < 0.7 else ():  # as the new one needs them
+            row.pop("exponentials", None)
+            if network[key] == {"name": "softmax"}:
+                row["exponentials"] = _tables(network, document["lower_bound"]["prime"], rng)
     elif isinstance(value, list):
         value[rng.randrange(len(value))] += rng.choice((-1, 1))
     else:
@@ -226,7 +281,8 @@ def _keys(document: Document, rng: random.Random) -> None:
 
 CHANGES: dict[str, Callable[[Document, random.Random], None]] = {
     "integer": _integer, "swap": _swap, "columns": _columns, "length": _length, "claim": _claim, "weights": _weights,
-    "network": _network, "families": _families, "prime": _prime, "string": _string, "keys": _keys,
+    "network": _network, "exponentials": _exponentials,
+    "families": _families, "prime": _prime, "string": _string, "keys": _keys,
 }  # fmt: skip
 
 
@@ -274,6 +330,24 @@ def _architecture(data: Document) -> Architecture:
     )
 
 
+def named_alike(network: Document) -> str:
+    """The network, as text that is the same for equal normalizations: a name and a factor make no difference.
+
+    Example:
+        >>> halves, ones = ({"normalization": {"name": n, "taylor": [n, n, 0]}} for n in ("1/2", "1"))
+        >>> named_alike(halves) == named_alike(ones)
+        True
+    """
+    g = network["normalization"]
+    if g and "taylor" in g:
+        coefficients = [Fraction(c) for c in g["taylor"]]
+        while not coefficients[-1]:
+            coefficients.pop()
+        first = next(c for c in coefficients if c)
+        network = network | {"normalization": {"name": "g", "taylor": [str(c / first) for c in coefficients]}}
+    return json.dumps(network, sort_keys=True)
+
+
 @cache
 def _bounds(network: str) -> tuple[int, int]:
     result = certified_dimension(_architecture(json.loads(network)), all_bounds=True)
@@ -289,7 +363,7 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
     """
     try:
         if document["kind"] == "dimension":
-            network = json.dumps(document["network"], sort_keys=True)
+            network = named_alike(document["network"])
             least, most = known.get(network) or _bounds(network)
             if document["lower"] <= least and most <= document["upper"]:
                 return True
@@ -342,7 +416,7 @@ def mutate(count: int, seed: int, progress: bool = False) -> Tally:
     for document in originals.values():
         g = document.get("network", {}).get("normalization")
         if g and "taylor" in g:  # values of a rational normalizer, found in the claim itself
-            network = json.dumps(document["network"], sort_keys=True)
+            network = named_alike(document["network"])
             known[network] = document["lower"], document["upper"]
     names = sorted(originals)
     with tempfile.TemporaryDirectory() as folder:

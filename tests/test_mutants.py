@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import random
 import sys
+from copy import deepcopy
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from proofs_check import verify
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-from mutate_certificates import certificates, is_true, mutate
+from mutate_certificates import CHANGES, GOOD, certificates, is_true, mutate
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -29,3 +36,25 @@ def test_the_other_road_tells_true_from_false() -> None:
         elif "taylor" not in (document["network"]["normalization"] or {}):
             assert is_true(document, {})
             assert is_true(document | {"lower": document["upper"] + 1, "upper": document["upper"] + 1}, {}) is False
+
+
+def test_changed_exponentials_would_catch_a_careless_checker() -> None:
+    """They come with one row more than the dimension admits: without a look at the minor a false claim is accepted."""
+    original = json.loads((GOOD / "transformer.json").read_text(encoding="utf-8"))
+    source, clause = Path(verify.__file__).read_text(encoding="utf-8"), 'is None, "the minor must not be 0"'
+    assert source.count(clause) == 1
+    careless = ModuleType("careless")
+    exec(source.replace(clause, 'or True, ""'), vars(careless))  # noqa: S102 - the checker itself, with one clause bent
+
+    def truth_of_accepted(checker: ModuleType) -> set[bool | None]:
+        rng, found = random.Random(1), set[bool | None]()
+        for _ in range(60):
+            changed = deepcopy(original)
+            CHANGES["exponentials"](changed, rng)
+            with contextlib.suppress(checker.Rejected):
+                checker.check(deepcopy(changed))
+                found.add(is_true(changed, {}))
+        return found
+
+    assert truth_of_accepted(verify) == {True}
+    assert truth_of_accepted(careless) == {True, False}

@@ -1,116 +1,54 @@
 """The checker of certificates: networks whose dimensions are known, directions that must vanish, and files that lie."""
 
 import copy
-import itertools
 import json
 import random
-import shutil
-import subprocess
-import sys
 from fractions import Fraction
-from math import factorial
-from pathlib import Path
 
 import pytest
+from small_certificates import (
+    DIFFERENT,
+    GOOD,
+    GROUP,
+    LAYER,
+    LIGHTNING,
+    OTHER,
+    PIECES,
+    RATIONAL,
+    RESCALED,
+    SAME,
+    SERIES,
+    SOFTMAX,
+    SWAPPED,
+    TWO,
+    P,
+    answer,
+    certificate,
+    gradients,
+    pieces_of,
+    point,
+    same,
+    shape,
+    taylor,
+    with_bound,
+)
 
 import lightning_sym
 from lightning_sym import Architecture, varieties
 from proofs_check import verify, verify_directions
 
-P = 4194301
-SOFTMAX = {"name": "softmax"}
-RATIONAL = {"name": "mine", "taylor": ["1", "1/2", "3"]}
 SQUARE = {"name": "square", "taylor": ["0", "0", "2/3"]}
+
+
 ORBIT = ("query-key", "value-output", "stream", "scale", "homogeneous")
 
 
-def shape(widths, ranks, tokens, g=None, h=1, b=None, skip=False, causal=False, n=None, m=None):
-    flags = {"heads": h, "value_ranks": b, "skip": skip, "causal": causal, "embed": n, "unembed": m}
-    return {"widths": widths, "attention_ranks": ranks, "tokens": tokens, "normalization": g, **flags}
-
-
-def point(network, rng):
-    """Random weights, and the point of the checker there."""
-
-    def entries(rows, columns):
-        return [[rng.randrange(P) for _ in range(columns)] for _ in range(rows)]
-
-    net = verify.Network(network)
-    weights = [entries(net.d[0], net.n)] if net.embed else []
-    for i, _ in itertools.product(range(1, net.l + 1), range(net.h)):
-        weights += [entries(net.a[i], net.d[i - 1]), entries(net.a[i], net.d[i - 1])]
-        inner = [entries(net.b[i], net.d[i - 1]), entries(net.d[i], net.b[i])]
-        weights += inner if network["value_ranks"] else [entries(net.d[i], net.d[i - 1])]
-    weights += [entries(net.m, net.d[-1])] if net.unembed else []
-    return weights, verify.Point(net, weights, P)
-
-
-def taylor(net, terms):
-    """g_0, g_1, ... modulo P, as many as the checker takes."""
-    g = net.g or [Fraction(1, factorial(k)) for k in range(terms or 0)]
-    return [c.numerator * pow(c.denominator, -1, P) % P for c in g[:terms]]
-
-
-def gradients(at, terms, rng, inputs, each):
-    """Rows of a lower bound, with their gradients."""
-    net, n, room = at.net, terms or 1, 2 * (terms or 1) - 1
-    jets, numbers = verify.Jets(P, n, at.size, 64 if terms else 0), itertools.count(1)
-    w = {key: [[x + (1 << 64 * room * next(numbers)) for x in row] for row in m] for key, m in at.w.items()}
-    for _ in range(inputs):
-        x = [[rng.randrange(P) for _ in range(net.t)] for _ in range(net.n)]
-        out = verify.T(at.output(verify.T(x), w, taylor(net, terms), jets))
-        for _ in range(each):
-            functional = [[[rng.randrange(P) for _ in range(net.t)] for _ in range(net.m)] for _ in range(n)]
-            total = 0
-            for i, j in itertools.product(range(net.m), range(net.t)):
-                total += out[i][j] * verify.pack([C[i][j] for C in functional][::-1])
-            flat = [v % P for v in verify.unpack(total)[n - 1 :: room]][1:]
-            yield {"input": x, "functional": functional}, flat + [0] * (at.size - len(flat))
-
-
-def families(network):
-    """All families that the network has."""
-    net = verify.Network(network)
-    one = len([c for c in net.g if c]) == 1
-    has = {
-        "query-key": True,
-        "stream": True,
-        "value-output": network["value_ranks"],
-        "scale": not net.normalized,
-        "homogeneous": one,
-    }
-    return [name for name, there in (has | verify_directions.families(net)).items() if there]
-
-
-def certificate(network, r, bounds=None, terms=None, seed=0):
-    """A certificate for the dimension r, by all directions unless other bounds are given."""
-    rng = random.Random(seed)
-    weights, at = point(network, rng)
-    echelon, rows = verify.Echelon(P, at.size), []
-    for row, flat in gradients(at, terms, rng, r + 2, max(1, at.net.m * at.net.t * (terms or 1) // 2)):
-        verify.left[0] = verify.STEPS
-        if len(rows) == r:
-            break
-        if echelon.add(verify.pack(flat)) is None:
-            rows.append(row)
-    lower = {"prime": P, "terms": terms, "weights": weights, "rows": rows, "columns": sorted(echelon.rows)}
-    other = {"kind": "directions", "bound": r, "prime": P, "weights": weights, "families": families(network)}
-    head = {"format": "lightning-sym/certificate", "version": 1, "kind": "dimension", "network": network}
-    return {**head, "lower": r, "upper": r, "lower_bound": lower, "upper_bounds": bounds or [other]}
-
-
-def answer(data, tmp_path, capsys):
-    """What the checker prints for a certificate; the exit code must fit."""
-    path = tmp_path / "certificate.json"
-    path.write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
-    code = verify.main([str(path)])
-    line = capsys.readouterr().out
-    assert line.count("\n") == 1
-    assert (code, ": proved: " in line) in ((0, True), (1, False))
-    return line
-
-
 VIRTUAL = [{"kind": "factorization", "bound": 8, "variety": "virtual weights", "pieces": [3, 3, 4, 0, -2]}]
+
+
+RANK_ONE = [{"kind": "factorization", "bound": 8, "variety": "virtual weights", "pieces": [4, 1, 2, 1]}]
+
+
 KNOWN = [
     (shape([4, 2], [1], 3), 14, None, None),
     (shape([4, 4, 4], [2, 2], 3), 38, None, None),
@@ -119,12 +57,16 @@ KNOWN = [
         shape([3, 2], [1], 1, SOFTMAX),
         6,
         [{"kind": "factorization", "bound": 6, "variety": "linear maps", "pieces": [6]}],
-        2,
+        None,
     ),
-    (shape([3, 3], [2], 3, SOFTMAX), 17, None, 4),
+    (shape([3, 3], [2], 3, SOFTMAX), 17, None, None),
+    (shape([3, 3], [2], 2, SOFTMAX, causal=True, h=2), 34, None, None),
+    (shape([2, 1, 2], [2, 2], 3, SOFTMAX), 8, RANK_ONE, None),
     (shape([3, 3], [2], 2, RATIONAL), 17, None, None),
-    (shape([4, 4, 4], [4, 4], 2, SOFTMAX, skip=True, n=2), 50, None, 8),
-    (shape([4, 4, 4], [4, 4], 3, SOFTMAX, skip=True, n=2), 52, None, 8),
+    (shape([3, 3], [2], 2, RATIONAL), 17, None, 4),
+    (shape([2, 2, 2], [1, 2], 2, RATIONAL, causal=True), 11, None, 6),
+    (shape([4, 4, 4], [4, 4], 2, SOFTMAX, skip=True, n=2), 50, None, None),
+    (shape([4, 4, 4], [4, 4], 3, SOFTMAX, skip=True, n=2), 52, None, None),
     (shape([4, 4, 4], [4, 4], 2, skip=True, n=2), 49, None, None),
     (
         shape([3, 2], [1], 2, h=5, b=[1]),
@@ -141,6 +83,7 @@ KNOWN = [
 def test_known_dimensions_are_proved(network, r, bounds, terms, tmp_path, capsys):
     line = answer(certificate(network, r, bounds, terms), tmp_path, capsys)
     assert f"proved: dim M = {r}, over the real" in line
+    assert ("(docs/transformers.md, section 1)" in line) == (network["normalization"] == SOFTMAX or terms is not None)
 
 
 class Jet:
@@ -174,7 +117,7 @@ class Jet:
         return first
 
 
-def slow(net, w, terms, x):
+def slow(net, w, terms, x, given):
     """The output by the definition, entry by entry."""
     n = terms or 1
     zero, u = Jet([0] * n, [0] * n), Jet([0, 1, *[0] * n][:n], [0] * n)
@@ -189,13 +132,15 @@ def slow(net, w, terms, x):
     def product(a, b):
         return [[dot(zip(row, column, strict=True)) for column in zip(*b, strict=True)] for row in a]
 
-    def g(s):
+    def g(s, e):
+        if given:  # the derivative of an exponential is itself, times that of the score
+            return Jet([e], [e * s.parts[1][0]])
         total, power = zero, one
         for c in taylor(net, terms):
             total, power = total + power * Jet([c] + [0] * (n - 1), [0] * n), power * s
         return total
 
-    x = product(w["E", 0, 0], x) if net.embed else x
+    x, left = product(w["E", 0, 0], x) if net.embed else x, iter(given or [[[0] * net.t] * net.t] * len(net.heads))
     for i in range(1, net.l + 1):
         new = x if net.skip else [[zero] * net.t for _ in range(net.d[i])]
         for k in range(net.h):
@@ -204,7 +149,9 @@ def slow(net, w, terms, x):
             seen = [[not net.causal or j <= c for c in range(net.t)] for j in range(net.t)]
             S = [[(s if terms is None else u * s) for s in row] for row in S]
             if net.normalized:
-                S = [[g(s) if ok else zero for s, ok in zip(*rows, strict=True)] for rows in zip(S, seen, strict=True)]
+                E = [list(e) for e in zip(*next(left), strict=True)]  # by keys, as S
+                cells = ([*zip(*rows, strict=True)] for rows in zip(S, E, seen, strict=True))
+                S = [[g(s, e) if ok else zero for s, e, ok in row] for row in cells]
                 sums = [dot((s, one) for s in column).inverse() for column in zip(*S, strict=True)]
                 S = [[s * c for s, c in zip(row, sums, strict=True)] for row in S]
             S = [[s if ok else zero for s, ok in zip(*rows, strict=True)] for rows in zip(S, seen, strict=True)]
@@ -220,8 +167,12 @@ DERIVATIVES = [
     (shape([2, 2, 2], [1, 2], 3, skip=True), None),
     (shape([2, 3], [2], 2, RATIONAL), None),
     (shape([2, 2], [2], 2, SQUARE, h=2, causal=True), None),
-    (shape([2, 2, 2], [2, 1], 2, SOFTMAX, h=2, skip=True, causal=True, n=1), 4),
-    (shape([2, 3, 1], [1, 2], 3, SOFTMAX, b=[1, 2], m=2), 3),
+    (shape([2, 2, 2], [2, 1], 2, SOFTMAX, h=2, skip=True, causal=True, n=1), None),
+    (shape([2, 3, 1], [1, 2], 3, SOFTMAX, b=[1, 2], m=2), None),
+    (shape([2, 1, 2], [2, 2], 3, SOFTMAX, h=2), None),
+    (shape([2, 2, 2], [1, 2], 3, SOFTMAX, h=2, b=[2, 1], causal=True, n=3, m=1), None),
+    (shape([2, 2, 2], [2, 1], 2, RATIONAL, h=2, skip=True, causal=True, n=1), 4),
+    (shape([2, 3, 1], [1, 2], 3, RATIONAL, b=[1, 2], m=2), 3),
     (shape([2, 2], [1], 2, RATIONAL), 3),
 ]
 
@@ -236,7 +187,7 @@ def test_gradients_agree_with_dual_numbers(network, terms):
     for key, rows in at.w.items():
         w[key] = [[Jet([v] + [0] * (n - 1), [next(steps)] + [0] * (n - 1)) for v in line] for line in rows]
     x = [[Jet([v] + [0] * (n - 1), [0] * n) for v in line] for line in row["input"]]
-    output = slow(at.net, w, terms, x)
+    output = slow(at.net, w, terms, x, row.get("exponentials"))
     slope = sum(
         c * y.parts[1][k]
         for k, C in enumerate(row["functional"])
@@ -286,7 +237,7 @@ FAMILIES = [
 def test_directions_are_annihilated_by_gradients(family, network):
     rng = random.Random(5)
     _, at = point(network, rng)
-    terms = 6 if at.net.normalized and network["normalization"] != SQUARE else None
+    terms = 6 if network["normalization"] == RATIONAL else None
     rows = [flat for _, flat in gradients(at, terms, rng, 3, 4)]
     count = 0
     for direction in directions(at, family):
@@ -323,8 +274,10 @@ def test_there_are_as_many_directions_as_the_grammar_says(family, network, count
     assert sum(echelon.add(direction) is None for direction in found) == count
 
 
-GOOD = certificate(shape([2, 3, 2], [2, 1], 2, SOFTMAX), 11, terms=4)
-LIGHTNING = certificate(shape([4, 2], [1], 3), 14)
+def all_of(values, value):
+    values[:] = [value] * len(values)
+
+
 BENT = [
     ("version", lambda c: c.update(version=2), "version must be 1"),
     ("version", lambda c: c.update(version=True), "version must be 1"),
@@ -350,7 +303,9 @@ BENT = [
     ("composite", lambda c: c["lower_bound"].update(prime=4194303), "must be a prime, 4194303 is none"),
     ("large", lambda c: c["lower_bound"].update(prime=2**22 + 15), "the prime must be an integer from 3"),
     ("small", lambda c: c["lower_bound"].update(prime=7), "larger than tokens and twice the terms"),
-    ("terms", lambda c: c["lower_bound"].update(terms=None), "terms must be null"),
+    ("terms", lambda c: c["lower_bound"].update(terms=2), "terms must be null without Taylor coefficients"),
+    ("fewer", lambda c: c["lower_bound"].update(terms=3), "functional must be a list of 3"),
+    ("exponentials", lambda c: c["lower_bound"]["rows"][0].update(exponentials=[]), "unknown: ['exponentials']"),
     ("series", lambda c: c["lower_bound"].update(terms=513), "terms must be an integer from 2 to 512"),
     ("weights", lambda c: c["lower_bound"]["weights"].pop(), "weights must be a list of"),
     (
@@ -363,6 +318,10 @@ BENT = [
         lambda c: c["lower_bound"]["weights"][0][0].__setitem__(0, -1),
         "Q of layer 1 must be an integer from 0 to 4194300",
     ),
+    ("row of them", lambda c: all_of(c["lower_bound"]["weights"][0][0], P), "Q of layer 1 must be an integer from 0"),
+    ("all negative", lambda c: all_of(c["lower_bound"]["weights"][0][0], -1), "Q of layer 1 must be an integer from 0"),
+    ("all true", lambda c: all_of(c["lower_bound"]["weights"][0][0], True), "Q of layer 1 must be an integer from 0"),
+    ("no rank", lambda c: all_of(c["network"]["attention_ranks"], 0), "attention_ranks must be an integer from 1"),
     ("shape", lambda c: c["lower_bound"]["weights"][0][0].append(1), "Q of layer 1 must be a list of 2"),
     ("columns", lambda c: c["lower_bound"]["columns"].reverse(), "columns must increase"),
     (
@@ -394,11 +353,89 @@ BENT = [
 @pytest.mark.parametrize("good", [GOOD, LIGHTNING], ids=["softmax", "lightning"])
 @pytest.mark.parametrize(("name", "bend", "reason"), BENT, ids=[f"{k}-{bent[0]}" for k, bent in enumerate(BENT)])
 def test_a_bent_certificate_is_rejected(good, name, bend, reason, tmp_path, capsys):
-    if good is LIGHTNING and name in ("ranks", "terms", "series", "small", "shape", "few", "skip"):
+    if good is LIGHTNING and name in ("ranks", "shape", "few", "skip"):
         good = GOOD  # where the reason is another one for lightning layers
+    if name in ("small", "fewer", "exponentials"):
+        good = SERIES
     bent = copy.deepcopy(good)
     bend(bent)
     assert reason in answer(bent, tmp_path, capsys)
+
+
+EQUAL = certificate(shape([2, 1, 2], [2, 2], 3, SOFTMAX), 8, RANK_ONE)
+
+
+FREE = [  # of a row: what is done to its exponentials, and why it is refused
+    (lambda row: row.pop("exponentials"), "a row must be an object with input, functional, exponentials; missing"),
+    (lambda row: row["exponentials"].pop(), "exponentials must be a list of 2"),
+    (lambda row: row["exponentials"].append(row["exponentials"][0]), "exponentials must be a list of 2"),
+    (lambda row: row["exponentials"][1].pop(), "exponentials must be a list of 3"),
+    (lambda row: row["exponentials"][1][2].pop(), "exponentials must be a list of 3"),
+    (lambda row: row["exponentials"][0][0].__setitem__(2, P), "exponentials must be an integer from 0 to 4194300"),
+    (lambda row: row["exponentials"][0][0].__setitem__(2, -1), "exponentials must be an integer from 0 to 4194300"),
+    (lambda row: row["exponentials"][1][0].__setitem__(2, row["exponentials"][1][2][0] ^ 1), "of equal scores must be"),
+    (lambda row: row["exponentials"].__setitem__(0, [[1, 2, P - 3], [1, 1, 1], [1, 1, 1]]), "no column sum of the"),
+    (lambda row: row.update(exponentials=None), "exponentials must be a list"),
+]
+
+
+@pytest.mark.parametrize("place", [0, 3, 7])
+@pytest.mark.parametrize(("bend", "reason"), FREE, ids=range(len(FREE)))
+def test_bent_exponentials_are_rejected(bend, reason, place, tmp_path, capsys):
+    """All rows are read, also where an earlier one has the same input."""
+    bent = copy.deepcopy(EQUAL)
+    bend(bent["lower_bound"]["rows"][place])
+    assert reason in answer(bent, tmp_path, capsys)
+
+
+SYMMETRIC = [  # network, for which layers exponentials must be symmetric: where the tokens are multiples of one
+    (shape([2, 1, 2], [2, 2], 2, SOFTMAX), (2,)),
+    (shape([2, 1, 2, 2], [1, 1, 1], 2, SOFTMAX, h=2), (2,)),  # two heads, so layer 2 writes rank two
+    (shape([2, 1, 2, 2], [1, 1, 1], 2, SOFTMAX), (2, 3)),
+    (shape([1, 2, 2], [1, 1], 2, SOFTMAX), (1, 2)),
+    (shape([2, 2, 2], [1, 1], 2, SOFTMAX, n=1), (1, 2)),
+    (shape([2, 2, 2], [1, 1], 2, SOFTMAX, n=1, skip=True), (1,)),
+    (shape([3, 3, 2, 2], [1, 1, 1], 2, SOFTMAX, b=[1, 2, 1]), (2, 3)),
+    (shape([3, 3, 2], [1, 1], 2, SOFTMAX, b=[1, 1], h=2), ()),  # two heads write two directions
+    (shape([3, 3, 3], [1, 1], 2, SOFTMAX, b=[1, 1], skip=True), ()),
+    (shape([2, 2, 1], [1, 1], 2, SOFTMAX), ()),
+    (shape([1, 2, 2], [1, 1], 2, SOFTMAX, causal=True), ()),
+    (shape([1, 2, 2], [1, 1], 1, SOFTMAX), ()),
+]
+
+
+@pytest.mark.parametrize(("network", "layers"), SYMMETRIC)
+def test_equal_scores_have_equal_exponentials(network, layers, tmp_path, capsys):
+    rng = random.Random(11)
+    weights, at = point(network, rng)
+    (row, a), *_ = gradients(at, None, rng, 1, 1)
+    columns = [next(c for c, x in enumerate(a) if x)]
+    good = with_bound(network, {"kind": "orbit", "bound": at.size, "prime": P, "weights": weights, "families": []})
+    good |= {"lower": 1, "lower_bound": {"prime": P, "terms": None, "weights": weights, "rows": [row]}}
+    good["lower_bound"]["columns"] = columns
+    assert "proved: 1 <= dim M" in answer(good, tmp_path, capsys)
+    for k, (i, _) in enumerate(at.net.heads):
+        bent = copy.deepcopy(good)
+        bent["lower_bound"]["rows"][0]["exponentials"][k][0][-1] ^= 1
+        assert ("exponentials of equal scores must be equal" in answer(bent, tmp_path, capsys)) == (i in layers)
+        if network["causal"]:  # what is masked is not used
+            masked = copy.deepcopy(good)
+            masked["lower_bound"]["rows"][0]["exponentials"][k][0][1] ^= 1
+            assert "proved: 1 <= dim M" in answer(masked, tmp_path, capsys)
+
+
+def test_rows_with_the_same_input_may_have_other_exponentials(tmp_path, capsys):
+    """Two rows that differ in exponentials alone are two rows: the gradients computed here say so."""
+    network, rng = shape([2, 2], [2], 3, SOFTMAX), random.Random(12)
+    weights, at = point(network, rng)
+    (one, _), (two, _) = gradients(at, None, rng, 2, 1)
+    rows = [one, one | {"exponentials": two["exponentials"]}]
+    good = with_bound(network, {"kind": "orbit", "bound": at.size, "prime": P, "weights": weights, "families": []})
+    lower = {"prime": P, "terms": None, "weights": weights, "rows": rows, "columns": [0, 1]}
+    assert "proved: 2 <= dim M" in answer(good | {"lower": 2, "lower_bound": lower}, tmp_path, capsys)
+    assert "minor must not be 0" in answer(
+        good | {"lower": 2, "lower_bound": lower | {"rows": [one, one]}}, tmp_path, capsys
+    )
 
 
 def test_a_point_where_spaces_are_too_small_is_refused(tmp_path, capsys):
@@ -409,6 +446,13 @@ def test_a_point_where_spaces_are_too_small_is_refused(tmp_path, capsys):
         *bent["lower_bound"]["weights"][3:],
     ]
     assert "must have its largest dimension" in answer(bent, tmp_path, capsys)
+    families = bent["upper_bounds"][0]["families"]
+    assert families[:2] == ["query-key", "stream"]
+    for first in (families, families[::-1]):  # but if the families before prove the bound nobody looks at the spaces
+        bent["upper"] = bent["upper_bounds"][0]["bound"] = 15
+        bent["upper_bounds"][0]["families"] = first
+        reason = "proved: 11 <= dim M <= 15" if first is families else "must have its largest dimension"
+        assert reason in answer(bent, tmp_path, capsys)
 
 
 def test_a_weaker_bound_is_still_true(tmp_path, capsys):
@@ -437,41 +481,22 @@ def test_wrong_pieces_are_rejected(bounds, reason, tmp_path, capsys):
     assert reason in answer(bent, tmp_path, capsys)
 
 
-PIECES = [  # network, variety, its dimension or None where there is no such bound
-    (shape([3, 2], [1], 1), "linear maps", None),
-    (shape([3, 2], [1], 2, SOFTMAX), "linear maps", None),
-    (shape([3, 2, 3], [1, 1], 1, SOFTMAX), "linear maps", 8),  # 3 x 3 of rank two
-    (shape([3, 3], [1], 1, SOFTMAX, h=2, b=[1]), "linear maps", 8),
-    (shape([3, 3, 3], [1, 1], 1, SOFTMAX, b=[1, 1], skip=True), "linear maps", 8),
-    (shape([4, 4], [1], 1, SOFTMAX, b=[1], skip=True), "linear maps", 7),
-    (shape([4, 4], [1], 1, SOFTMAX, skip=True, n=2), "linear maps", 8),
-    (shape([4, 4], [1], 1, SOFTMAX, skip=True, m=3), "linear maps", 12),
-    (shape([2, 2], [1], 2, h=2), "head forms", 12),  # all of them
-    (shape([3, 3], [1], 2, h=2), "head forms", 54),
-    (shape([3, 2], [1], 2, h=5, b=[1], causal=True), "head forms", 35),
-    (shape([3, 3], [1], 2, h=3, b=[1], skip=True), "head forms", 36),  # rank three in 9 x 6
-    (shape([3, 3, 3], [1, 1], 2, h=2), "head forms", None),
-    (shape([3, 3], [1], 2), "head forms", None),
-    (shape([3, 3], [1], 2, h=2, n=2), "head forms", None),
-    (shape([3, 3], [1], 2, SOFTMAX, h=2), "head forms", None),
-    (shape([3, 3], [1], 2, causal=True), "virtual weights", None),
-    (shape([3, 3], [1], 2, skip=True), "virtual weights", None),
-    (shape([3, 3], [1], 2, b=[1]), "virtual weights", None),
-    (shape([3, 3], [1], 2, m=2), "virtual weights", None),
-    (shape([3, 3], [1], 2, SOFTMAX), "virtual weights", None),
+VIRTUALS = [  # networks with normalized scores: matrices of rank at most a on r_0, the values, subspaces, counted here
+    (shape([3, 3], [1], 2, SOFTMAX), [5, 9]),
+    (shape([3, 3], [1], 1, SOFTMAX), [5, 9]),
+    (shape([3, 3], [2], 3, RATIONAL, causal=True), [8, 9]),
+    (shape([4, 2, 3], [1, 2], 2, SOFTMAX), [7, 4, 6, 2 * 2]),
+    (shape([4, 3, 2, 2], [1, 1, 3], 2, SOFTMAX, causal=True), [7, 5, 4, 4, 2 * 1, 3 * 1]),
 ]
 
 
-def with_bound(network, bound):
-    """A certificate of one upper bound alone."""
-    rows = {"rows": [], "columns": [], "terms": 2 if network["normalization"] else None, "prime": P}
-    weights, _ = point(network, random.Random(1))
-    head = {"format": "lightning-sym/certificate", "version": 1, "kind": "dimension", "network": network, "lower": 0}
-    return {**head, "upper": bound["bound"], "lower_bound": {**rows, "weights": weights}, "upper_bounds": [bound]}
-
-
-def pieces_of(variety, *pieces):
-    return {"kind": "factorization", "bound": sum(pieces), "variety": variety, "pieces": list(pieces)}
+@pytest.mark.parametrize(("network", "pieces"), VIRTUALS)
+def test_normalized_virtual_weights(network, pieces, tmp_path, capsys):
+    good = pieces_of("virtual weights", *pieces)
+    assert f"0 <= dim M <= {sum(pieces)}," in answer(with_bound(network, good), tmp_path, capsys)
+    for wrong in ([*pieces, 1 - len(network["widths"])], [*pieces[:-1], pieces[-1] - 1], [pieces[0] - 1, *pieces[1:]]):
+        line = answer(with_bound(network, pieces_of("virtual weights", *wrong)), tmp_path, capsys)
+        assert f"the pieces of 'virtual weights' must be {pieces}" in line
 
 
 @pytest.mark.parametrize(("network", "variety", "u"), PIECES)
@@ -485,22 +510,25 @@ def test_pieces_of_one(network, variety, u, tmp_path, capsys):
 
 def test_counts_agree_with_the_program(tmp_path, capsys):
     rng, seen = random.Random(8), set()
-    while len(seen) < 150:
+    while len(seen) < 200:
         depth, t, h = rng.randint(1, 4), rng.randint(1, 3), rng.choice((1, 1, 2, 3))
-        widths = (
-            [rng.randint(1, 5)] * (depth + 1) if (skip := rng.random() < 0.3) else rng.choices(range(1, 6), k=depth + 1)
-        )
+        skip, widths = rng.random() < 0.3, rng.choices(range(1, 6), k=depth + 1)
+        widths = widths[:1] * (depth + 1) if skip else widths
         ranks, causal = rng.choices(range(1, 4), k=depth), rng.random() < 0.3
         b = rng.choices(range(1, 4), k=depth) if rng.random() < 0.3 else None
         n, m = (rng.choice((None, None, None, 1, 2)) for _ in "nm")
-        network = shape(widths, ranks, t, rng.choice((None, None, SOFTMAX)), h, b, skip, causal, n, m)
+        g = rng.choice((None, None, SOFTMAX))
+        if rng.random() < 0.3:  # one of the paper, deep and narrowing
+            depth, h, b, skip, causal, n, m, g = 4, 1, None, False, causal and bool(g), None, None, g
+            widths, ranks = sorted(rng.choices(range(1, 12), k=5), reverse=True), rng.choices((1, 2), k=4)
+        network = shape(widths, ranks, t, g, h, b, skip, causal, n, m)
         shaped = Architecture(
             tuple(widths), tuple(ranks), t, normalization=network["normalization"] and lightning_sym.SOFTMAX, heads=h,
             value_ranks=b and tuple(b), skip=skip, causal=causal, embed=n, unembed=m,
         )  # fmt: skip
         counts = {"linear maps": varieties.linear_maps(shaped), "head forms": varieties.quadratic_forms(shaped)}
         bounds = [pieces_of(name, u) for name, u in counts.items() if u is not None]
-        if shaped.is_plain:
+        if varieties.has_virtual_weights(shaped):
             bounds.append(
                 pieces_of("virtual weights", *(x.dimension for x in varieties.virtual_weight_variety(shaped).pieces))
             )
@@ -513,6 +541,43 @@ def test_counts_agree_with_the_program(tmp_path, capsys):
             wrong |= {"pieces": [bound["pieces"][0] + 1, *bound["pieces"][1:]]} if "pieces" in bound else {}
             assert "rejected: the " in answer(with_bound(network, wrong), tmp_path, capsys)
     assert len({json.loads(bound).get("variety") for _, bound in seen}) == 4
+
+
+@pytest.mark.parametrize(
+    ("network", "terms"),
+    [
+        (shape([2, 3, 2], [2, 1], 2, SOFTMAX), None),
+        (shape([2, 3, 2], [2, 1], 2, SOFTMAX, causal=True), None),
+        (shape([2, 3, 2], [2, 1], 2, RATIONAL), 5),
+        (shape([2, 2], [2], 2, RATIONAL), None),
+        (shape([2, 2], [2], 2, SQUARE, causal=True), None),
+        (shape([2, 2], [2], 2), None),
+        (shape([2, 2], [2], 2, RATIONAL), 3),
+        (shape([2, 2], [2], 2, RATIONAL), 5),
+        (shape([2, 2], [1], 2, RATIONAL), 40),
+    ],
+)
+def test_the_minor_is_of_derivatives(network, terms, tmp_path, capsys):
+    """A functional of which one derivative vanishes, but no other one, by gradients computed here."""
+    rng = random.Random(9)
+    weights, at = point(network, rng)
+    (one, a), (two, b) = gradients(at, terms, rng, 1, 2)
+    c = next(c for c, x in enumerate(a) if x)
+    pairs = zip(one["functional"], two["functional"], strict=True)
+    mixed = [
+        [[(b[c] * x - a[c] * y) % P for x, y in zip(*rows, strict=True)] for rows in zip(*both, strict=True)]
+        for both in pairs
+    ]
+    lower = {"prime": P, "terms": terms, "weights": weights, "rows": [one | {"functional": mixed}]}
+    good = with_bound(network, {"kind": "orbit", "bound": at.size, "prime": P, "weights": weights, "families": []})
+    for column in (c, at.size - 1):
+        line = answer(good | {"lower": 1, "lower_bound": {**lower, "columns": [column]}}, tmp_path, capsys)
+        assert ("the minor must not be 0" if column == c else "1 <= dim M") in line
+
+
+@pytest.mark.parametrize("p", [9, 15, 25, 2039**2, 2 * 3, 4194298, 4194303])
+def test_composite_moduli(p, tmp_path, capsys):
+    assert f"must be a prime, {p} is none" in answer(DIFFERENT | {"prime": p}, tmp_path, capsys)
 
 
 def test_the_minor_is_one_at_the_point_of_the_file(tmp_path, capsys):
@@ -581,39 +646,24 @@ def put(data, path, value):
     data[path[-1]] = value
 
 
-LAYER = {"Q1": [[1, 2]], "K1": [[3, 1]], "V1": [[1, 0], [2, 1]]}
-OTHER = {"Q1": [["1/2", 1]], "K1": [[6, 2]], "V1": [[1, 0], [2, 1]]}
-DIFFERENT = {"format": "lightning-sym/certificate", "version": 1, "kind": "different", "tokens": 2, "first": LAYER}
 DIFFERENT |= {"second": {**LAYER, "V1": [[1, 0], [2, "2/3"]]}, "input": [[1, 2], [3, -1]], "prime": None}
 
 
-def same(first, second, *steps, tokens=2):
-    head = {"format": "lightning-sym/certificate", "version": 1, "kind": "same", "tokens": tokens}
-    return {**head, "first": first, "second": second, "steps": list(steps)}
-
-
-GROUP = {"step": "group", "query_key": [[[2]]], "between": [], "scales": ["1"]}
-TWO = {**LAYER, "Q2": [[1, 1]], "K2": [[2, 5]], "V2": [[1, 1]]}
-# Behind an attention matrix of rank one only the symmetric part of the second one counts: Q2 and K2 change places.
-SWAPPED = {**TWO, "Q2": [[2, 5]], "K2": [[1, 1]]}
-RESCALED = {**TWO, "Q1": [[2, 4]], "V2": [["1/8", "1/8"]]}
-BETWEEN = {**TWO, "V1": [[2, 1], [2, 1]], "K2": [[2, 3]], "Q2": [[1, 0]], "V2": [[1, 0]]}
-SAME = [
-    same(LAYER, OTHER, GROUP),
-    same(LAYER, OTHER, {"step": "layer", "layer": 1}),
-    same(LAYER, LAYER, {**GROUP, "to": OTHER}, {**GROUP, "query_key": [[["1/2"]]]}),
-    same(TWO, RESCALED, {"step": "rescaling", "factors": [2, 1], "value_factor": "1/8"}),
-    same(TWO, SWAPPED, {"step": "rescaling", "factors": [1, 1], "value_factor": 1}),
-    same({**LAYER, "V1": [[0, 0]]}, {**LAYER, "Q1": [[0, 0]], "V1": [[1, 1]]}, {"step": "zero"}),
-    same({**LAYER, "V1": [[0, 0]]}, {**TWO, "Q2": [[0, 0]]}, {"step": "zero"}),
-    same(TWO, {**TWO, "V1": [[0, 0], [0, 0]]}, {"step": "zero"}) | {"first": {**TWO, "V2": [[0, 0]]}},
-    same(TWO, BETWEEN, {"step": "group", "query_key": [[[1]], [[1]]], "between": [[[1, 1], [0, 1]]], "scales": [1, 1]}),
-]
 ONE = {"Q1": [[2]], "K1": [[3]], "V1": [[5]]}
+
+
 SAME.insert(0, same({**ONE, "Q1": [[0]]}, {**ONE, "V1": [[0]]}, {"step": "zero"}))
+
+
 SAME.insert(0, same(TWO, {**TWO, "Q2": [[2, 2]], "K2": [[1, "5/2"]]}, {"step": "layer", "layer": 2}))
+
+
 SAME.insert(0, same({**TWO, "Q1": [[1, 2], [0, 1]], "K1": [[3, 1], [1, 1]]}, TWO, {"step": "zero"}))
+
+
 SAME[0] |= {"first": {**TWO, "Q2": [[0, 0]]}, "second": {**TWO, "K1": [[0, 0]]}}
+
+
 SAME[-1]["second"] = {**TWO, "V1": [[3, 1], [2, 1]], "Q2": [[1, 0]], "K2": [[2, 3]], "V2": [[1, 0]]}
 
 
@@ -657,6 +707,25 @@ def test_not_shown_to_be_the_same(data, reason, tmp_path, capsys):
     assert reason in answer(data, tmp_path, capsys)
 
 
+@pytest.mark.parametrize("good", [SAME[3], SAME[-1]], ids=["one layer", "two layers"])
+def test_every_entry_is_compared(good, tmp_path, capsys):
+    """Of the weights a group element leads to, of the matrices of the group element, and of the scales."""
+    step = good["steps"][0]
+    assert step["step"] == "group"
+    places = [("second", *path) for path in leaves(good["second"])]
+    places += [("steps", 0, key, *path) for key in ("query_key", "between", "scales") for path in leaves(step[key])]
+    count = 0
+    for path in places:
+        bent, value = json.loads(json.dumps(good)), good  # both networks share lists
+        for key in path:
+            value = value[key]
+        if not isinstance(value, (dict, list)):
+            put(bent, path, str(Fraction(value) + 5))
+            assert "the group element must map one network to the other" in answer(bent, tmp_path, capsys)
+            count += 1
+    assert count > 6
+
+
 def test_skew_parts_count_where_no_attention_matrix_has_rank_one(tmp_path, capsys):
     full = {**TWO, "Q1": [[1, 2], [0, 1]], "K1": [[3, 1], [1, 1]]}
     step = {"step": "rescaling", "factors": [1, 1], "value_factor": 1}
@@ -686,36 +755,3 @@ def test_every_place_with_any_junk_gets_one_line(good, tmp_path, capsys):
             bent = copy.deepcopy(good)
             put(bent, path, junk)
             answer(bent, tmp_path, capsys)
-
-
-def test_files_that_are_none(tmp_path, capsys):
-    assert verify.main([str(tmp_path), str(tmp_path / "none")]) == 1
-    assert capsys.readouterr().out.count("rejected: there must be a file of this name") == 2
-
-
-def test_exit_codes(tmp_path):
-    """The checker runs alone, and proves only if every file does."""
-    source = Path(verify.__file__).read_text(encoding="utf-8")
-    assert source.count("return 0") == 1
-    assert len(source.splitlines()) <= 400
-    assert len(Path(verify_directions.__file__).read_text(encoding="utf-8").splitlines()) <= 400
-    assert "lightning" not in " ".join(line for line in source.splitlines() if line.startswith(("import", "from")))
-    shutil.copy(verify.__file__, tmp_path / "verify.py")
-    alone = copy.deepcopy(GOOD)
-    alone["upper_bounds"][0].update(kind="orbit", families=["query-key", "stream"], bound=15)
-    (tmp_path / "good.json").write_text(json.dumps(alone | {"upper": 15}), encoding="utf-8")
-    (tmp_path / "directions.json").write_text(json.dumps(GOOD), encoding="utf-8")
-    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
-
-    def run(*files):
-        command = [sys.executable, "-I", str(tmp_path / "verify.py"), *files]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    assert run("good.json", "good.json").returncode == 0
-    both = run("good.json", "bad.json")
-    assert (both.returncode, both.stdout.count("\n"), both.stderr) == (1, 2, "")
-    assert [run().returncode, run("--help").returncode] == [2, 2]
-    assert "for example" in run("--help").stdout
-    assert "directions need verify_directions.py beside verify.py" in run("directions.json").stdout
-    shutil.copy(verify_directions.__file__, tmp_path)
-    assert run("directions.json").returncode == 0

@@ -1,7 +1,7 @@
 """Writes the certificates in `good/` and `bad/`: `python tests/certificates/make_corpus.py`.
 
 The good ones come from the program; every bad one is a good one with one thing changed. Why a bad one must be
-rejected stands in `tests/test_certificates.py`.
+rejected stands in `tests/test_certificate_files.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lightning_sym import SOFTMAX, Architecture, Weights, certified_dimension, same_function, swap, transform
+from lightning_sym import (
+    SOFTMAX,
+    Architecture,
+    Normalization,
+    Weights,
+    certified_dimension,
+    same_function,
+    swap,
+    transform,
+)
 from lightning_sym.certificate import certificate_text, dimension_certificate, same_certificate
 from proofs_check import rational_normalizer
 from proofs_check.certificates import certificates_into
@@ -33,9 +42,13 @@ NETWORKS = {
     "two_tokens": Architecture((4, 4, 4), (4, 4), 2, normalization=SOFTMAX, skip=True, embed=2),
     "head_forms": Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)),
     "span": Architecture((2, 2), (1,), 1, heads=2),
+    "deep_softmax": Architecture((2,) * 13, (1,) * 12, 2, normalization=SOFTMAX),
+    "deep_softmax_narrow": Architecture((3, *(2,) * 11, 1), (2,) * 12, 2, normalization=SOFTMAX),
+    "softmax_of_rank_one": Architecture((2, 1, 2), (2, 2), 3, normalization=SOFTMAX),
+    "softmax_causal": Architecture((2, 2, 2), (2, 1), 3, normalization=SOFTMAX, causal=True),
 }
 
-ORBITS = ("one_layer", "two_layers")
+ORBITS = ("one_layer", "two_layers", "deep_softmax_narrow")
 """Those bounded by symmetries, not by the count that is tried first."""
 
 FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [1, 1]], "Q2": [[1, 1]], "K2": [[2, 1]], "V2": [[1, "2/3"]]}
@@ -61,6 +74,12 @@ def pair(first: Weights, second: Weights, tokens: int = 2) -> Document:
     return same_certificate(same_function(first, second, tokens), first, second, tokens)
 
 
+def series() -> Document:
+    """Normalization by a polynomial, whose rows are of Taylor coefficients."""
+    polynomial = Normalization("1 + y/101", lambda k: Fraction(k < 2, 100 * k + 1))
+    return dimension_certificate(certified_dimension(Architecture((2, 2, 2), (1, 2), 2, normalization=polynomial)))
+
+
 def values_of_y() -> Document:
     """One layer with S(y) = y, whose dimension is found from values."""
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +94,7 @@ def good() -> dict[str, Document]:
         name: dimension_certificate(certified_dimension(network, all_bounds=name in ORBITS))
         for name, network in NETWORKS.items()
     }
-    found["values_of_y"] = values_of_y()
+    found["values_of_y"], found["series"] = values_of_y(), series()
     # true, but not the smallest bound: one family of symmetries alone
     families = ("upper_bounds.0.families", ["query-key"]), ("upper_bounds.0.bound", 24), ("upper", 24)
     found["two_layers_undecided"] = changed(found["two_layers"], *families)
@@ -116,6 +135,10 @@ def with_its_first_again(values: list[Any]) -> list[Any]:
     return [*values[:-1], values[0]]
 
 
+def with_one_again(values: list[Any]) -> list[Any]:
+    return [*values, values[0]]
+
+
 def without(key: str) -> Callable[[Document], Document]:
     return lambda value: {name: x for name, x in value.items() if name != key}
 
@@ -154,7 +177,8 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "composite_modulus": ("one_layer", (("lower_bound.prime", 4194303),)),
     "even_modulus": ("one_layer", (("lower_bound.prime", 4194302),)),
     "modulus_too_large": ("one_layer", (("lower_bound.prime", 4194319),)),
-    "modulus_divides_a_denominator": ("transformer", (("lower_bound.prime", 3),)),
+    "modulus_divides_a_denominator": ("series", (("lower_bound.prime", 101),)),
+    "modulus_too_small": ("series", (("lower_bound.prime", 3), ("network.normalization.taylor.1", "1"))),
     "unsorted_columns": ("one_layer", (("lower_bound.columns", lambda columns: columns[::-1]),)),
     "column_out_of_range": ("one_layer", (("lower_bound.columns.13", 16),)),
     "weight_of_wrong_shape": ("one_layer", (("lower_bound.weights.0", [[1, 2, 3]]),)),
@@ -194,7 +218,45 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "not_a_symmetry": ("same_group", (("steps.0.between.0.0.0", 2),)),
     "singular_basis_change": ("same_group", (("steps.0.between.0", [[0, 0], [0, 0]]),)),
     "family_twice": ("two_layers", (("upper_bounds.0.families", ["query-key", "query-key"]),)),
-    "terms_that_are_none": ("transformer", (("lower_bound.terms", 1),)),
+    "terms_that_are_none": ("series", (("lower_bound.terms", 1),)),
+    "terms_too_many": ("series", (("lower_bound.terms", one_more),)),
+    "softmax_with_terms": ("transformer", (("lower_bound.terms", 2),)),
+    "softmax_with_a_series": (
+        "transformer",
+        (("lower_bound.terms", 4), ("network.normalization", {"name": "softmax", "taylor": ["1", "1", "1/2", "1/6"]})),
+    ),
+    "exponentials_missing": ("transformer", (("lower_bound.rows.7", without("exponentials")),)),
+    "exponentials_of_one_head_too_many": ("transformer", (("lower_bound.rows.0.exponentials", with_one_again),)),
+    "exponentials_of_one_head_too_few": ("transformer", (("lower_bound.rows.0.exponentials", all_but_the_last),)),
+    "exponentials_of_wrong_shape": ("transformer", (("lower_bound.rows.1.exponentials.0", [[1, 2]]),)),
+    "exponentials_ragged": ("softmax_causal", (("lower_bound.rows.0.exponentials.1", [[1], [1, 2], [1, 2, 3]]),)),
+    "exponentials_too_large": ("transformer", (("lower_bound.rows.1.exponentials.1.0.1", 4194301),)),
+    "exponentials_not_symmetric": (
+        "softmax_of_rank_one",
+        (("lower_bound.rows.7.exponentials.1.0.2", lambda x: (x + 1) % 4194301),),
+    ),
+    "exponentials_with_column_sum_zero": ("two_tokens", (("lower_bound.rows.0.exponentials.1.1", [7, 4194294]),)),
+    "exponentials_without_softmax": ("one_layer", (("lower_bound.rows.0.exponentials", [[[1] * 3] * 3]),)),
+    "exponentials_of_a_polynomial": ("series", (("lower_bound.rows.0.exponentials", [[[1] * 2] * 2] * 2),)),
+    "rescalings_with_softmax": (
+        "deep_softmax",
+        (
+            ("upper_bounds.0.pieces", lambda pieces: [*pieces, -12]),
+            ("upper_bounds.0.bound", 28),
+            ("upper", 28),
+            ("lower", 28),
+            ("lower_bound.rows", lambda rows: rows[:28]),
+            ("lower_bound.columns", lambda columns: columns[:28]),
+        ),
+    ),
+    "symmetric_parts_with_softmax": (
+        "deep_softmax",
+        (("upper_bounds.0.pieces.1", 2), ("upper_bounds.0.bound", 39), ("upper", 39)),
+    ),
+    "virtual_weights_of_two_heads": (
+        "transformer",
+        (("upper_bounds", [{"kind": "factorization", "bound": 20, "variety": "virtual weights", "pieces": [20]}]),),
+    ),
     "scale_zero": ("same_group", (("steps.0.scales.0", 0),)),
     "zero_denominator": ("same_group", (("steps.0.scales.0", "1/0"),)),
     "no_steps": ("same_group", (("steps", []),)),
