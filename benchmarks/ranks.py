@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from dimensions import dgemm_rate, median_seconds
-from flint import nmod_mat
+from flint import fmpz_mat, nmod_mat
 from rich.console import Console
 from rich.table import Table
 
@@ -41,8 +41,8 @@ Matrix = npt.NDArray[np.int64]
 
 
 def flint_matrix(matrix: Matrix, p: int) -> nmod_mat:
-    """The matrix modulo `p` in flint."""
-    return nmod_mat(*matrix.shape, np.mod(matrix, p).ravel().tolist(), p)
+    """The matrix modulo `p` in flint, by way of integers, which is the quickest."""
+    return nmod_mat(fmpz_mat(*matrix.shape, matrix.ravel().tolist()), p)
 
 
 def is_right(found: Echelon, matrix: Matrix, p: int) -> bool:

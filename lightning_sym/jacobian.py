@@ -105,8 +105,9 @@ def random_layers(architecture: Architecture, generator: np.random.Generator, p:
 class Fold:
     """Random combinations of columns, fewer than there are: a matrix that needs no memory to speak of.
 
-    Every column goes, times a random number, into one new column of each of two random partitions. One partition
-    is not enough: nine of 326 random networks lost rank by it; by two, three of 14,665, which costs another try.
+    Every column goes, times a random number, into one new column of each of two partitions, one in order, which is
+    read fast, and one shuffled. One partition is not enough: nine of 326 random networks lost rank by it; by two, four
+    of 12,083, which costs another try.
 
     Args:
         parameters: how many columns there are.
@@ -115,18 +116,14 @@ class Fold:
         p: the prime.
     """
 
-    _PARTITIONS = 2
-
     def __init__(self, parameters: int, columns: int, generator: np.random.Generator, p: int) -> None:
         self.columns, self.prime = columns, p
-        self._parts = []
-        for _ in range(self._PARTITIONS):
-            order = generator.permutation(parameters)
+        self._parts: list[tuple[slice | npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
+        for order in (None, generator.permutation(parameters)):
             factors = random_residues(generator, (parameters,), p).entries
-            self._parts += [
-                (order[start : start + columns], factors[start : start + columns])
-                for start in range(0, parameters, columns)
-            ]
+            for start in range(0, parameters, columns):
+                part = slice(start, start + columns)
+                self._parts.append((part if order is None else order[part], factors[part]))
 
     def __call__(self, rows: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> None:
         """Fold centred residues into `target`, centred again."""
@@ -135,7 +132,7 @@ class Fold:
             source, result = rows[start : start + height], target[start : start + height]
             result[:] = 0
             for count, (chosen, factors) in enumerate(self._parts, start=1):
-                result[:, : len(chosen)] += source[:, chosen] * factors
+                result[:, : len(factors)] += source[:, chosen] * factors
                 if count % EXACT_PRODUCTS == 0:
                     result[:] = reduce_mod(result, self.prime)
             result[:] = reduce_mod(result, self.prime)
