@@ -113,6 +113,13 @@ def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFi
     code, out, _ = run(capsys, "verify", str(folder))
     assert code == 0
     assert out.count("proved: ") == len(files)
+    softmax = tmp_path / "softmax"
+    code, _, err = run(capsys, "check", "figure-3", "free-exponentials", "--quick", "--certificates", str(softmax))
+    assert code == 0
+    assert "no certificates: free-exponentials, scores are linearly independent over the rationals" in err
+    code, out, _ = run(capsys, "verify", str(softmax))
+    assert code == 0
+    assert out.count("docs/transformers.md, section 1") > 50
     code, _, err = run(capsys, "check", "figure-1", "--quick", "--certificates", str(folder))
     assert code == 2
     assert "is not empty" in err
