@@ -174,7 +174,7 @@ def _weights(document: Document, rng: random.Random) -> None:
 def _tables(network: Document, p: int, rng: random.Random) -> Any:
     """Exponentials of all heads at random; half of the tables are symmetric, as equal scores need them."""
     tokens, heads = range(network["tokens"]), (len(network["widths"]) - 1) * network["heads"]
-    if heads * len(tokens) ** 2 > LARGEST_TABLES:  # sizes after another change
+    if heads * network["tokens"] ** 2 > LARGEST_TABLES:  # sizes after another change
         raise ValueError(f"there must be at most {LARGEST_TABLES:,} exponentials")
     tables = [[[rng.randrange(p) for _ in tokens] for _ in tokens] for _ in range(heads)]
     for table in tables:
