@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from lightning_sym.dimension import CertifiedDimension
 
 SCHEMA = "lightning-sym/dimension/1"
+
+MOST_ALIKE = 8
+"""More pieces of a variety that differ by their numbers only are one line."""
 
 EVIDENCE = {
     "orbit": "parameters minus the dimension of a symmetry orbit",
@@ -57,7 +62,12 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
             "agrees": result.formula_agrees,
         },
         "upper_bounds": dict(result.upper_bounds),
-        "lower_bound": {"prime": result.prime, "inputs": result.rows, "taylor_degree": result.order},
+        "lower_bound": {
+            "prime": result.prime,
+            "inputs": result.rows,
+            "taylor_degree": result.order,
+            "exponentials": "free" if result.has_free_exponentials else None,
+        },
         "seed": result.seed,
     }
 
@@ -71,7 +81,7 @@ def _print(result: CertifiedDimension) -> None:
     network, formula = result.architecture, result.formula
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table.add_column(overflow="fold")
     table.add_row("network", str(network))
     table.add_row("parameters", f"{network.parameter_count:,}")
     if result.value is not None:
@@ -87,14 +97,18 @@ def _print(result: CertifiedDimension) -> None:
         table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
     where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs"
     if network.normalization is not None:
-        where += ", exponentials free" if result.order is None else f", Taylor series of degree {result.order}"
+        where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
     table.add_row("lower bound", f"{result.lower:,}  rank of the Jacobian {where}")
     for name, bound in sorted(result.upper_bounds.items(), key=lambda item: list(EVIDENCE).index(item[0])):
         table.add_row("upper bound", f"{bound:,}  {EVIDENCE[name]}")
         if name == "factorization":
-            for piece in virtual_weight_variety(network).pieces:
-                if piece.dimension:
-                    table.add_row("", f"    {piece.dimension:+,}  {piece.name}")
+            pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
+            for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
+                names = [piece.name for piece in alike]
+                if len(names) > MOST_ALIKE:
+                    names = [f"{names[0]}, ..., {names[-1]}, {len(names)} times"]
+                for name in names:
+                    table.add_row("", f"    {each:+,}  {name}")
     if formula.value is None:
         table.add_row("paper", f"no formula applies: {formula.reason}")
     else:
@@ -193,13 +207,14 @@ def command(
         require_certificate_path(certificate)
     with progress_bar() as progress:
         result = certified_dimension(network, seed=seed, memory=limit, all_bounds=True, progress=progress)
-        if certificate is not None:
-            write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
-            click.echo(f"certificate: {certificate}", err=True)
     if as_json:
         write_json(as_document(result))
     else:
         _print(result)
+    if certificate is not None:  # after the result, which stands also where a certificate would be too large
+        with progress_bar() as progress:
+            write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
+        click.echo(f"certificate: {certificate}", err=True)
     certified = result.status is Status.CERTIFIED
     return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
 

@@ -84,6 +84,9 @@ def main() -> NoReturn:
         # the reader of our output went away, as `| head` does: no error of ours (click and rich exit by themselves)
         _abandon_stdout()
         sys.exit(exit_codes.AS_EXPECTED)
+    except MemoryError as error:
+        click.echo(f"error: all must fit into memory: {_one_line(str(error)) or 'this does not'}", err=True)
+        sys.exit(exit_codes.BAD_INPUT)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             sys.exit(_report(error))

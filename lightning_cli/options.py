@@ -14,6 +14,7 @@ class Sizes(click.ParamType[Any]):
     """Positive integers with commas between them."""
 
     name = "n,n,..."
+    form = "positive integers below 10^18 with commas between them"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         if isinstance(value, tuple):
@@ -24,7 +25,7 @@ class Sizes(click.ParamType[Any]):
             text = word.strip()
             if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0):
                 shown = text if len(text) <= 40 else text[:40] + "..."
-                self.fail(f"must be positive integers with commas between them, got {shown!r}", param, ctx)
+                self.fail(f"must be {self.form}, got {shown!r}", param, ctx)
             sizes.append(int(text))
         return tuple(sizes)
 
@@ -33,13 +34,14 @@ class Size(Sizes):
     """One positive integer."""
 
     name = "n"
+    form = "one positive integer below 10^18"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int):
             return value
         sizes = super().convert(value, param, ctx)
         if len(sizes) != 1:
-            self.fail(f"must be one positive integer, got {value!r}", param, ctx)
+            self.fail(f"must be {self.form}, got {value!r}", param, ctx)
         return sizes[0]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +20,24 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 120
 
 
+class _Trimmed(io.StringIO):
+    """Writes on to stdout, without the blanks that fill up the cells of a table."""
+
+    def write(self, text: str) -> int:
+        sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+        return len(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
 def console() -> Console:
     """Stdout; a fixed width where it is not a terminal, so that tables read the same in every pipe."""
     from rich.console import Console
 
-    plain = not sys.stdout.isatty()
-    return Console(width=PIPE_WIDTH if plain else None, highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        return Console(highlight=False, soft_wrap=False)
+    return Console(file=_Trimmed(), width=PIPE_WIDTH, highlight=False, soft_wrap=False)
 
 
 def write_json(document: dict[str, Any]) -> None:

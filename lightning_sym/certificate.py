@@ -38,6 +38,9 @@ LARGEST_FILE = 16 * 2**20
 MOST_HEADS, MOST_KEPT = 4096, 2**24
 """Heads of all layers together, and numbers kept while a network is evaluated, that a checker puts up with."""
 
+MOST_STEPS = 2 * 10**9
+"""Steps that a checker takes, some four minutes."""
+
 LONGEST_NAME = 200
 """Bytes of a file's name: file systems know 255, and while it is written it has a longer one."""
 
@@ -281,13 +284,41 @@ def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Pro
             if more * rows * architecture.parameter_count * ROW_BYTES <= memory:
                 fewer = minor(p, terms, each, more)
                 found = found if fewer is None else min(found, fewer, key=_work)
+    if (steps := _steps(architecture, result.lower, found)) > MOST_STEPS:
+        raise TooLarge(
+            f"a certificate must be checked in at most {MOST_STEPS:,} steps of the checker, this one takes {steps:,}"
+        )
     return found
 
 
+def _inputs(lower_bound: Document) -> int:
+    """How often a checker evaluates the network: once for all rows in turn with the same input."""
+    return 1 + sum(bool(old["input"] != new["input"]) for old, new in pairwise(lower_bound["rows"]))
+
+
 def _work(lower_bound: Document) -> int:
-    """How long a minor takes to check, about: the network is evaluated once for each input."""
-    inputs = sum(old["input"] != new["input"] for old, new in pairwise(lower_bound["rows"])) + 1
-    return int(inputs * (lower_bound["terms"] or 1))
+    """How long a minor takes to check, about."""
+    return int(_inputs(lower_bound) * (lower_bound["terms"] or 1))
+
+
+def _steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
+    """The products that a checker counts while it evaluates a network with its derivatives."""
+    t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
+    size = (2 * terms - 1) * (rank + 1)
+
+    def product(rows: int, columns: int, middle: int) -> int:
+        return rows * columns * (middle * (1 + terms * size // 16) + size + 8)
+
+    series = terms if lower_bound["terms"] else 0
+    normalized = architecture.normalization is not None
+    pattern = t * product(1, 1, 1) * (2 * terms.bit_length() + t * (1 + series)) * normalized
+    total = product(t, widths[0], architecture.embed or 0) + product(t, architecture.unembed or 0, widths[-1])
+    for i, a in enumerate(architecture.attention_ranks):
+        d, d_out = widths[i : i + 2]
+        inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
+        head = 2 * product(t, a, d) + product(t, inside, d) + product(t, t, a) + pattern + product(t, inside, t)
+        total += architecture.heads * (head + product(t, d_out, inside) * (architecture.value_ranks is not None))
+    return total * _inputs(lower_bound)
 
 
 def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:

@@ -117,6 +117,11 @@ class CertifiedDimension:
         return self.lower if self.lower == self.upper else None
 
     @property
+    def has_free_exponentials(self) -> bool:
+        """Whether `lower` was found with exponentials of scores as variables of their own."""
+        return self.architecture.normalization is not None and self.order is None
+
+    @property
     def fiber_dimension(self) -> int | None:
         """Dimension of a generic fiber of `W -> phi_W`: parameters minus dimension."""
         return None if self.value is None else self.architecture.parameter_count - self.value
@@ -292,7 +297,8 @@ def certified_dimension(
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
     needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
-    require_memory(needed, memory, f"the Jacobian ({first_rows:,} inputs, {parameters:,} parameters)")
+    what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
+    require_memory(needed, memory, what)
 
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
     computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT

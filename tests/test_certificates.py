@@ -32,6 +32,7 @@ from lightning_sym.certificate import (
     write_certificate,
 )
 from lightning_sym.errors import BadInput, TooLarge
+from proofs_check import verify
 from proofs_check.certificates import certificates_into
 from proofs_check.rational_normalizer import ONE_PLUS_Y, rank_one, two_roads
 
@@ -295,3 +296,23 @@ def test_the_text_is_one_field_a_line(certificates: dict[str, Document]) -> None
     text = certificate_text(certificates["plain"])
     assert json.loads(text) == certificates["plain"]
     assert len(text.splitlines()) == len(certificates["plain"])
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        Architecture((3, 2, 3), (2, 2), 2),
+        Architecture((2,) * 9, (1,) * 8, 3, SOFTMAX),
+        Architecture((3, 3), (2,), 2, SOFTMAX, 2, (1,), skip=True, causal=True, embed=2, unembed=4),
+        Architecture((3, 3, 2), (2, 1), 2, Normalization("1 + y", lambda k: Fraction(int(k < 2)))),
+    ],
+    ids=str,
+)
+def test_the_steps_of_a_check_are_known_before(network: Architecture) -> None:
+    document = dimension_certificate(certified_dimension(network))
+    stated = certificate_module._steps(network, document["lower"], document["lower_bound"])
+    verify.left[0] = verify.STEPS
+    verify._lower_bound(verify.Network(document["network"]), document["lower"], document["lower_bound"])
+    spent = verify.STEPS - verify.left[0]
+    assert stated <= 1.5 * spent
+    assert spent <= 1.5 * stated

@@ -125,3 +125,22 @@ def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFi
     assert "is not empty" in err
     code, _, err = run(capsys, "check", "--list", "--certificates", str(folder))
     assert code == 2
+
+
+def test_the_result_stands_where_a_certificate_would_be_too_large(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certificate_module, "MOST_STEPS", 10)
+    code, out, err = run(capsys, *SHAPE, "--certificate", str(tmp_path / "c.json"))
+    assert code == 2
+    assert "dimension      6  certified" in out
+    assert "a certificate must be checked in at most 10 steps of the checker, this one takes" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_to_check_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = run(capsys, "verify")
+    assert (code, out, err) == (2, "", "error: there must be a FILE to check, got none\n")
+    good = str(CORPUS / "good" / "one_layer.json")
+    code, out, err = run(capsys, "verify", good, str(tmp_path))
+    assert (code, out, err) == (2, "", f"error: there must be .json files below {tmp_path}, there is none\n")

@@ -67,11 +67,11 @@ def test_undecided_shows_both_bounds(capsys: pytest.CaptureFixture[str], monkeyp
 
 BAD = {
     "skip": ("--widths 3,2 --ranks 1 --tokens 2 --skip", "skip needs equal widths"),
-    "no heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 0", "positive integers"),
+    "no heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 0", "positive integer"),
     "mask": ("--widths 3,3 --ranks 1 --tokens 2 --mask future", "none"),
     "normalization": ("--widths 3,3 --ranks 1 --tokens 2 --normalization relu", "softmax"),
     "value ranks": ("--widths 3,3,3 --ranks 1 --tokens 2 --value-ranks 1,1,1", "2 in number"),
-    "embed": ("--widths 3,3 --ranks 1 --tokens 2 --embed -1", "positive integers"),
+    "embed": ("--widths 3,3 --ranks 1 --tokens 2 --embed -1", "positive integer"),
     "many heads": ("--widths 3,3 --ranks 1 --tokens 2 --heads 100000000", "must fit into 4 GiB"),
     "deep softmax": (f"--widths {'2,' * 9998}2 --ranks 1 --tokens 2 --normalization softmax", "must fit into 4 GiB"),
     "many tokens": ("--widths 2,2 --ranks 1 --tokens 100000 --normalization softmax", "must fit into 4 GiB"),

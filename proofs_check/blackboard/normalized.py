@@ -232,9 +232,9 @@ def free_exponentials() -> Iterator[Step]:
     yield Step(
         "What is not rational in softmax",
         r"Everything in a softmax layer is rational in weights and inputs, except the exponentials of the scores. Here "
-        r"are the scores of two tokens, $(x, y)$ and $(r, s)$. No combination of these four polynomials with rational "
-        r"coefficients is constant. Then, says a theorem of Ax, no polynomial relation holds between coordinates and "
-        r"exponentials: the four are variables of their own.",
+        r"are the scores of two tokens, $(x, y)$ and $(r, s)$. No combination of these four polynomials and the "
+        r"coordinates, but zero, is constant. Then, says a theorem of Ax, no polynomial relation holds between "
+        r"coordinates and exponentials: the four are variables of their own.",
         (show("A", attention), show(r"X^\top A X", scores)),
     )
     narrow = Architecture((2, 1, 2), (2, 2), tokens=2, normalization=SOFTMAX)
@@ -267,8 +267,9 @@ def free_exponentials() -> Iterator[Step]:
     must(rank == by_series == certified_dimension(network).value, "both roads, and the dimension")
     yield Step(
         "Count",
-        r"The rank of the Jacobian with such exponentials, modulo $p$, is a lower bound for the dimension. It is the "
-        r"rank that Taylor series lead to, but no series was needed: softmax costs what lightning costs, at any depth.",
+        r"One layer of width two, $a = 1$, two tokens: the rank of the Jacobian with such exponentials modulo $p$ is a "
+        r"lower bound for the dimension. It is the rank that Taylor series lead to, but no series was needed: softmax "
+        r"costs what lightning costs, at any depth.",
         (show(r"\text{drawn}", Fraction(rank)), show(r"\text{by Taylor series}", Fraction(by_series))),
     )
 
