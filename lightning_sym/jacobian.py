@@ -228,14 +228,14 @@ class RandomJacobian:
         weights: Sequence[Any] = self.weights
         source: Any = x
         functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
-        exponentials = FreeExponentials(generator, attended(architecture), p, self.each)
-        form = None
+        form, exponentials = None, list[PrimeFieldMatrix]()
         if order is not None:
             weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
             source = PowerSeries.of({1: x}, 2 * terms - 1)
             functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, 2 * terms - 1)
         elif architecture.normalization is not None:
-            form = Form(exponentials, architecture.skip)
+            free = FreeExponentials(generator, attended(architecture), p, self.each)
+            form, exponentials = Form(free, architecture.skip), free.drawn
         recorded = [Recorded(w) for w in weights]
         output = network_output(Recorded(source, constant=True), architecture, recorded, form)
         rows, start = np.zeros((size, architecture.parameter_count)), 0
@@ -246,7 +246,7 @@ class RandomJacobian:
                 block = rows[:, start : start + w.entries.size].reshape(size, *w.entries.shape)
                 block[:] = g.entries
             start += w.entries.size
-        return _Batch(rows, x, drawn, exponentials.drawn)
+        return _Batch(rows, x, drawn, exponentials)
 
     def _batches(self, count: int, progress: Callable[[int], None] | None) -> Iterator[tuple[slice, _Batch]]:
         """Rows batch by batch, and where they stand."""
