@@ -238,13 +238,12 @@ class RandomJacobian:
             form, exponentials = Form(free, architecture.skip), free.drawn
         recorded = [Recorded(w) for w in weights]
         output = network_output(Recorded(source, constant=True), architecture, recorded, form)
-        rows, start = np.zeros((size, architecture.parameter_count)), 0
+        rows, start = np.empty((size, architecture.parameter_count)), 0
         for g, w in zip(gradients([output], [functional], recorded), self.weights, strict=True):
             if isinstance(g, PowerSeries):
                 g = g.coefficient(g.order)
-            if g is not None:
-                block = rows[:, start : start + w.entries.size].reshape(size, *w.entries.shape)
-                block[:] = g.entries
+            block = rows[:, start : start + w.entries.size].reshape(size, *w.entries.shape)
+            block[:] = 0 if g is None else g.entries
             start += w.entries.size
         return _Batch(rows, x, drawn, exponentials)
 
