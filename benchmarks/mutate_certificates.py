@@ -38,7 +38,8 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificate import certificate_text, dimension_certificate, same_certificate
+from lightning_sym.certificate import dimension_certificate, same_certificate
+from lightning_sym.certificate_files import certificate_text
 from lightning_sym.errors import BadInput
 from lightning_sym.same_function import Answer
 from proofs_check import verify

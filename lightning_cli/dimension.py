@@ -202,7 +202,8 @@ def command(
     from lightning_sym.dimension import Status, certified_dimension
 
     if certificate is not None:
-        from lightning_sym.certificate import dimension_certificate, require_certificate_path, write_certificate
+        from lightning_sym.certificate import dimension_certificate
+        from lightning_sym.certificate_files import require_certificate_path, write_certificate
 
         require_certificate_path(certificate)
     with progress_bar() as progress:

@@ -175,7 +175,8 @@ def command(first: str, second: str, tokens: int, seed: int, certificate: str | 
 
     weights = load_weights(first), load_weights(second)
     if certificate is not None:
-        from lightning_sym.certificate import require_certificate_path, same_certificate, write_certificate
+        from lightning_sym.certificate import same_certificate
+        from lightning_sym.certificate_files import require_certificate_path, write_certificate
 
         require_certificate_path(certificate)
     result = same_function(*weights, tokens, seed=seed)

@@ -6,20 +6,18 @@ shares no code with this program, makes of it.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise, product
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 
 from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
 from lightning_sym.attention_motions import counts_symmetrically, pattern_is_constant, sees_one_direction
+from lightning_sym.certificate_limits import inputs, require_checkable, require_size, require_steps
 from lightning_sym.certificate_steps import Document, difference_modulo_a_prime, steps_between, weights_document
 from lightning_sym.dimension import SURPLUS_ROWS, CertifiedDimension, Progress
-from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.jacobian import RandomJacobian, Sample, random_weights
 from lightning_sym.linalg import pivots_mod_p
 from lightning_sym.polynomial_map import DEFAULT_MEMORY, require_memory
@@ -28,21 +26,8 @@ from lightning_sym.same_function import Answer, Comparison
 from lightning_sym.symmetries import orbit_dimension_at
 from lightning_sym.varieties import virtual_weight_variety
 from lightning_sym.weights import Weights
-from lightning_sym.whole_files import replacing
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
-
-LARGEST_FILE = 16 * 2**20
-"""Bytes of a certificate; a checker reads no more."""
-
-MOST_HEADS, MOST_KEPT = 4096, 2**24
-"""Heads of all layers together, and numbers kept while a network is evaluated, that a checker puts up with."""
-
-MOST_STEPS = 2 * 10**9
-"""Steps that a checker takes, some four minutes."""
-
-LONGEST_NAME = 200
-"""Bytes of a file's name: file systems know 255, and while it is written it has a longer one."""
 
 LONGEST_POLYNOMIAL = 100
 """A normalization whose Taylor coefficients end before this one is a polynomial."""
@@ -241,8 +226,8 @@ def dimension_certificate(
     softmax = result.order is None and architecture.normalization is not None
     drawn = architecture.depth * architecture.heads * architecture.tokens * softmax
     entries = (architecture.input_width + architecture.output_width * (terms or 1) + drawn) * architecture.tokens
-    _require_size(8 * (lower * entries + 2 * architecture.parameter_count))
-    _require_checkable(architecture, lower, terms or 1)
+    require_size(8 * (lower * entries + 2 * architecture.parameter_count))
+    require_checkable(architecture, lower, terms or 1)
     rows = lower + SURPLUS_ROWS
     needed = rows * architecture.parameter_count * ROW_BYTES
     require_memory(needed, memory, f"all columns of the Jacobian ({rows:,} x {architecture.parameter_count:,})")
@@ -284,64 +269,17 @@ def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Pro
             if more * rows * architecture.parameter_count * ROW_BYTES <= memory:
                 fewer = minor(p, terms, each, more)
                 found = found if fewer is None else min(found, fewer, key=_work)
-    if (steps := _steps(architecture, result.lower, found)) > MOST_STEPS:
-        raise TooLarge(
-            f"a certificate must be checked in at most {MOST_STEPS:,} steps of the checker, this one takes {steps:,}"
-        )
+    require_steps(architecture, result.lower, found)
     return found
-
-
-def _inputs(lower_bound: Document) -> int:
-    """How often a checker evaluates the network: once for all rows in turn with the same input."""
-    return 1 + sum(bool(old["input"] != new["input"]) for old, new in pairwise(lower_bound["rows"]))
 
 
 def _work(lower_bound: Document) -> int:
     """How long a minor takes to check, about."""
-    return int(_inputs(lower_bound) * (lower_bound["terms"] or 1))
-
-
-def _steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
-    """The products that a checker counts while it evaluates a network with its derivatives."""
-    t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
-    size = (2 * terms - 1) * (rank + 1)
-
-    def product(rows: int, columns: int, middle: int) -> int:
-        return rows * columns * (middle * (1 + terms * size // 16) + size + 8)
-
-    series = terms if lower_bound["terms"] else 0
-    normalized = architecture.normalization is not None
-    pattern = t * product(1, 1, 1) * (2 * terms.bit_length() + t * (1 + series)) * normalized
-    total = product(t, widths[0], architecture.embed or 0) + product(t, architecture.unembed or 0, widths[-1])
-    for i, a in enumerate(architecture.attention_ranks):
-        d, d_out = widths[i : i + 2]
-        inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
-        head = 2 * product(t, a, d) + product(t, inside, d) + product(t, t, a) + pattern + product(t, inside, t)
-        total += architecture.heads * (head + product(t, d_out, inside) * (architecture.value_ranks is not None))
-    return total * _inputs(lower_bound)
+    return int(inputs(lower_bound) * (lower_bound["terms"] or 1))
 
 
 def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
     report(stage, done, total)
-
-
-def _require_checkable(architecture: Architecture, rank: int, terms: int) -> None:
-    t, heads = architecture.tokens, architecture.heads * architecture.depth
-    ends = architecture.input_width, architecture.output_width
-    most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), *ends, t)
-    kept = (t * (2 * most + t) + rank) * (rank + 1) * terms
-    if heads > MOST_HEADS or kept > MOST_KEPT:
-        raise TooLarge(
-            f"a certificate must be of at most {MOST_HEADS:,} heads and {MOST_KEPT:,} numbers kept, "
-            f"this network has {heads:,} and {kept:,}"
-        )
-
-
-def _require_size(size: int) -> None:
-    if size > LARGEST_FILE:
-        raise TooLarge(
-            f"a certificate must have at most {LARGEST_FILE // 2**20} MiB, this one would have {size / 2**20:,.0f} MiB"
-        )
 
 
 def same_certificate(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
@@ -375,56 +313,3 @@ def same_certificate(comparison: Comparison, first: Weights, second: Weights, to
             return document | difference_modulo_a_prime(first, second, tokens)
         return document | {"input": [[int(x) for x in row] for row in comparison.input], "prime": None}
     return document | {"steps": steps_between(comparison, first, second, tokens)}
-
-
-def certificate_text(document: Document) -> str:
-    """A certificate as it is written: one field a line, so that people can find their way.
-
-    Raises:
-        TooLarge: it is larger than checkers read.
-    """
-    fields = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
-    text = "{" + ",\n ".join(fields) + "}\n"
-    _require_size(len(text))
-    return text
-
-
-def require_certificate_path(path: str | os.PathLike[str]) -> Path:
-    """The path of a certificate that is to be written, checked before anything is computed.
-
-    Raises:
-        BadInput: it is a directory, or not in a writable one.
-    """
-    file = Path(path)
-    if os.path.isdir(file):
-        raise BadInput(f"a certificate must be written to a file, got the directory {file}")
-    if not (os.path.isdir(file.parent) and os.access(file.parent, os.W_OK)):
-        raise BadInput(f"{file} must be in a writable folder")
-    if len(os.fsencode(file.name)) > LONGEST_NAME:
-        raise BadInput(f"the name of a certificate must have at most {LONGEST_NAME} bytes, got {file.name[:40]}...")
-    return file
-
-
-def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
-    """Write a certificate, or nothing: the file appears only when it is complete.
-
-    Raises:
-        BadInput: the path is a directory, or not in a writable one.
-        TooLarge: the certificate is larger than checkers read.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_certificate(Path(folder) / "c.json", opening("same"))
-        ...     print((Path(folder) / "c.json").read_text(), end="")
-        {"format": "lightning-sym/certificate",
-         "version": 1,
-         "kind": "same"}
-    """
-    file = require_certificate_path(path)
-    text = certificate_text(document)
-    try:
-        with replacing(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error

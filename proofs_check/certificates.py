@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lightning_sym.architecture import Architecture
-from lightning_sym.certificate import dimension_certificate, write_certificate
+from lightning_sym.certificate import dimension_certificate
+from lightning_sym.certificate_files import write_certificate
 from lightning_sym.dimension import LISTENERS, CertifiedDimension, certified_dimension
 from lightning_sym.errors import ProgramError
 

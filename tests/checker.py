@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lightning_sym.certificate import write_certificate
+from lightning_sym.certificate_files import write_certificate
 from proofs_check import verify
 
 Document = dict[str, Any]

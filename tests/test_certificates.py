@@ -18,19 +18,18 @@ from lightning_sym import (
     Architecture,
     Normalization,
     Weights,
+    certificate_limits,
     certified_dimension,
     same_function,
     swap,
     transform,
 )
-from lightning_sym import certificate as certificate_module
 from lightning_sym.certificate import (
-    certificate_text,
     dimension_certificate,
     normalization_document,
     same_certificate,
-    write_certificate,
 )
+from lightning_sym.certificate_files import certificate_text, write_certificate
 from lightning_sym.errors import BadInput, TooLarge
 from proofs_check import verify
 from proofs_check.certificates import certificates_into
@@ -196,7 +195,7 @@ def test_a_polynomial_is_written_by_its_coefficients() -> None:
 
 def test_no_certificate_is_larger_than_checkers_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     document = dimension_certificate(certified_dimension(Architecture((2, 2), (1,), 2)))
-    monkeypatch.setattr(certificate_module, "LARGEST_FILE", 100)
+    monkeypatch.setattr(certificate_limits, "LARGEST_FILE", 100)
     with pytest.raises(TooLarge, match="at most"):
         write_certificate(tmp_path / "c.json", document)
     assert list(tmp_path.iterdir()) == []
@@ -310,7 +309,7 @@ def test_the_text_is_one_field_a_line(certificates: dict[str, Document]) -> None
 )
 def test_the_steps_of_a_check_are_known_before(network: Architecture) -> None:
     document = dimension_certificate(certified_dimension(network))
-    stated = certificate_module._steps(network, document["lower"], document["lower_bound"])
+    stated = certificate_limits.steps(network, document["lower"], document["lower_bound"])
     verify.left[0] = verify.STEPS
     verify._lower_bound(verify.Network(document["network"]), document["lower"], document["lower_bound"])
     spent = verify.STEPS - verify.left[0]

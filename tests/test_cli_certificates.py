@@ -9,8 +9,7 @@ import pytest
 from checker import CORPUS
 from command import run
 
-from lightning_sym import Weights, save_weights, swap
-from lightning_sym import certificate as certificate_module
+from lightning_sym import Weights, certificate_files, certificate_limits, save_weights, swap
 
 ONE = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
 
@@ -90,7 +89,7 @@ def test_an_older_file_stays_if_the_new_one_fails(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(certificate_module.os, "replace", full)
+    monkeypatch.setattr(certificate_files.os, "replace", full)
     code, _, err = run(capsys, *SHAPE, "--certificate", str(path))
     assert code == 2
     assert "No space left on device" in err
@@ -130,7 +129,7 @@ def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFi
 def test_the_result_stands_where_a_certificate_would_be_too_large(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(certificate_module, "MOST_STEPS", 10)
+    monkeypatch.setattr(certificate_limits, "MOST_STEPS", 10)
     code, out, err = run(capsys, *SHAPE, "--certificate", str(tmp_path / "c.json"))
     assert code == 2
     assert "dimension      6  certified" in out

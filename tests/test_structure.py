@@ -19,7 +19,7 @@ ORDER = [
     "virtual_weights", "polynomial_map", "one_layer", "elimination", "linalg", "jacobian", "varieties",
     "symmetries", "moves", "mixing", "cancelling", "symmetric_products", "attention_motions", "unseen",
     "dimension", "ball_rank", "reconstruction", "partners", "fibers", "same_function", "certificate_steps",
-    "certificate", "weight_rank", "geometry", "__init__",
+    "certificate_limits", "certificate_files", "certificate", "weight_rank", "geometry", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]

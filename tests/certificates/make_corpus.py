@@ -24,7 +24,8 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificate import certificate_text, dimension_certificate, same_certificate
+from lightning_sym.certificate import dimension_certificate, same_certificate
+from lightning_sym.certificate_files import certificate_text
 from proofs_check import rational_normalizer
 from proofs_check.certificates import certificates_into
 
