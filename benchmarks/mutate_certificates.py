@@ -38,11 +38,11 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificate import dimension_certificate, same_certificate
-from lightning_sym.certificate_files import certificate_text
+from lightning_sym.certificates.document import dimension_certificate, same_certificate
+from lightning_sym.certificates.files import certificate_text
 from lightning_sym.errors import BadInput
-from lightning_sym.same_function import Answer
-from proofs_check import verify
+from lightning_sym.fibers.same_function import Answer
+from proofs_check.checker import verify
 
 Document = dict[str, Any]
 GOOD = Path(__file__).parent.parent / "tests" / "certificates" / "good"

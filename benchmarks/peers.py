@@ -27,8 +27,8 @@ from rich.table import Table
 from systems import DIMENSION_SYSTEMS, TERMS_SYSTEMS, TORCH, Answer, System
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension, polynomial_map
-from lightning_sym.jacobian import random_layers, weight_gradients
-from lightning_sym.linalg import rank_mod_p
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.jacobian import random_layers, weight_gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 
 

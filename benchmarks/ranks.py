@@ -29,7 +29,7 @@ from flint import fmpz_mat, nmod_mat
 from rich.console import Console
 from rich.table import Table
 
-from lightning_sym.elimination import Echelon, echelon_mod_p
+from lightning_sym.exact.elimination import Echelon, echelon_mod_p
 from lightning_sym.rings.prime_field import PRIMES
 
 SIZES = (50, 150, 500, 1000, 2000, 4000, 8000)

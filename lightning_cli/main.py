@@ -15,15 +15,18 @@ from lightning_cli import exit_codes
 
 # name: (module, one line for the list of commands)
 COMMANDS = {
-    "check": ("lightning_cli.check", "Check the statements of the paper, exactly."),
-    "classify": ("lightning_cli.classify", "Say whether weights give a regular, singular or boundary point."),
-    "dimension": ("lightning_cli.dimension", "Certify the dimension of a network's set of functions."),
-    "explain": ("lightning_cli.explain", "Walk through a statement with small matrices, step by step."),
-    "fiber": ("lightning_cli.fiber", "Describe all weights with the same function."),
-    "figure": ("lightning_cli.figure", "Draw the paper's Figure 3, estimated against expected."),
-    "phi": ("lightning_cli.phi", "Print the polynomial map of a network."),
-    "same": ("lightning_cli.same", "Decide whether two networks compute the same function."),
-    "verify": ("lightning_cli.verify", "Check certificates, by a program that shares no code with the others."),
+    "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
+    "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
+    "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
+    "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
+    "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
+    "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
+    "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
+    "same": ("lightning_cli.commands.same", "Decide whether two networks compute the same function."),
+    "verify": (
+        "lightning_cli.commands.verify",
+        "Check certificates, by a program that shares no code with the others.",
+    ),
 }
 
 

@@ -137,7 +137,8 @@ def architecture(
     unembed: int | None = None,
 ) -> Any:
     """The architecture the options name; a single rank, or value rank, is repeated."""
-    from lightning_sym.architecture import SOFTMAX, Architecture
+    from lightning_sym.network.architecture import Architecture
+    from lightning_sym.rings.normalization import SOFTMAX
 
     def one_a_layer(sizes: tuple[int, ...]) -> tuple[int, ...]:
         return sizes * (len(widths) - 1) if len(sizes) == 1 and len(widths) > 2 else sizes

@@ -1,17 +1,18 @@
 """Exact geometry of lightning self-attention: the public names."""
 
-from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
-from lightning_sym.attention import forward
-from lightning_sym.dimension import CertifiedDimension, Status, certified_dimension
-from lightning_sym.fibers import Fiber, fiber
-from lightning_sym.geometry import Classification, Label, classify
-from lightning_sym.moves import change_basis, rescale, swap, transform
-from lightning_sym.polynomial_map import PolynomialMap, ambient_dimension, polynomial_map
-from lightning_sym.same_function import Answer, Comparison, same_function
+from lightning_sym.dimension.certify import CertifiedDimension, Status, certified_dimension
+from lightning_sym.fibers.fiber import Fiber, fiber
+from lightning_sym.fibers.same_function import Answer, Comparison, same_function
+from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
+from lightning_sym.geometry.classify import Classification, Label, classify
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.attention import forward
+from lightning_sym.network.polynomial_map import PolynomialMap, ambient_dimension, polynomial_map
+from lightning_sym.network.virtual_weights import VirtualWeights, virtual_weights
+from lightning_sym.network.weight_files import load_weights, save_weights
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.version import __version__ as __version__
-from lightning_sym.virtual_weights import VirtualWeights, virtual_weights
-from lightning_sym.weight_files import load_weights, save_weights
-from lightning_sym.weights import Layer, Weights
 
 __all__ = [
     "SOFTMAX",

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lightning_sym.architecture import Architecture
-from lightning_sym.certificate import dimension_certificate
-from lightning_sym.certificate_files import write_certificate
-from lightning_sym.dimension import LISTENERS, CertifiedDimension, certified_dimension
+from lightning_sym.certificates.document import dimension_certificate
+from lightning_sym.certificates.files import write_certificate
+from lightning_sym.dimension.certify import LISTENERS, CertifiedDimension, certified_dimension
 from lightning_sym.errors import ProgramError
+from lightning_sym.network.architecture import Architecture
 
 Offer = Callable[[Hashable, Callable[[], dict[str, Any]]], None]
 _taking: list[Offer] = []

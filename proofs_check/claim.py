@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from lightning_sym.architecture import Architecture
-from lightning_sym.dimension import CertifiedDimension, certified_dimension
+from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
 from lightning_sym.errors import LightningError, ProgramError
+from lightning_sym.network.architecture import Architecture
 
 
 class Verdict(Enum):

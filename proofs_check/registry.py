@@ -1,4 +1,4 @@
-"""All claims, in the paper's order: an explicit list."""
+"""All claims, in the paper's order: an explicit list of modules below `claims/`."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from lightning_sym.errors import BadInput
 from proofs_check.claim import Claim
 
 MODULES = (
-    "definition_1",
-    "lemma_3_1",
-    "theorem_3_2",
-    "corollary_3_3",
-    "theorem_3_4_closed",
-    "theorem_3_4_boundary",
-    "theorem_3_4_singular",
-    "figure_1",
-    "equation_9",
-    "lemma_3_5",
-    "lemma_3_6",
-    "equation_12",
-    "theorem_3_7",
-    "corollary_3_8",
-    "theorem_3_9",
-    "conjecture_3_10",
-    "rational_normalizer",
-    "figure_3",
-    "section_4_skip",
-    "section_4_heads",
-    "corollary_a_1",
-    "corollary_a_2",
-    "lemma_a_3",
-    "corollary_a_4",
-    "proposition_a_5",
-    "corollary_a_6",
-    "dimension_all_widths",
-    "dimension_every_width",
-    "free_exponentials",
-    "softmax_all_widths",
-    "attention_only_transformers",
+    "one_layer.definition_1",
+    "one_layer.lemma_3_1",
+    "one_layer.theorem_3_2",
+    "one_layer.corollary_3_3",
+    "geometry.theorem_3_4_closed",
+    "geometry.theorem_3_4_boundary",
+    "geometry.theorem_3_4_singular",
+    "geometry.figure_1",
+    "deep.equation_9",
+    "deep.lemma_3_5",
+    "deep.lemma_3_6",
+    "deep.equation_12",
+    "deep.theorem_3_7",
+    "deep.corollary_3_8",
+    "normalized.theorem_3_9",
+    "normalized.conjecture_3_10",
+    "normalized.rational_normalizer",
+    "normalized.figure_3",
+    "transformers.section_4_skip",
+    "transformers.section_4_heads",
+    "geometry.corollary_a_1",
+    "geometry.corollary_a_2",
+    "geometry.lemma_a_3",
+    "geometry.corollary_a_4",
+    "one_layer.proposition_a_5",
+    "geometry.corollary_a_6",
+    "any_width.dimension_all_widths",
+    "any_width.dimension_every_width",
+    "normalized.free_exponentials",
+    "any_width.softmax_all_widths",
+    "transformers.attention_only_transformers",
 )
 
 
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Every claim, in the paper's order."""
-    return tuple(import_module(f"proofs_check.{module}").CLAIM for module in MODULES)
+    return tuple(import_module(f"proofs_check.claims.{module}").CLAIM for module in MODULES)
 
 
 def claim_by_id(claim_id: str) -> Claim:

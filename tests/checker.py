@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from lightning_sym.certificate_files import write_certificate
-from proofs_check import verify
+from lightning_sym.certificates.files import write_certificate
+from proofs_check.checker import verify
 
 Document = dict[str, Any]
 CORPUS = Path(__file__).parent / "certificates"

@@ -4,7 +4,7 @@ import itertools
 import json
 import random
 
-from proofs_check import verify, verify_directions
+from proofs_check.checker import verify, verify_directions
 
 P = 4194301
 

@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lightning_sym.architecture import SOFTMAX, Architecture, Normalization
-from lightning_sym.attention import network_output
-from lightning_sym.ball_rank import ball_jacobian, ball_rank
-from lightning_sym.dimension import certified_dimension
+from lightning_sym.dimension.ball_rank import ball_jacobian, ball_rank
+from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.attention import network_output
 from lightning_sym.rings.balls import Balls, nonzero_minor, precision
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 NETWORKS = [
     Architecture((2, 2), (1,), 2, SOFTMAX),

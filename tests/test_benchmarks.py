@@ -10,8 +10,8 @@ import pytest
 from shapes import SHAPES
 
 from lightning_sym import SOFTMAX, Architecture, Layer, certified_dimension
-from lightning_sym.jacobian import weight_gradients
-from lightning_sym.linalg import rank
+from lightning_sym.exact.rational import rank
+from lightning_sym.network.jacobian import weight_gradients
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 import floating

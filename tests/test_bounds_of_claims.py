@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lightning_sym.dimension as dimension
+import lightning_sym.dimension.certify as dimension
 from lightning_sym import Architecture, VirtualWeights, certified_dimension
 from lightning_sym.errors import ProgramError
-from lightning_sym.linalg import rank
+from lightning_sym.exact.rational import rank
+from lightning_sym.rings.arrays import exact_matrix
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.weights import exact_matrix
-from proofs_check import conjecture_3_10, corollary_3_3, corollary_3_8, figure_3, softmax_all_widths
 from proofs_check.claim import Refutation, Undecided, Verdict, expect_orbit, meeting_bounds
-from proofs_check.lemma_3_1 import rank_factorization
-from proofs_check.lemma_3_5 import fiber_dimension
+from proofs_check.claims.any_width import softmax_all_widths
+from proofs_check.claims.deep import corollary_3_8
+from proofs_check.claims.deep.lemma_3_5 import fiber_dimension
+from proofs_check.claims.deep.theorem_3_7_ideal import confirmed, normalized, quotient_dimension
+from proofs_check.claims.normalized import conjecture_3_10, figure_3
+from proofs_check.claims.one_layer import corollary_3_3
+from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization
 from proofs_check.run import run_claim
-from proofs_check.theorem_3_7_ideal import confirmed, normalized, quotient_dimension
 
 
 def test_bounds_meet_or_are_undecided_or_contradict_each_other():

@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lightning_sym import Architecture, attention_motions, certified_dimension
-from lightning_sym.architecture import SOFTMAX, Normalization
-from lightning_sym.jacobian import RandomJacobian
+from lightning_sym import Architecture, certified_dimension
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.unseen import unseen_directions_mod_p
+from lightning_sym.symmetries import attention_motions
+from lightning_sym.symmetries.unseen import unseen_directions_mod_p
 
 P = PRIMES[0]
 ONE_PLUS_Y = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))

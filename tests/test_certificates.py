@@ -18,22 +18,22 @@ from lightning_sym import (
     Architecture,
     Normalization,
     Weights,
-    certificate_limits,
     certified_dimension,
     same_function,
     swap,
     transform,
 )
-from lightning_sym.certificate import (
+from lightning_sym.certificates import limits as certificate_limits
+from lightning_sym.certificates.document import (
     dimension_certificate,
     normalization_document,
     same_certificate,
 )
-from lightning_sym.certificate_files import certificate_text, write_certificate
+from lightning_sym.certificates.files import certificate_text, write_certificate
 from lightning_sym.errors import BadInput, TooLarge
-from proofs_check import verify
 from proofs_check.certificates import certificates_into
-from proofs_check.rational_normalizer import ONE_PLUS_Y, rank_one, two_roads
+from proofs_check.checker import verify
+from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y, rank_one, two_roads
 
 Document = dict[str, Any]
 

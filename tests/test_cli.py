@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from command import run
 
-import lightning_sym.dimension as dimension_module
+import lightning_sym.dimension.certify as dimension_module
 from lightning_cli import exit_codes
-from lightning_cli.check import exit_code
+from lightning_cli.commands.check import exit_code
 from lightning_sym import Weights, save_weights
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Scope, Verdict

@@ -9,7 +9,9 @@ import pytest
 from checker import CORPUS
 from command import run
 
-from lightning_sym import Weights, certificate_files, certificate_limits, save_weights, swap
+from lightning_sym import Weights, save_weights, swap
+from lightning_sym.certificates import files as certificate_files
+from lightning_sym.certificates import limits as certificate_limits
 
 ONE = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
 

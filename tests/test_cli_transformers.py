@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from command import run
 
-import lightning_sym.dimension as dimension_module
-from lightning_sym.architecture import SOFTMAX, Architecture
-from lightning_sym.jacobian import RandomJacobian, batch_size, sweep_bytes
+import lightning_sym.dimension.certify as dimension_module
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
+from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES
 
 _WORDS = (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from command import run
 
-from lightning_cli import config as config_module
-from lightning_cli.config import Model, model_of, percent, small_networks, transformer_formula
-from lightning_sym.dimension import certified_dimension
+from lightning_cli.commands import config as config_module
+from lightning_cli.commands.config import Model, model_of, percent, small_networks, transformer_formula
+from lightning_sym.dimension.certify import certified_dimension
 
 PLAIN = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 1000}
 GPT2 = {

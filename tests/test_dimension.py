@@ -8,15 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import architectures
 
-import lightning_sym.dimension as dimension_module
+import lightning_sym.dimension.certify as dimension_module
 from lightning_sym import Architecture, Status, Weights, certified_dimension, forward, polynomial_map
-from lightning_sym.dimension import printed_formula
+from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.jacobian import RandomJacobian, random_layers, weight_gradients
-from lightning_sym.linalg import rank, rank_mod_p
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import rank
+from lightning_sym.network.jacobian import RandomJacobian, random_layers, weight_gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.varieties import virtual_weight_variety
 
 KNOWN = [
     # widths, ranks, tokens, dimension, by which upper bound

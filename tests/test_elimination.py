@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightning_sym import elimination
-from lightning_sym.elimination import echelon_mod_p
 from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.exact import elimination
+from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.rings.prime_field import PRIMES
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lightning_sym import Architecture, certified_dimension
-from lightning_sym.varieties import virtual_weight_variety
+from lightning_sym.dimension.varieties import virtual_weight_variety
 from proofs_check.claim import Scope, Verdict
-from proofs_check.dimension_every_width import (
+from proofs_check.claims.any_width.dimension_every_width import (
     CLAIM,
     all_virtual_weights,
     patterns,

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.linalg import null_space, rank, rank_mod_p
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod
-from lightning_sym.rings.words import Words
 
 
 def plain_rank(rows: list[list[int]], p: int | None) -> int:

@@ -11,8 +11,8 @@ import pytest
 import sympy
 from command import run
 
-from lightning_cli import explain
-from lightning_cli.math_text import plain, terms_latex
+from lightning_cli.commands import explain
+from lightning_cli.writing.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
 from proofs_check.blackboard import WALK_THROUGHS
 from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step, must

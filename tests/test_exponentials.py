@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
-from lightning_sym.attention import Form, attended, network_output
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
-from lightning_sym.jacobian import RandomJacobian, Sample
+from lightning_sym.network.attention import Form, attended, network_output
+from lightning_sym.network.jacobian import RandomJacobian, Sample
 from lightning_sym.rings.derivatives import Dual, Recorded
-from lightning_sym.rings.exponentials import FreeExponentials
+from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, reduce_mod
-from proofs_check.free_exponentials import written
+from proofs_check.claims.normalized.free_exponentials import written
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 

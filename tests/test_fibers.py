@@ -13,17 +13,17 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightning_cli import fiber as fiber_command
-from lightning_cli import same as same_command
+from lightning_cli.commands import fiber as fiber_command
+from lightning_cli.commands import same as same_command
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map, save_weights, virtual_weights
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.fibers import fiber
-from lightning_sym.linalg import rank
-from lightning_sym.moves import change_basis, rescale, swap, transform
-from lightning_sym.partners import is_zero_function, known_partners, same_orbit
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.fiber import fiber
+from lightning_sym.fibers.same_function import Answer, same_function
+from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
+from lightning_sym.fibers.virtual_moves import is_zero_function, known_partners, same_orbit
+from lightning_sym.network.virtual_weights import recursive_form
 from lightning_sym.rings.rationals import rational_matrix
-from lightning_sym.same_function import Answer, same_function
-from lightning_sym.virtual_weights import recursive_form
 
 J, ONE = [[0, 1], [-1, 0]], [[1, 0], [0, 1]]
 
@@ -451,7 +451,7 @@ def test_launcher(files, tmp_path):
 
 
 def test_same_command_undecided_and_bad_input(files, monkeypatch):
-    module = sys.modules["lightning_sym.same_function"]  # the package has a function of that name
+    module = sys.modules["lightning_sym.fibers.same_function"]  # the package has a function of that name
 
     result, _ = invoke(same_command.command, files("one"), files("narrow"))
     assert isinstance(result.exception, BadInput)

@@ -17,18 +17,18 @@ import numpy as np
 import pytest
 from command import run
 
-from lightning_cli import figure
+from lightning_cli.commands import figure
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
-from lightning_sym.attention import Form, network_output
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.linalg import rank_mod_p
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.attention import Form, network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from proofs_check import figure_3
 from proofs_check.blackboard import WALK_THROUGHS
 from proofs_check.claim import Refutation
-from proofs_check.conjecture_3_10 import equation_16
-from proofs_check.rational_normalizer import (
+from proofs_check.claims.normalized import figure_3
+from proofs_check.claims.normalized.conjecture_3_10 import equation_16
+from proofs_check.claims.normalized.rational_normalizer import (
     ONE_PLUS_Y,
     PRIME,
     factors_on_columns,
@@ -85,7 +85,7 @@ def test_neither_curve_enters_the_other(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(figure_3, "dimension_by_orbit", lambda network: other)
     assert [(p.estimated.lower, p.expected) for p in figure.compute()] == [(1, d) for d in DIMENSIONS]
     monkeypatch.undo()
-    monkeypatch.setattr("lightning_sym.dimension.printed_formula", lambda network: None)
+    monkeypatch.setattr("lightning_sym.dimension.certify.printed_formula", lambda network: None)
     assert figure_3.estimated(figure_3.figure_networks()[0]).value == DIMENSIONS[0]
 
 

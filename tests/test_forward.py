@@ -13,13 +13,13 @@ from sympy import QQ
 from sympy.polys.rings import ring as sympy_ring
 
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map, virtual_weights
-from lightning_sym.jacobian import weight_gradients
-from lightning_sym.polynomial_map import count_terms_at_most
+from lightning_sym.network.jacobian import weight_gradients
+from lightning_sym.network.polynomial_map import count_terms_at_most
+from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.derivatives import Dual, Recorded
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries, rational_matrix, to_fractions
-from lightning_sym.virtual_weights import closed_form, recursive_form
-from proofs_check.definition_1 import sum_form
+from proofs_check.claims.one_layer.definition_1 import sum_form
 
 
 @pytest.mark.parametrize("name", SHAPES)

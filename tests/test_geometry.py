@@ -14,11 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import architectures
 
-import lightning_sym.weight_rank as weight_rank_module
+import lightning_sym.geometry.weight_rank as weight_rank_module
 from lightning_cli.main import cli
 from lightning_sym import Architecture, Weights, polynomial_map, save_weights
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
-from lightning_sym.geometry import (
+from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.geometry.classify import (
     Label,
     NormalForm,
     classify,
@@ -27,11 +30,9 @@ from lightning_sym.geometry import (
     normal_forms,
     tangent_directions,
 )
-from lightning_sym.linalg import rank, rank_mod_p, ranks_mod_p
-from lightning_sym.moves import rank_one_factors
-from proofs_check import corollary_a_4, lemma_a_3, theorem_3_4_singular
-from proofs_check.orbits import one_form_in_each_orbit, orbits
-from proofs_check.theorem_3_4_boundary import is_limit
+from proofs_check.claims.geometry import corollary_a_4, lemma_a_3, theorem_3_4_singular
+from proofs_check.claims.geometry.orbits import one_form_in_each_orbit, orbits
+from proofs_check.claims.geometry.theorem_3_4_boundary import is_limit
 
 CRITICAL, SINGULAR = ["singular", "critical", "boundary"], ["singular"]
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from proofs_check import verify
+from proofs_check.checker import verify
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from mutate_certificates import CHANGES, GOOD, certificates, is_true, mutate

@@ -11,7 +11,8 @@ from sympy.polys.orderings import grevlex
 
 from lightning_sym import Architecture, Weights, ambient_dimension, polynomial_map
 from lightning_sym.errors import ShapeError
-from lightning_sym.one_layer import (
+from lightning_sym.exact.ideals import groebner_basis, is_in_radical
+from lightning_sym.network.one_layer import (
     attention_layer_weights,
     coefficients_from_products,
     discriminants,
@@ -22,7 +23,6 @@ from lightning_sym.one_layer import (
     quadratic_monomials,
     values_at,
 )
-from lightning_sym.rings.ideals import groebner_basis, is_in_radical
 from lightning_sym.rings.polynomials import PolynomialRing, to_sympy
 
 SHAPES = [(1, 1, 1, 2), (2, 1, 2, 2), (2, 3, 1, 3), (3, 2, 4, 2)]

@@ -12,7 +12,7 @@ from shapes import SHAPES
 
 from lightning_sym import Architecture, Layer, Weights, ambient_dimension, forward, polynomial_map
 from lightning_sym.errors import ShapeError, TooLarge
-from lightning_sym.polynomial_map import count_terms_at_most
+from lightning_sym.network.polynomial_map import count_terms_at_most
 
 CHEAP = [n for n, s in SHAPES.items() if count_terms_at_most(s) < 20_000]
 

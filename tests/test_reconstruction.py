@@ -10,8 +10,9 @@ import pytest
 
 from lightning_sym import Architecture, VirtualWeights, Weights, forward, polynomial_map, virtual_weights
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.reconstruction import Solution, is_rescaling, network_of, reconstruct
-from lightning_sym.weights import Layer, exact_matrix
+from lightning_sym.fibers.recovery import Solution, is_rescaling, network_of, reconstruct
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.arrays import exact_matrix
 
 
 def exact(*matrices) -> VirtualWeights:

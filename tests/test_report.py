@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 from command import run
 
-from lightning_cli import report
-from lightning_cli.mathml import formula_lines, mathml
+from lightning_cli.writing import report
+from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
 from proofs_check.claim import Claim, Part, Scope, Verdict

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapes import architectures, integer_input
 
-import lightning_sym.symmetries as symmetries
+import lightning_sym.symmetries.group as symmetries
 from lightning_sym import Architecture, Layer, Weights, forward
-from lightning_sym.attention import attention_layer
 from lightning_sym.errors import ProgramError
-from lightning_sym.jacobian import random_layers, random_weights, weight_gradients
+from lightning_sym.network.attention import attention_layer
+from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
-from lightning_sym.symmetries import (
+from lightning_sym.symmetries.group import (
     LayerSymmetry,
     orbit_dimension_at,
     symmetry_count,

@@ -12,14 +12,14 @@ import sympy
 from flint import nmod_poly
 
 from lightning_sym import Architecture, certified_dimension
-from lightning_sym.architecture import SOFTMAX, Normalization
-from lightning_sym.attention import network_output
-from lightning_sym.jacobian import RandomJacobian, random_weights
-from lightning_sym.rings.convolutions import entry_product, matrix_product, recurrence
+from lightning_sym.network.attention import network_output
+from lightning_sym.network.jacobian import RandomJacobian, random_weights
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.unseen import fiber_dimension_at
+from lightning_sym.rings.series_products import entry_product, matrix_product, recurrence
+from lightning_sym.symmetries.unseen import fiber_dimension_at
 
 
 def random_transformers(count: int = 60, seed: int = 4, most: int = 60) -> list[Architecture]:

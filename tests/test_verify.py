@@ -34,8 +34,9 @@ from small_certificates import (
 )
 
 import lightning_sym
-from lightning_sym import Architecture, varieties
-from proofs_check import verify, verify_directions
+from lightning_sym import Architecture
+from lightning_sym.dimension import varieties
+from proofs_check.checker import verify, verify_directions
 
 SQUARE = {"name": "square", "taylor": ["0", "0", "2/3"]}
 

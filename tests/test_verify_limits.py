@@ -33,7 +33,7 @@ from small_certificates import (
     with_bound,
 )
 
-from proofs_check import verify, verify_directions
+from proofs_check.checker import verify, verify_directions
 
 # ---- limits: what is just allowed is accepted, one less is refused
 

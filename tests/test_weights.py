@@ -17,7 +17,7 @@ from shapes import SHAPES, architectures
 
 from lightning_sym import Architecture, Weights, load_weights, save_weights
 from lightning_sym.errors import BadInput, FileFormatError, ShapeError
-from lightning_sym.linalg import rank
+from lightning_sym.exact.rational import rank
 
 SMALL = Architecture((2, 1), (1,), 2)
 

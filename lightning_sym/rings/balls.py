@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat, arb_series, ctx, fmpq
 
-from lightning_sym.architecture import Normalization
 from lightning_sym.errors import BadInput
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.weights import ObjectArray
 
 
 @contextmanager
@@ -42,7 +42,7 @@ class Balls:
     """A matrix of balls with one derivative.
 
     Example:
-        >>> from lightning_sym.architecture import SOFTMAX
+        >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> x = Balls.of(np.array([[2]]), np.array([[1]]))
         >>> (x @ x.mT).derivative()[0, 0]               # d(x^2) = 2 x dx
         4.00000000000000

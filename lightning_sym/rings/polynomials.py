@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import map_entries
-from lightning_sym.weights import ObjectArray
 
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.rings.convolutions import (
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, reduce_mod
+from lightning_sym.rings.series_products import (
     FloatArray,
     entry_product,
     matrix_product,
@@ -24,7 +25,6 @@ from lightning_sym.rings.convolutions import (
     series_first,
     series_last,
 )
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, reduce_mod
 
 _PRODUCTS: dict[Any, Any] = {operator.matmul: matrix_product, operator.mul: entry_product}
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpq
 
-from lightning_sym.weights import ObjectArray
+from lightning_sym.rings.arrays import ObjectArray
 
 
 def map_entries(function: Callable[[Any], Any], array: npt.ArrayLike) -> ObjectArray:

@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from lightning_sym import Architecture, Layer, certified_dimension
-from lightning_sym.linalg import null_space
+from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
+from lightning_sym.exact.rational import null_space
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.varieties import Piece, virtual_weight_variety
 from proofs_check.blackboard.deep import A1, A2
 from proofs_check.blackboard.step import (
     Matrix,

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Architecture, Layer, VirtualWeights, certified_dimension, forward, virtual_weights
-from lightning_sym.dimension import printed_formula
-from lightning_sym.linalg import null_space, rank
+from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.network.virtual_weights import closed_form, recursive_form, unrolled_factors
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.words import Words
-from lightning_sym.symmetries import LayerSymmetry
-from lightning_sym.virtual_weights import closed_form, recursive_form, unrolled_factors
-from lightning_sym.weights import ObjectArray
+from lightning_sym.symmetries.group import LayerSymmetry
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -34,7 +34,7 @@ from proofs_check.blackboard.step import (
     table,
     unit_directions,
 )
-from proofs_check.definition_1 import word_layers
+from proofs_check.claims.one_layer.definition_1 import word_layers
 
 A1, A2 = rational([[1, 1], [0, 1]]), rational([[1, 0], [1, 2]])
 V1, V2 = rational([[1, 1], [0, 1]]), rational([[1, -1]])

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Architecture, certified_dimension
-from lightning_sym.linalg import null_space, rank
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from lightning_sym.weights import ObjectArray
 from proofs_check.blackboard.step import (
     BOARD,
     SIX,

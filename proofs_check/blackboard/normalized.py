@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from lightning_sym.attention import Form, forward
 from lightning_sym.errors import ProgramError
-from lightning_sym.weights import ObjectArray
+from lightning_sym.network.attention import Form, forward
+from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -176,7 +176,7 @@ def deep_normalized() -> Iterator[Step]:
 
 def two_curves() -> Iterator[Step]:
     """Figure 3."""
-    from proofs_check.figure_3 import estimated, expected, figure_networks, most_with
+    from proofs_check.claims.normalized.figure_3 import estimated, expected, figure_networks, most_with
 
     networks = figure_networks()
     first, found = networks[0], estimated(networks[0])
@@ -221,10 +221,10 @@ def two_curves() -> Iterator[Step]:
 
 def free_exponentials() -> Iterator[Step]:
     """Theorem A."""
-    from lightning_sym.jacobian import RandomJacobian
-    from lightning_sym.linalg import rank_mod_p
+    from lightning_sym.exact.modular import rank_mod_p
+    from lightning_sym.network.jacobian import RandomJacobian
     from lightning_sym.rings.prime_field import PRIMES
-    from proofs_check.free_exponentials import different_scores, rank_by_series
+    from proofs_check.claims.normalized.free_exponentials import different_scores, rank_by_series
 
     attention = rational([[1, 2], [3, 1]])
     scores = INPUT.T @ BOARD.constants(attention) @ INPUT

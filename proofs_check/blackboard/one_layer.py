@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym import Architecture, Layer, certified_dimension, forward
-from lightning_sym.linalg import null_space, rank
+from lightning_sym.exact.rational import null_space, rank
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -26,7 +26,7 @@ from proofs_check.blackboard.step import (
     table,
     unit_directions,
 )
-from proofs_check.definition_1 import sum_form
+from proofs_check.claims.one_layer.definition_1 import sum_form
 
 
 def the_layer() -> Iterator[Step]:

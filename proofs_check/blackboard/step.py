@@ -11,10 +11,10 @@ import numpy as np
 
 from lightning_sym import Layer, forward
 from lightning_sym.errors import ProgramError
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries, to_fractions
-from lightning_sym.weights import ObjectArray
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def one_layer_jacobian(attention: ObjectArray, value: ObjectArray) -> ObjectArra
 
     All other coefficients of both outputs are copies or sums of these, so the rank is the same; that is checked.
     """
-    from lightning_sym.linalg import rank
+    from lightning_sym.exact.rational import rank
 
     everything, names = jacobian([layer_of(attention, value)], [(0, "query"), (0, "value")])
     wanted = [(0, 0, (*first, *second)) for first in ((1, 0), (0, 1)) for second in ((2, 0), (1, 1), (0, 2))]

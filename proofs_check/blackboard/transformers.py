@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym import Architecture, certified_dimension
-from lightning_sym.architecture import SOFTMAX
-from lightning_sym.attention import Form, attention_layer
-from lightning_sym.weights import Layer, ObjectArray
+from lightning_sym.network.attention import Form, attention_layer
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.normalization import SOFTMAX
 from proofs_check.blackboard.step import BOARD, INPUT, Shown, Step, layer_of, must, rational, show, table
 
 A1, A2 = rational([[1, 2], [3, 1]]), rational([[0, 1], [1, 1]])

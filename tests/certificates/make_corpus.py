@@ -24,10 +24,10 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificate import dimension_certificate, same_certificate
-from lightning_sym.certificate_files import certificate_text
-from proofs_check import rational_normalizer
+from lightning_sym.certificates.document import dimension_certificate, same_certificate
+from lightning_sym.certificates.files import certificate_text
 from proofs_check.certificates import certificates_into
+from proofs_check.claims.normalized import rational_normalizer
 
 FOLDER = Path(__file__).parent
 Document = dict[str, Any]

@@ -1,0 +1,105 @@
+"""`lightning-sym classify`: what a point of the neuromanifold is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.geometry.classify import Classification
+
+SCHEMA = "lightning-sym/classify/1"
+
+
+def as_document(point: Classification) -> dict[str, Any]:
+    """The result as JSON."""
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(point.architecture),
+        "labels": [label.value for label in point.labels],
+        "decided": point.decided,
+        "reasons": list(point.reasons),
+        "dimension": {
+            "value": point.dimension.value,
+            "lower": point.dimension.lower,
+            "upper": point.dimension.upper,
+        },
+        "rank_in_weights": {"lower": point.weight_rank_lower, "upper": point.weight_rank_upper},
+        "ranks": None if point.ranks is None else asdict(point.ranks),
+    }
+
+
+def _print(point: Classification) -> None:
+    from rich.table import Table
+
+    from lightning_cli.writing.output import console
+
+    dimension, ranks = point.dimension, point.ranks
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    table.add_row("network", str(point.architecture))
+    if not point.decided:
+        table.add_row("point", "[yellow]undecided[/yellow]")
+    else:
+        labels = ", ".join(label.value for label in point.labels) or "not critical"
+        table.add_row("point", f"[green]{labels}[/green]")
+    for reason in point.reasons:
+        table.add_row("", reason)
+    between = f"between {dimension.lower:,} and {dimension.upper:,}"
+    table.add_row("dimension of M", between if dimension.value is None else f"{dimension.value:,}  certified")
+    if ranks is not None:
+        table.add_row("rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}")
+        table.add_row("differential in A, V", f"rank {ranks.differential:,} in all directions")
+        table.add_row(
+            "", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"
+        )
+        table.add_row("tangent vectors of M", f"curves inside M span {ranks.tangent:,} dimensions")
+        points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
+        table.add_row("projective fiber", f"points: {points}")
+    lower, upper = point.weight_rank_lower, point.weight_rank_upper
+    rank = f"rank {lower:,}" if lower == upper else f"rank between {lower:,} and {upper:,}"
+    table.add_row("differential in Q, K, V", rank)
+    console().print(table)
+
+
+@click.command(
+    "classify",
+    epilog="""\b
+Example:
+  lightning-sym classify weights.json --tokens 2
+
+Exit codes: 0 decided, 2 bad input, 3 undecided.""",
+)
+@click.argument("file", type=click.Path())
+@click.option(
+    "--tokens",
+    type=options.Size(),
+    default=2,
+    show_default=True,
+    help="Number of tokens t; from two on it makes no difference for one layer.",
+)
+@options.memory
+@options.as_json
+def command(file: str, tokens: int, memory: float, as_json: bool) -> int:
+    """Say whether the function of the weights in FILE is a regular, critical, singular or boundary point.
+
+    One layer, two or more tokens: all four are decided, and the exact ranks that prove them are shown. More
+    layers, or one token: whether the point is critical for the parametrization by queries, keys and values.
+    """
+    limit = options.memory_bytes(memory)
+
+    from lightning_cli.writing.output import write_json
+    from lightning_sym.geometry.classify import classify
+    from lightning_sym.network.weight_files import load_weights
+
+    point = classify(load_weights(file), tokens, memory=limit)
+    if as_json:
+        write_json(as_document(point))
+    else:
+        _print(point)
+    return exit_codes.AS_EXPECTED if point.decided else exit_codes.UNDECIDED

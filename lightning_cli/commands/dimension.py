@@ -1,0 +1,232 @@
+"""`lightning-sym dimension`: the certified dimension of a network."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from math import factorial
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.dimension.certify import CertifiedDimension
+    from lightning_sym.network.architecture import Architecture
+
+SCHEMA = "lightning-sym/dimension/1"
+
+MOST_ALIKE = 8
+"""More pieces of a variety that differ by their numbers only are one line."""
+
+EVIDENCE = {
+    "orbit": "parameters minus the dimension of a symmetry orbit",
+    "directions": "parameters minus the orbit and all else that the function does not see",
+    "forms": "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
+    "span": "the linear span of all functions of this kind",
+    "linear": "linear maps of bounded rank, which is all that one token leaves",
+    "factorization": "the variety of virtual weights:",
+}
+
+
+def head_permutations(network: Architecture) -> int | None:
+    """How many ways there are to reorder the heads of all layers: the function is the same after each.
+
+    `None` where the number would have more than a thousand digits.
+    """
+    if network.heads > 20 or network.depth > 50:
+        return None
+    return int(factorial(network.heads) ** network.depth)
+
+
+def as_document(result: CertifiedDimension) -> dict[str, Any]:
+    """The result as JSON."""
+    formula = result.formula
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(result.architecture),
+        "parameters": result.architecture.parameter_count,
+        "dimension": result.value,
+        "lower": result.lower,
+        "upper": result.upper,
+        "status": result.status.value,
+        "fiber_dimension": result.fiber_dimension,
+        "discrete_symmetries": {"head_permutations": head_permutations(result.architecture)},
+        "formula": {
+            "source": formula.source,
+            "value": formula.value,
+            "applies": formula.applies,
+            "reason": formula.reason,
+            "agrees": result.formula_agrees,
+        },
+        "upper_bounds": dict(result.upper_bounds),
+        "lower_bound": {
+            "prime": result.prime,
+            "inputs": result.rows,
+            "taylor_degree": result.order,
+            "exponentials": "free" if result.has_free_exponentials else None,
+        },
+        "seed": result.seed,
+    }
+
+
+def _print(result: CertifiedDimension) -> None:
+    from rich.table import Table
+
+    from lightning_cli.writing.output import console
+    from lightning_sym.dimension.varieties import virtual_weight_variety
+
+    network, formula = result.architecture, result.formula
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("network", str(network))
+    table.add_row("parameters", f"{network.parameter_count:,}")
+    if result.value is not None:
+        table.add_row("dimension", f"[green]{result.value:,}[/green]  certified: the two bounds below meet")
+        permutations = head_permutations(network)
+        heads = (
+            f"; besides, {permutations:,} permutations of the heads"
+            if permutations is not None and 1 < permutations < 10**9
+            else ""
+        )
+        table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}{heads}")
+    else:
+        table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
+    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs"
+    if network.normalization is not None:
+        where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
+    table.add_row("lower bound", f"{result.lower:,}  rank of the Jacobian {where}")
+    for name, bound in sorted(result.upper_bounds.items(), key=lambda item: list(EVIDENCE).index(item[0])):
+        table.add_row("upper bound", f"{bound:,}  {EVIDENCE[name]}")
+        if name == "factorization":
+            pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
+            for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
+                names = [piece.name for piece in alike]
+                if len(names) > MOST_ALIKE:
+                    names = [f"{names[0]}, ..., {names[-1]}, {len(names)} times"]
+                for name in names:
+                    table.add_row("", f"    {each:+,}  {name}")
+    if formula.value is None:
+        table.add_row("paper", f"no formula applies: {formula.reason}")
+    else:
+        scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
+        agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
+        table.add_row("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})")
+    console().print(table)
+
+
+@click.command(
+    "dimension",
+    epilog="""\b
+Examples:
+  lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
+  lightning-sym dimension --widths 4,4,4 --ranks 2 --tokens 3 --normalization softmax
+  lightning-sym dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip \\
+      --mask causal --normalization softmax --embed 4 --unembed 4
+  lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3 --certificate dimension.json
+  lightning-sym dimension --config config.json --attention-only
+
+\b
+--config reads hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
+head_dim and is_decoder (or the names that GPT-2 and others have for them). The model is taken as
+embedding, residual layers of softmax attention, unembedding. A config that names anything else
+(MLPs, layer norms, positions, rotary positions, biases, grouped queries, tied embeddings, any
+key not understood) is refused; with --attention-only these parts are left out and listed.
+At full size the dimension is a proved upper bound, and a formula that is certified on small
+networks of the same pattern but not proved to be reached.
+
+\b
+Exit codes: 0 certified (with --config: the formula holds on every small network), 1 with --config:
+it fails on one, 2 bad input, 3 undecided (both bounds are shown).""",
+)
+@options.widths(required=False)
+@options.ranks(required=False)
+@options.tokens_option(required=False)
+@options.transformer
+@click.option("--config", "config_file", type=click.Path(), help="A model's config.json in place of a shape.")
+@click.option("--attention-only", is_flag=True, help="Leave out, and list, what --config names besides attention.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Picks the points; never changes a certified number.",
+)
+@options.memory
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write what proves both bounds into FILE, for `lightning-sym verify`.",
+)
+@options.as_json
+def command(
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    tokens: int | None,
+    config_file: str | None,
+    attention_only: bool,
+    seed: int,
+    memory: float,
+    certificate: str | None,
+    as_json: bool,
+    **transformer: Any,
+) -> int:
+    """Certify the dimension of the set of functions (the neuromanifold) of a network.
+
+    Lightning attention, or with the options below softmax, heads, skip connections, masks and embeddings. The lower
+    bound is the rank of a Jacobian modulo a prime, the upper bound comes from symmetries or from a variety through
+    which the map factors. Where they meet the dimension is proved; the paper's formula stands beside it and is
+    never used.
+    """
+    limit = options.memory_bytes(memory)
+    if config_file is not None:
+        _require_no_shape(click.get_current_context())
+        from lightning_cli.commands import config
+
+        if certificate is not None:
+            raise click.UsageError("--certificate is about one network: leave out --config, and name its shape")
+        return config.run(config_file, attention_only=attention_only, seed=seed, memory=limit, as_json=as_json)
+    if attention_only:
+        raise click.UsageError("--attention-only says how to read --config FILE: give both")
+    for name, value in (("--widths", widths), ("--ranks", ranks), ("--tokens", tokens)):
+        if value is None:
+            raise click.UsageError(f"Missing option '{name}' (or give --config FILE)")
+    assert widths is not None and ranks is not None and tokens is not None  # noqa: S101, PT018 - for the type checker
+    network = options.architecture(widths, ranks, tokens, **transformer)
+
+    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_sym.dimension.certify import Status, certified_dimension
+
+    if certificate is not None:
+        from lightning_sym.certificates.document import dimension_certificate
+        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+
+        require_certificate_path(certificate)
+    with progress_bar() as progress:
+        result = certified_dimension(network, seed=seed, memory=limit, all_bounds=True, progress=progress)
+    if as_json:
+        write_json(as_document(result))
+    else:
+        _print(result)
+    if certificate is not None:  # after the result, which stands also where a certificate would be too large
+        with progress_bar() as progress:
+            write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
+        click.echo(f"certificate: {certificate}", err=True)
+    certified = result.status is Status.CERTIFIED
+    return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
+
+
+def _require_no_shape(context: click.Context) -> None:
+    """A config names the shape itself."""
+    own = {"config_file", "attention_only", "seed", "memory", "certificate", "as_json"}
+    typed = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in own and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        raise click.UsageError(f"--config names the shape itself: leave out {', '.join(typed)}")

@@ -1,0 +1,111 @@
+"""`lightning-sym fiber`: all weights with the same function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+from lightning_cli.commands.same import exact, seed_option, tokens_option
+
+if TYPE_CHECKING:
+    from lightning_sym.fibers.fiber import Fiber
+    from lightning_sym.network.virtual_weights import VirtualWeights
+
+SCHEMA = "lightning-sym/fiber/1"
+
+
+def _point(weights: VirtualWeights) -> dict[str, Any]:
+    return {"attention": [exact(a) for a in weights.attention], "value": exact(weights.value)}
+
+
+def as_document(result: Fiber) -> dict[str, Any]:
+    """The result as JSON; matrices are rows of strings such as `-3/4`."""
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(result.architecture),
+        "virtual_weights": _point(result.virtual),
+        "source": result.source,
+        "reason": result.reason,
+        "complete": result.complete,
+        "complete_over": result.complete_over,
+        "components": [
+            {
+                "description": component.description,
+                "generators": list(component.generators),
+                "dimension": component.dimension,
+                "point": None if component.point is None else _point(component.point),
+            }
+            for component in result.components
+        ],
+        "known_dimension": result.known_dimension,
+        "dimension": result.dimension,
+        "bounds": None if result.bounds is None else list(result.bounds),
+    }
+
+
+def _print(result: Fiber) -> None:
+    from rich.table import Table
+
+    from lightning_cli.writing.output import console
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    table.add_row("network", str(result.architecture))
+    table.add_row("known from", f"{result.source} ({result.reason})")
+    amount = {
+        "R": "all of the fiber, matrices of any rank counted",
+        "Q": "everything rational in the fiber; over the reals there may be more",
+        None: "in the fiber; there may be more",
+    }[result.complete_over]
+    for i, component in enumerate(result.components, start=1):
+        table.add_row(f"component {i}", f"{component.description}; dimension {component.dimension}")
+        table.add_row("", "; ".join(component.generators), style="dim")
+        if component.point is not None and i > 1:
+            matrices = [(f"A~{k}", a) for k, a in enumerate(component.point.attention, start=1)]
+            for name, matrix in (*matrices, ("V~", component.point.value)):
+                table.add_row("", f"{name} = " + "; ".join(" ".join(row) for row in exact(matrix)))
+    table.add_row("complete", f"[{'green' if result.complete else 'yellow'}]{amount}[/]")
+    exactly = "" if result.complete else "at least "
+    table.add_row("dimension", f"{exactly}{result.known_dimension} in virtual weights")
+    if result.bounds is None:
+        table.add_row("", "not computed in (Q, K, V): too many parameters")
+    elif result.dimension is not None:
+        table.add_row("", f"{result.dimension} in (Q, K, V) near these weights: orbit and differential agree")
+    else:
+        lower, upper = result.bounds
+        table.add_row("", f"at least {lower} and at most {upper} in (Q, K, V) near these weights")
+    console().print(table)
+
+
+@click.command(
+    "fiber",
+    epilog="""\b
+Example:
+  lightning-sym fiber weights.json --tokens 2
+
+Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more, or its dimension is undecided.""",
+)
+@click.argument("file", type=click.Path())
+@tokens_option
+@seed_option
+@options.as_json
+def command(file: str, tokens: int, seed: int, as_json: bool) -> int:
+    """Describe all weights that give the same function as those in FILE.
+
+    FILE holds exact weights (.json, .npz or .safetensors). Components are families of virtual weights
+    A~_i = P^T A_i P, V~ = V_l ... V_1; where no theorem applies the answer says that there may be more.
+    """
+    from lightning_cli.writing.output import write_json
+    from lightning_sym.fibers.fiber import fiber
+    from lightning_sym.network.weight_files import load_weights
+
+    result = fiber(load_weights(file), tokens, seed=seed)
+    if as_json:
+        write_json(as_document(result))
+    else:
+        _print(result)
+    open_questions = result.complete_over is None or (result.bounds is not None and result.dimension is None)
+    return exit_codes.UNDECIDED if open_questions else exit_codes.AS_EXPECTED

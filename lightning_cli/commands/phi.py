@@ -1,0 +1,108 @@
+"""`lightning-sym phi`: the polynomials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import options
+
+if TYPE_CHECKING:
+    from lightning_sym.network.polynomial_map import PolynomialMap
+
+SCHEMA = "lightning-sym/phi/1"
+
+
+def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
+    """The map as JSON: every output coordinate as a polynomial."""
+    from numpy import ndindex
+
+    from lightning_sym.network.polynomial_map import ambient_dimension
+
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(phi.architecture),
+        "degree": phi.architecture.degree,
+        "ambient_dimension": ambient_dimension(phi.architecture),
+        "terms": phi.term_count,
+        "weights": list(phi.weight_names),
+        "inputs": list(phi.input_names),
+        "outputs": [
+            {
+                "row": k + 1,
+                "token": j + 1,
+                "polynomial": phi.latex(k, j) if latex else str(phi.entries[k, j]),
+            }
+            for k, j in ndindex(*phi.entries.shape)
+        ],
+    }
+
+
+@click.command(
+    "phi",
+    epilog="""\b
+Examples:
+  lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
+  lightning-sym phi --weights weights.json --tokens 2 --latex""",
+)
+@options.widths(required=False)
+@options.ranks(required=False)
+@options.tokens
+@click.option(
+    "--weights",
+    "weight_file",
+    type=click.Path(),
+    help="Exact weights from a .json, .npz or .safetensors file, in place of --widths and --ranks.",
+)
+@click.option("--latex", is_flag=True, help="Print LaTeX.")
+@options.memory
+@options.as_json
+def command(
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    tokens: int,
+    weight_file: str | None,
+    latex: bool,
+    memory: float,
+    as_json: bool,
+) -> None:
+    """Print phi_W as exact polynomials in the inputs, with symbolic weights or those of a file.
+
+    Weights are variables such as Q1_2_3 (layer 1, row 2, column 3); inputs are x_k_j, coordinate k of token j.
+    """
+    limit = options.memory_bytes(memory)
+    if weight_file is None:
+        if widths is None or ranks is None:
+            raise click.UsageError("give --widths and --ranks, or --weights FILE")
+        network = options.architecture(widths, ranks, tokens)
+    elif widths is not None or ranks is not None:
+        raise click.UsageError("--weights names the widths and ranks itself: leave out --widths and --ranks")
+
+    from numpy import ndindex
+
+    from lightning_sym.network.polynomial_map import ambient_dimension, polynomial_map
+
+    if weight_file is None:
+        phi = polynomial_map(network, memory=limit)
+    else:
+        from lightning_sym.network.weight_files import load_weights
+
+        weights = load_weights(weight_file)
+        network = weights.architecture(tokens)
+        phi = polynomial_map(network, weights, memory=limit)
+    if as_json:
+        from lightning_cli.writing.output import write_json
+
+        write_json(as_document(phi, latex))
+        return
+    comment = "%" if latex else "#"
+    click.echo(
+        f"{comment} {network}: homogeneous of degree {network.degree}, {phi.term_count:,} terms, "
+        f"ambient dimension {ambient_dimension(network):,}"
+    )
+    for k, j in ndindex(*phi.entries.shape):
+        if latex:
+            click.echo(rf"\varphi_{{{k + 1},{j + 1}}} = {phi.latex(k, j)}")
+        else:
+            click.echo(f"phi_{k + 1}_{j + 1} = {phi.entries[k, j]}")

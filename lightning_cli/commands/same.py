@@ -1,0 +1,195 @@
+"""`lightning-sym same`: do two networks compute the same function?"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.fibers.same_function import Comparison
+
+SCHEMA = "lightning-sym/same/1"
+
+LONGEST = 2000
+"""Where the table cuts a matrix; the JSON form never does."""
+
+tokens_option = click.option("--tokens", type=options.Size(), default=2, show_default=True, help="Number of tokens t.")
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the inputs.")
+
+
+def exact(matrix: Any) -> list[list[str]]:
+    """A matrix as rows of exact rational numbers, spelled out."""
+    return [[spell_number(entry) for entry in row] for row in matrix]
+
+
+def spell_number(number: Any) -> str:
+    """An exact rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 13_000:
+        return str(number)
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return str(number)
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
+    """The result as JSON; matrices are rows of strings such as `-3/4`."""
+    symmetry = None
+    if (found := result.connection) is not None:
+        group = None
+        if found.query_key is not None and found.between is not None and found.scales is not None:
+            group = {
+                "query_key": {str(i): exact(c) for i, c in found.query_key.items()},
+                "between": {str(i): exact(g) for i, g in found.between.items()},
+                "scales": {str(i): str(s) for i, s in found.scales.items()},
+            }
+        symmetry = {
+            "factors": [str(factor) for factor in found.factors],
+            "value_factor": str(found.value_factor),
+            "exchanged": any(move.name == "exchange" and move.layer == len(found.factors) for move in found.moves),
+            "moves": [
+                {"name": move.name, "layer": move.layer, "description": move.described(len(found.factors))}
+                for move in found.moves
+            ],
+            "symmetric_parts": found.symmetric_parts,
+            "virtual_weights": {
+                "attention": [exact(a) for a in found.virtual.attention],
+                "value": exact(found.virtual.value),
+            },
+            "moved": None if found.moved is None else {name: exact(m) for name, m in found.moved.named().items()},
+            "group_element": group,
+        }
+    return {
+        "schema": SCHEMA,
+        "tokens": tokens,
+        "answer": result.answer.value,
+        "reason": result.reason,
+        "symmetry": symmetry,
+        "input": None if result.input is None else [[int(x) for x in row] for row in result.input],
+        "outputs": None if result.outputs is None else [exact(y) for y in result.outputs],
+        "evaluations": result.evaluations,
+        "error_bound": str(result.error_bound) if result.reason == "evaluations" else None,
+    }
+
+
+def _print(result: Comparison, names: tuple[str, str]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from lightning_cli.writing.output import console
+
+    colour = {"same": "green", "different": "red", "undecided": "yellow"}[result.answer.value]
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    table.add_row("function", f"[{colour}]{result.answer.value}[/{colour}]")
+    for label, text in _lines(result, names):
+        table.add_row(
+            escape(label), text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
+        )
+    console().print(table)
+
+
+def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
+    if result.input is not None and result.outputs is not None:
+        return [
+            ("input", f"X = {_rows(result.input)}"),
+            *((name, f"phi(X) = {_rows(y)}") for name, y in zip(names, result.outputs, strict=True)),
+        ]
+    if result.reason == "zero":
+        which = "both are" if result.answer.value == "same" else "only one of them is"
+        return [("because", f"{which} the zero function")]
+    if result.reason == "degree":
+        return [("because", "neither is zero, and they are homogeneous of different degrees")]
+    if result.reason == "coefficients":
+        return [("because", "all coefficients agree")]
+    if (found := result.connection) is None:
+        bound = result.error_bound
+        small = (
+            f" = {bound}" if len(str(bound)) < 40 else f" < 10^-{len(str(bound.denominator // bound.numerator)) - 1}"
+        )
+        return [
+            ("evaluations", f"{result.evaluations} at uniformly random integer inputs up to 2^31, exact, all agree"),
+            (
+                "error bound",
+                f"if the functions differ, that happens with probability at most p{small} (Schwartz-Zippel)",
+            ),
+        ]
+    factors = [f"A~{i}' = {x} A~{i}" for i, x in enumerate(found.factors, start=1)]
+    lines = [("because", ", ".join([*factors, f"V~' = {found.value_factor} V~"]) + "; the factors cancel (Eq. 13)")]
+    depth = len(found.factors)
+    last_exchange = "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"
+    lines += [("after", last_exchange if m == ("exchange", depth) else m.described(depth)) for m in found.moves]
+    if found.symmetric_parts:
+        lines.append(("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see"))
+    if found.moved is not None and (found.moves or found.symmetric_parts):
+        lines += [(f"moved {name}", _rows(matrix)) for name, matrix in found.moved.named().items()]
+    for name, letter, group in (("basis", "C", found.query_key), ("change", "G", found.between)):
+        lines += [(f"{name} {letter}{i}", _rows(m)) for i, m in (group or {}).items()]
+    if found.scales is not None:
+        lines.append(("scales", ", ".join(f"s{i} = {s}" for i, s in found.scales.items())))
+        lines.append(
+            ("act by", "Q' = s C^-T Q G^-1, K' = C K G^-1, V' = H V G^-1 / s; G, H before and after the layer")
+        )
+    return lines
+
+
+def _rows(matrix: Any) -> str:
+    return "; ".join(" ".join(row) for row in exact(matrix))
+
+
+@click.command(
+    "same",
+    epilog="""\b
+Examples:
+  lightning-sym same first.json second.json --tokens 3
+  lightning-sym same first.json second.json --certificate answer.json
+
+Exit codes: 0 same, 1 different (an integer input shows it), 2 bad input, 3 undecided.""",
+)
+@click.argument("first", type=click.Path())
+@click.argument("second", type=click.Path())
+@tokens_option
+@seed_option
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write what proves the answer into FILE, for `lightning-sym verify`.",
+)
+@options.as_json
+def command(first: str, second: str, tokens: int, seed: int, certificate: str | None, as_json: bool) -> int:
+    """Decide whether two networks compute the same function.
+
+    FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
+    """
+    from lightning_cli.writing.output import write_json
+    from lightning_sym.fibers.same_function import Answer, same_function
+    from lightning_sym.network.weight_files import load_weights
+
+    weights = load_weights(first), load_weights(second)
+    if certificate is not None:
+        from lightning_sym.certificates.document import same_certificate
+        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+
+        require_certificate_path(certificate)
+    result = same_function(*weights, tokens, seed=seed)
+    if certificate is not None:
+        write_certificate(certificate, same_certificate(result, *weights, tokens))
+        click.echo(f"certificate: {certificate}", err=True)
+    sys.set_int_max_str_digits(0)  # outputs of deep networks are long numbers, and exact
+    if as_json:
+        write_json(as_document(result, tokens))
+    else:
+        _print(result, (first, second))
+    return {
+        Answer.SAME: exit_codes.AS_EXPECTED,
+        Answer.DIFFERENT: exit_codes.NOT_AS_EXPECTED,
+        Answer.UNDECIDED: exit_codes.UNDECIDED,
+    }[result.answer]

@@ -1,0 +1,1 @@
+"""What proves an answer, as a document that the checker reads."""

@@ -1,0 +1,101 @@
+"""What a checker of certificates puts up with (`docs/certificate.md`): none is written that would be refused."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from lightning_sym.certificates.steps import Document
+from lightning_sym.errors import TooLarge
+from lightning_sym.network.architecture import Architecture
+
+LARGEST_FILE = 16 * 2**20
+"""Bytes of a certificate; a checker reads no more."""
+
+MOST_HEADS, MOST_KEPT = 4096, 2**24
+"""Heads of all layers together, and numbers kept while a network is evaluated, that a checker puts up with."""
+
+MOST_STEPS = 2 * 10**9
+"""Steps that a checker takes, some four minutes."""
+
+
+def inputs(lower_bound: Document) -> int:
+    """How often a checker evaluates the network: once for all rows in turn with the same input.
+
+    Example:
+        >>> inputs({"rows": [{"input": [[1]]}, {"input": [[1]]}, {"input": [[2]]}]})
+        2
+    """
+    return 1 + sum(bool(old["input"] != new["input"]) for old, new in pairwise(lower_bound["rows"]))
+
+
+def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
+    """The steps that a checker counts, about, while it evaluates a network with its derivatives.
+
+    Args:
+        architecture: the network.
+        rank: how many derivatives are carried along.
+        lower_bound: the lower bound of a certificate.
+
+    Example:
+        >>> lower_bound = {"terms": None, "rows": [{"input": [[1]]}]}
+        >>> steps(Architecture((1, 1), (1,), 1), 1, lower_bound)        # five products of numbers
+        55
+    """
+    t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
+    size = (2 * terms - 1) * (rank + 1)
+
+    def product(rows: int, columns: int, middle: int) -> int:
+        return rows * columns * (middle * (1 + terms * size // 16) + size + 8)
+
+    series = terms if lower_bound["terms"] else 0
+    normalized = architecture.normalization is not None
+    pattern = t * product(1, 1, 1) * (2 * terms.bit_length() + t * (1 + series)) * normalized
+    total = product(t, widths[0], architecture.embed) if architecture.embed else 0
+    total += product(t, architecture.unembed, widths[-1]) if architecture.unembed else 0
+    for i, a in enumerate(architecture.attention_ranks):
+        d, d_out = widths[i : i + 2]
+        inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
+        head = 2 * product(t, a, d) + product(t, inside, d) + product(t, t, a) + pattern + product(t, inside, t)
+        total += architecture.heads * (head + product(t, d_out, inside) * (architecture.value_ranks is not None))
+    return total * inputs(lower_bound)
+
+
+def require_checkable(architecture: Architecture, rank: int, terms: int) -> None:
+    """Refuse networks that are too large.
+
+    Raises:
+        TooLarge: by the number of heads, or of numbers kept while a network is evaluated.
+    """
+    t, heads = architecture.tokens, architecture.heads * architecture.depth
+    ends = architecture.input_width, architecture.output_width
+    most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), *ends, t)
+    kept = (t * (2 * most + t) + rank) * (rank + 1) * terms
+    if heads > MOST_HEADS or kept > MOST_KEPT:
+        raise TooLarge(
+            f"a certificate must be of at most {MOST_HEADS:,} heads and {MOST_KEPT:,} numbers kept, "
+            f"this network has {heads:,} and {kept:,}"
+        )
+
+
+def require_size(size: int) -> None:
+    """Refuse files that are too large.
+
+    Raises:
+        TooLarge: by the number of bytes.
+    """
+    if size > LARGEST_FILE:
+        raise TooLarge(
+            f"a certificate must have at most {LARGEST_FILE // 2**20} MiB, this one would have {size / 2**20:,.0f} MiB"
+        )
+
+
+def require_steps(architecture: Architecture, rank: int, lower_bound: Document) -> None:
+    """Refuse a lower bound that would take too long to check.
+
+    Raises:
+        TooLarge: by the number of steps.
+    """
+    if (needed := steps(architecture, rank, lower_bound)) > MOST_STEPS:
+        raise TooLarge(
+            f"a certificate must be checked in at most {MOST_STEPS:,} steps of the checker, this one takes {needed:,}"
+        )

@@ -1,0 +1,149 @@
+"""How a certificate says that two networks compute the same function: exact numbers, and steps between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.errors import BadInput
+from lightning_sym.fibers.same_function import Comparison, Connection
+from lightning_sym.fibers.transform import swap
+from lightning_sym.fibers.virtual_moves import rescaling_factors, visible_weights
+from lightning_sym.network.attention import forward
+from lightning_sym.network.virtual_weights import virtual_weights
+from lightning_sym.network.weight_files import LONGEST_NUMBER
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+
+Document = dict[str, Any]
+
+MOST_LAYERS = 64
+"""Layers of weights that a checker reads."""
+
+_TRIES = 16
+"""Random inputs modulo each prime, where two deep networks are known to differ."""
+
+_MOST_PRODUCTS = 10**6
+"""Numbers that are compared to see that a layer is the same function."""
+
+
+def _number(number: Any) -> int | str:
+    """An exact number: an integer of at most twenty digits as it is, any other as numerator and denominator."""
+    top, low = int(number.numerator), int(number.denominator)
+    if max(abs(top), low) >= 10**LONGEST_NUMBER:
+        raise BadInput(f"numbers in a certificate must have at most {LONGEST_NUMBER} digits, above and below the line")
+    return top if low == 1 and abs(top) < 10**20 else f"{top}/{low}"
+
+
+def _rational(matrix: Any) -> list[list[int | str]]:
+    return [[_number(x) for x in row] for row in matrix]
+
+
+def weights_document(weights: Weights) -> Document:
+    """Weights by name, entries exact.
+
+    Raises:
+        BadInput: a number is too long, or there are more layers than checkers read.
+    """
+    if len(weights.layers) > MOST_LAYERS:
+        raise BadInput(f"a certificate must be of at most {MOST_LAYERS} layers, got {len(weights.layers)}")
+    return {name: _rational(matrix) for name, matrix in weights.named().items()}
+
+
+def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
+    """For networks too deep to be evaluated over the rationals: an input where the outputs differ modulo a prime.
+
+    Raises:
+        BadInput: none was found.
+    """
+    rows = first.layers[0].query.shape[1]
+    for p in PRIMES:
+        generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)
+        try:
+            networks = [[Layer(*map(one.like, layer)) for layer in w.layers] for w in (first, second)]
+        except ValueError:  # the prime divides a denominator
+            continue
+        for _ in range(_TRIES):
+            x = random_residues(generator, (rows, tokens), p)
+            one_output, other = (forward(x, layers).residues() for layers in networks)
+            if not np.array_equal(one_output, other):
+                return {"input": x.residues().tolist(), "prime": p}
+    raise BadInput(f"a certificate needs an input where the outputs differ modulo one of the primes {PRIMES}")
+
+
+def steps_between(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> list[Document]:
+    """Steps that lead from the first weights to the second, for networks that are known to be the same function.
+
+    Raises:
+        BadInput: nothing but all coefficients shows it, or there are too many layers.
+    """
+    if comparison.reason == "zero":
+        return [{"step": "zero"}]
+    found = comparison.connection
+    path = None if found is None else _path(found, first, second, tokens)
+    if path is not None:
+        return path
+    raise BadInput(
+        "a certificate needs a group element, exchanges or rescaled virtual weights, only all coefficients agree"
+    )
+
+
+def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> list[Document] | None:
+    """Exchanges in single layers, then a group element or a rescaling; `None` where there are other moves."""
+    steps: list[Document] = []
+    at = first
+    for move in found.moves:
+        if move.name != "exchange":
+            return None
+        try:
+            after = swap(at, layer=move.layer)
+            straight = swap(after, layer=move.layer)
+        except BadInput:  # the weights do not have the ranks that the virtual weights have
+            return None
+        if not _is_one_function_of_its_input(at, after, move.layer):
+            # the exchange is one in the layer only after its weights are made to have rank one
+            factors = rescaling_factors(virtual_weights(at.layers), virtual_weights(straight.layers))
+            if factors is None or not _is_one_function_of_its_input(straight, after, move.layer):
+                return None
+            steps.append(_rescaling(*factors) | {"to": weights_document(straight)})
+        steps.append({"step": "layer", "layer": move.layer, "to": weights_document(after)})
+        at = after
+    if steps and at == second:
+        del steps[-1]["to"]
+        return steps
+    group = _group(found) if found.moved == at else None
+    if group is not None:
+        return [*steps, group]
+    ends = (visible_weights(virtual_weights(w.layers), tokens) for w in (at, second))
+    factors = rescaling_factors(*ends)
+    return None if factors is None else [*steps, _rescaling(*factors)]
+
+
+def _is_one_function_of_its_input(old: Weights, new: Weights, number: int) -> bool:
+    """Whether the numbers `V_kl A_ij + V_ki A_lj` of a layer agree; not asked of layers with too many of them."""
+    d_out, d = new.layers[number - 1].value.shape
+    if d_out * d**3 > _MOST_PRODUCTS:
+        return False
+    forms = []
+    for weights in (old, new):
+        query, key, value = weights.layers[number - 1]
+        products = np.multiply.outer(value, key.T @ query)  # k l i j
+        forms.append(products + products.swapaxes(1, 2))
+    return np.array_equal(*forms)
+
+
+def _rescaling(factors: Sequence[Any], value_factor: Any) -> Document:
+    return {"step": "rescaling", "factors": [_number(x) for x in factors], "value_factor": _number(value_factor)}
+
+
+def _group(found: Connection) -> Document | None:
+    if found.query_key is None or found.between is None or found.scales is None:
+        return None
+    return {
+        "step": "group",
+        "query_key": [_rational(matrix) for _, matrix in sorted(found.query_key.items())],
+        "between": [_rational(matrix) for _, matrix in sorted(found.between.items())],
+        "scales": [_number(scale) for _, scale in sorted(found.scales.items())],
+    }

@@ -1,0 +1,1 @@
+"""The dimension of the neuromanifold, by bounds that meet."""

@@ -1,0 +1,274 @@
+r"""The dimension of the neuromanifold, certified: a lower and an upper bound that meet.
+
+Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
+$p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. With softmax the
+exponentials are variables of their own (`rings.exponentials`); other normalizations are Taylor series.
+
+Upper bound: parameters minus the dimension of an orbit of a verified symmetry group (`symmetries`), or the dimension
+of a variety through which the map factors (`varieties`, proof in `docs/upper-bound.md`).
+
+The formulas of the paper are printed beside the result; nothing that is certified passes through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
+from lightning_sym.dimension.varieties import (
+    has_virtual_weights,
+    linear_maps,
+    linear_span,
+    quadratic_forms,
+    virtual_weight_variety,
+)
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
+from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.symmetries.group import orbit_dimension_at, symmetry_count
+from lightning_sym.symmetries.unseen import fiber_dimension_at
+
+SURPLUS_ROWS = 16
+"""Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
+
+ORBIT_LIMIT = 3000
+"""Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
+
+
+LONGEST_SERIES = 63
+"""Taylor series are lengthened until their degree reaches this, and at least once."""
+
+
+LARGEST_DEGREE = 40_000
+"""Ten normalized layers; each further one takes nine times as long, and ten are an hour."""
+
+
+class Status(Enum):
+    """Whether the two bounds met."""
+
+    CERTIFIED = "certified"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class CertifiedDimension:
+    """The dimension of a neuromanifold with the two bounds that prove it.
+
+    Attributes:
+        architecture: the network.
+        lower: rank modulo `prime` of a Jacobian at integer points.
+        upper: the smallest of the upper bounds.
+        upper_bounds: by evidence, those that were computed: `orbit`, parameters minus the dimension of a symmetry
+            orbit; `factorization`, the variety of virtual weights; `directions`, parameters minus the orbit and the
+            other directions that the function does not see; `linear`, the linear maps that one token leaves; `forms`,
+            the quadratic forms that several heads of one layer make; `span`, the linear span of all functions.
+        formula: what the paper prints.
+        seed: picked the points.
+        prime: the modulus that gave `lower`.
+        rows: how many inputs, with one functional each, gave `lower`.
+        order: the degree of the Taylor series that gave `lower`, for a normalization that is no exponential.
+    """
+
+    architecture: Architecture
+    lower: int
+    upper: int
+    upper_bounds: Mapping[str, int]
+    formula: PrintedFormula
+    seed: int
+    prime: int
+    rows: int
+    order: int | None
+
+    @property
+    def status(self) -> Status:
+        """`CERTIFIED` if and only if the bounds meet."""
+        return Status.CERTIFIED if self.lower == self.upper else Status.UNDECIDED
+
+    @property
+    def value(self) -> int | None:
+        """The dimension; `None` while undecided."""
+        return self.lower if self.lower == self.upper else None
+
+    @property
+    def has_free_exponentials(self) -> bool:
+        """Whether `lower` was found with exponentials of scores as variables of their own."""
+        return self.architecture.normalization is not None and self.order is None
+
+    @property
+    def fiber_dimension(self) -> int | None:
+        """Dimension of a generic fiber of `W -> phi_W`: parameters minus dimension."""
+        return None if self.value is None else self.architecture.parameter_count - self.value
+
+    @property
+    def upper_evidence(self) -> tuple[str, ...]:
+        """Which of the upper bounds are the smallest."""
+        return tuple(name for name, bound in self.upper_bounds.items() if bound == self.upper)
+
+    @property
+    def formula_agrees(self) -> bool | None:
+        """Whether the printed formula gives the certified dimension; `None` where either is missing."""
+        if self.value is None or self.formula.value is None:
+            return None
+        return self.formula.value == self.value
+
+
+LISTENERS: list[Callable[[CertifiedDimension], None]] = []
+"""Called with every result, in order: whoever keeps them, and who asks for them need not know."""
+
+
+def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
+    report(stage, done, total)
+
+
+def _counted_bounds(architecture: Architecture) -> dict[str, int]:
+    """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
+    bounds: dict[str, int] = {}
+    if has_virtual_weights(architecture):
+        bounds["factorization"] = virtual_weight_variety(architecture).dimension
+    for name, count in (("linear", linear_maps), ("forms", quadratic_forms), ("span", linear_span)):
+        if (found := count(architecture)) is not None:
+            bounds[name] = found
+    return bounds
+
+
+def _computed_bound(architecture: Architecture, generator: np.random.Generator) -> dict[str, int]:
+    """Parameters minus the directions at a point that the function does not see."""
+    p = PRIMES[0]
+    weights = random_weights(architecture, generator, p)
+    if architecture.is_plain:
+        name, found = "orbit", orbit_dimension_at(architecture, weights, generator, p)
+    else:
+        name, found = "directions", fiber_dimension_at(architecture, weights, generator, p)
+    return {name: architecture.parameter_count - found}
+
+
+def _orders(architecture: Architecture) -> tuple[int | None, ...]:
+    """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
+    if architecture.normalization is None or architecture.normalization.is_exponential:
+        return (None,)
+    orders = [2 * 3 ** (architecture.depth - 1) + 1]
+    while len(orders) < 2 or orders[-1] < LONGEST_SERIES:  # three layers of three heads have needed 79
+        orders.append(2 * orders[-1] + 1)
+    return tuple(orders)
+
+
+def _bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None) -> int:
+    """The Jacobian, and beside it one sweep with everything it records, or the buffers of the elimination."""
+    fixed, each = sweep_bytes(architecture, order)
+    sweep = fixed + min(rows, batch_size(architecture, order)) * each
+    return 8 * rows * columns + max(sweep, rows * columns)
+
+
+class _Search:
+    """The best lower bound so far, and what gave it."""
+
+    def __init__(self, architecture: Architecture, seed: int, memory: int, report: Progress) -> None:
+        self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
+        self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, _orders(architecture)[0]
+
+    def attempts(self, upper: int) -> Iterator[None]:
+        """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`."""
+        architecture = self.architecture
+        least = upper + SURPLUS_ROWS
+        columns = min(least, architecture.parameter_count)
+        orders = [k for k in _orders(architecture) if _bytes_needed(architecture, least, columns, k) <= self.memory]
+        for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
+            jacobian = RandomJacobian(architecture, np.random.default_rng([self.seed, attempt]), p, columns, order)
+            for rows in (least, 2 * least, 4 * least):
+                if rows > least and _bytes_needed(architecture, rows, columns, order) > self.memory:
+                    break
+                stage = f"Jacobian modulo {p}"
+                self.report(stage, 0, rows)
+                matrix = jacobian.matrix(rows, partial(_report_rows, self.report, stage, rows))
+                stage = f"rank modulo {p}"
+                self.report(stage, 0, rows)
+                eliminated = partial(_report_rows, self.report, stage, rows)
+                found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
+                if found > self.lower:
+                    self.lower, self.prime, self.rows, self.order = found, p, rows, order
+                yield
+
+
+def certified_dimension(
+    architecture: Architecture,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    all_bounds: bool = False,
+    progress: Progress | None = None,
+) -> CertifiedDimension:
+    r"""The dimension of the neuromanifold of a lightning network, exactly.
+
+    For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
+    16, one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
+    tried again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
+
+    Args:
+        architecture: the network.
+        seed: picks the points; it may change the evidence, never a certified number.
+        memory: bytes that the matrices may take, by an estimate made before anything is computed.
+        all_bounds: compute every upper bound (the orbit only up to `ORBIT_LIMIT` directions), not only those needed.
+        progress: called as `progress(stage, done, total)`.
+
+    Returns:
+        Bounds `lower <= dimension <= upper` with what proves them.
+
+    Raises:
+        TooLarge: the estimate exceeds `memory`.
+        ProgramError: the lower bound exceeds the upper bound.
+
+    Example:
+        >>> result = certified_dimension(Architecture((4, 4, 4), (2, 2), tokens=3))
+        >>> result.value, result.fiber_dimension, result.formula_agrees
+        (38, 26, True)
+    """
+    if seed < 0:
+        raise BadInput(f"the seed must not be negative, got {seed}")
+    report = progress or (lambda stage, done, total: None)
+    parameters = architecture.parameter_count
+    upper_bounds = _counted_bounds(architecture)
+    orders = _orders(architecture)
+    most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
+    first_rows = most + SURPLUS_ROWS
+    if (orders[0] or 0) > LARGEST_DEGREE:
+        raise TooLarge(
+            f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
+            f"need 2 * 3^{architecture.depth - 1} + 1"
+        )
+    needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
+    what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
+    require_memory(needed, memory, what)
+
+    # the variety of virtual weights is nearly always met: what must be computed waits for what is left
+    computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT
+    waits = "factorization" in upper_bounds and not all_bounds
+    if computed and not waits:
+        report("upper bound", 0, 1)
+        upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
+    upper = min(upper_bounds.values())
+    search = _Search(architecture, seed, memory, report)
+    for _ in search.attempts(upper):
+        if search.lower < upper and computed and waits:
+            report("upper bound", 0, 1)
+            upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
+            upper, waits = min(upper_bounds.values()), False
+        if search.lower >= upper:
+            break
+    if search.lower > upper:
+        raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
+    result = CertifiedDimension(
+        architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
+        search.prime, search.rows, search.order,
+    )  # fmt: skip
+    for listener in LISTENERS:
+        listener(result)
+    return result

@@ -1,0 +1,105 @@
+"""Exact linear algebra modulo a prime, by flint; large ranks by `elimination`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import fmpz_mat, nmod_mat
+
+from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.rings.arrays import two_axes
+from lightning_sym.rings.prime_field import PRIMES
+
+_SMALL = 80
+"""Rows and columns up to which flint is faster, the copy into its own matrix included."""
+
+
+def rank_mod_p(
+    matrix: npt.NDArray[Any], p: int, *, overwrite: bool = False, progress: Callable[[int], None] | None = None
+) -> int:
+    """Rank over GF(p) of an integer matrix: a lower bound for its rank over the rationals, never an upper one.
+
+    Args:
+        matrix: integers, of a type of NumPy's or as float64.
+        p: a prime; for the four of `PRIMES` large matrices are fast.
+        overwrite: a large matrix may be destroyed, to save memory.
+        progress: called with the number of rows done, if there are many.
+
+    Example:
+        >>> rank_mod_p(np.array([[1, 2], [3, 1]]), 5), rank_mod_p(np.array([[1, 2], [3, 1]]), 7)
+        (1, 2)
+    """
+    rows, columns = two_axes(matrix)
+    if p in PRIMES and max(rows, columns) > _SMALL:
+        return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
+    integers = matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64)
+    # by way of integers: flint is handed a matrix of residues, one by one, in twice the time
+    return int(nmod_mat(fmpz_mat(rows, columns, integers.ravel().tolist()), p).rank())
+
+
+def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """Ranks over GF(p) of many small integer matrices at once, shape `n x rows x columns`, for a small prime `p`.
+
+    Example:
+        >>> ranks_mod_p(np.array([[[1, 2], [3, 1]], [[0, 0], [0, 5]]]), 5).tolist()
+        [1, 0]
+    """
+    work = np.mod(matrices, p)
+    count, rows, columns = work.shape
+    inverse = np.array([0] + [pow(x, -1, p) for x in range(1, p)])
+    ranks = np.zeros(count, dtype=np.int64)
+    for column in range(columns):
+        below = (work[:, :, column] != 0) & (np.arange(rows) >= ranks[:, None])
+        (found,) = np.nonzero(below.any(axis=1))
+        pivot, target = below[found].argmax(axis=1), ranks[found]
+        row = work[found, pivot]
+        work[found, pivot] = work[found, target]
+        row = row * inverse[row[:, column]][:, None] % p
+        work[found] = (work[found] - work[found][:, :, column, None] * row[:, None]) % p
+        work[found, target] = row
+        ranks[found] += 1
+    return ranks
+
+
+def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """A basis of the row space over GF(p), in reduced echelon form, one vector a row.
+
+    Example:
+        >>> row_basis_mod_p(np.array([[2, 4], [1, 2]]), 7).tolist()
+        [[1, 2]]
+    """
+    rows, columns = two_axes(matrix)
+    echelon, found = nmod_mat(rows, columns, np.mod(matrix, p).ravel().tolist(), p).rref()
+    entries = np.array([int(x) for x in echelon.entries()], dtype=np.int64).reshape(rows, columns)
+    return entries[:found]
+
+
+def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list[int]]:
+    """Rows and columns of a largest minor that is not zero modulo `p`, one of `PRIMES`; as many as the rank.
+
+    Example:
+        >>> pivots_mod_p(np.array([[0, 0, 0], [0, 2, 4], [0, 1, 2], [0, 0, 3]]), 4194301)
+        ([1, 3], [1, 2])
+    """
+    found = echelon_mod_p(matrix, p)
+    return sorted(found.pivot_rows.tolist()), sorted(found.pivot_columns.tolist())
+
+
+def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """A basis of `{v : matrix v = 0}` over GF(p), one vector a row.
+
+    Example:
+        >>> null_space_mod_p(np.array([[1, 2, 3]]), 7).tolist()
+        [[5, 1, 0], [4, 0, 1]]
+    """
+    basis = row_basis_mod_p(matrix, p)
+    pivots = [int(np.flatnonzero(row)[0]) for row in basis]
+    free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
+    result = np.zeros((len(free), matrix.shape[1]), dtype=np.int64)
+    result[range(len(free)), free] = 1
+    if pivots:
+        result[:, pivots] = -basis[:, free].T % p
+    return result

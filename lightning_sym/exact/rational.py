@@ -1,0 +1,73 @@
+"""Exact linear algebra over the rationals, by flint."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from flint import fmpq, fmpq_mat
+
+from lightning_sym.errors import ShapeError
+from lightning_sym.rings.arrays import two_axes
+
+
+def _rational(matrix: npt.ArrayLike) -> fmpq_mat:
+    array = np.asarray(matrix, dtype=object)
+    rows, columns = two_axes(array)
+    entries = [fmpq(int(x.numerator), int(x.denominator)) for x in array.ravel()]
+    return fmpq_mat(rows, columns, entries)
+
+
+def rank(matrix: npt.ArrayLike) -> int:
+    """Rank of a matrix of integers or rationals, exact.
+
+    Example:
+        >>> rank([[1, 2], [2, 4]])
+        1
+    """
+    return int(_rational(matrix).rank())
+
+
+def null_space(matrix: npt.ArrayLike) -> list[list[Fraction]]:
+    """A basis of `{v : matrix v = 0}` over the rationals, from the reduced row echelon form.
+
+    Example:
+        >>> null_space([[1, 2, 3]])
+        [[Fraction(-2, 1), Fraction(1, 1), Fraction(0, 1)], [Fraction(-3, 1), Fraction(0, 1), Fraction(1, 1)]]
+    """
+    echelon, pivots_count = _rational(matrix).rref()
+    columns = echelon.ncols()
+    pivots = [next(j for j in range(columns) if echelon[i, j] != 0) for i in range(pivots_count)]
+    basis = []
+    for free in (j for j in range(columns) if j not in set(pivots)):
+        vector = [Fraction(0)] * columns
+        vector[free] = Fraction(1)
+        for row, pivot in enumerate(pivots):
+            entry = echelon[row, free]
+            vector[pivot] = -Fraction(int(entry.p), int(entry.q))
+        basis.append(vector)
+    return basis
+
+
+def unique_solution(matrix: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.object_] | None:
+    """The matrix `X` of `Fraction` with `matrix X = right` over the rationals; `None` unless there is exactly one.
+
+    Example:
+        >>> unique_solution([[1, 1], [0, 2], [1, 3]], [[3], [2], [5]]).tolist()
+        [[Fraction(2, 1)], [Fraction(1, 1)]]
+        >>> unique_solution([[1, 1]], [[3]]) is None        # many
+        True
+        >>> unique_solution([[1], [1]], [[1], [2]]) is None     # none
+        True
+    """
+    known, wanted = np.asarray(matrix, dtype=object), np.asarray(right, dtype=object)
+    unknowns = two_axes(known)[1]
+    if known.shape[0] != two_axes(wanted)[0]:
+        raise ShapeError(f"both sides must have the same number of rows, got {known.shape[0]} and {wanted.shape[0]}")
+    basis = np.array(null_space(np.concatenate([known, -wanted], axis=1)), dtype=object)
+    # one vector for each column on the right, and none that is a solution for zero
+    if len(basis) != wanted.shape[1] or rank(known) != unknowns:
+        return None
+    solution: npt.NDArray[np.object_] = basis[:, :unknowns].T
+    return solution

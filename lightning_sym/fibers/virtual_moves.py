@@ -1,0 +1,244 @@
+r"""Other virtual weights with the same function: what of them is visible, rescalings, and known moves between orbits.
+
+Why a function is zero only where `is_zero_function` says so stands at the head of `fibers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.network.virtual_weights import VirtualWeights
+from lightning_sym.rings.arrays import ObjectArray
+
+MOST_PARTNERS = 32
+"""Where the search for other orbits by known moves stops; there may be `2^l` of them."""
+
+
+def is_zero(matrix: ObjectArray) -> bool:
+    """Whether every entry is zero."""
+    return not any(matrix.ravel())
+
+
+def symmetric_part(matrix: ObjectArray) -> ObjectArray:
+    """Half the sum of the matrix and its transpose."""
+    result: ObjectArray = (matrix + matrix.T) / Fraction(2)
+    return result
+
+
+def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool]:
+    """By layer, whether only the symmetric part matters: one token, or behind a layer of rank at most one."""
+    seen, result = tokens == 1, []
+    for attention in virtual.attention:
+        result.append(seen)
+        seen = seen or rank(attention) <= 1
+    return result
+
+
+def visible_weights(virtual: VirtualWeights, tokens: int) -> VirtualWeights:
+    """The virtual weights, reduced to symmetric parts where only these matter: same function."""
+    seen = layers_seen_symmetrically(virtual, tokens)
+    parts = [symmetric_part(a) if s else a for a, s in zip(virtual.attention, seen, strict=True)]
+    return VirtualWeights(tuple(parts), virtual.value)
+
+
+def is_zero_function(virtual: VirtualWeights, tokens: int) -> bool:
+    """Whether the network is the zero function, both ways (see the head of this module).
+
+    Example:
+        >>> from lightning_sym import Weights, virtual_weights
+        >>> w = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
+        >>> [is_zero_function(virtual_weights(w.layers), tokens) for tokens in (1, 2)]
+        [True, False]
+    """
+    visible = visible_weights(virtual, tokens)
+    return is_zero(visible.value) or any(map(is_zero, visible.attention))
+
+
+def rescaling_factors(old: VirtualWeights, new: VirtualWeights) -> tuple[tuple[Fraction, ...], Fraction] | None:
+    r"""$(\lambda_1, \dots, \lambda_l)$ and $\mu$ by which Eq. 13 leads from `old` to `new`, or `None`.
+
+    Example:
+        >>> from lightning_sym import Weights, virtual_weights
+        >>> old = virtual_weights(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]}).layers)
+        >>> new = virtual_weights(Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[1.5, 2]]}).layers)
+        >>> rescaling_factors(old, new)
+        ((Fraction(2, 1),), Fraction(1, 2))
+    """
+    factors = [_ratio(a, b) for a, b in zip((*old.attention, old.value), (*new.attention, new.value), strict=True)]
+    if any(factor is None for factor in factors):
+        return None
+    *lambdas, mu = [Fraction(factor) for factor in factors if factor is not None]
+    # mu prod lambda_i^(3^(l-i)) = 1, in Horner's way. Once a power is more than twice as long as every factor, cubing
+    # outgrows any of them, and the product cannot be 1 any more: no need to compute numbers with 3^l digits
+    longest = 2 * max(map(_bits, (*lambdas, mu))) + 4
+    power = Fraction(1)
+    for factor in lambdas:
+        power = power**3 * factor
+        if _bits(power) > longest:
+            return None
+    return (tuple(lambdas), mu) if power * mu == 1 else None
+
+
+def _bits(number: Fraction) -> int:
+    return max(number.numerator.bit_length(), number.denominator.bit_length())
+
+
+def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction | None:
+    """The number `c`, not 0, with `new = c old`, where `old` is not 0."""
+    where = next((index for index, entry in np.ndenumerate(old) if entry != 0), None)
+    if where is None:
+        return None
+    factor: Fraction = new[where] / old[where]
+    return factor if factor != 0 and np.array_equal(new, factor * old) else None
+
+
+class Move(NamedTuple):
+    r"""A step between virtual weights with one function that is not a rescaling; each name stands for an identity.
+
+    - `exchange`: $\tilde A_i = p q^\top$, $\tilde A_j = c_j\, r r^\top$ + skew for $j > i$, $\tilde V = v r^\top$;
+      then `p` and `r` may be exchanged. Behind layer `i` all depends on $y = X X^\top p$ through powers of
+      $r^\top X X^\top p$, which is symmetric in `p` and `r`. For $i = l$ that is Theorem 3.2; where
+      $\operatorname{rk} A_i = \operatorname{rk} V_i = 1$ it is Theorem 3.2 in layer `i`.
+    - `skew layer`: $(\tilde A_i, \tilde A_{i+1}) = (M, J) \mapsto (J, \det(M) M)$ or back, for $d_0 = 2$ and
+      $J = \left(\begin{smallmatrix} 0 & 1 \\ -1 & 0 \end{smallmatrix}\right)$.
+    - `linear factor`: the last layer is seen by its quadratic form only, the form is $m^\top x\, n^\top x$, and
+      $\tilde V = v w^\top$; then `w` and one of the factors may be exchanged.
+
+    Attributes:
+        name: one of these.
+        layer: `i`, from 1.
+    """
+
+    name: str
+    layer: int
+
+    def described(self, depth: int) -> str:
+        """The move in one line."""
+        i = self.layer
+        if self.name == "skew layer":
+            return f"(M, J) and (J, det(M) M) exchanged as A~{i}, A~{i + 1}, J = [[0, 1], [-1, 0]]"
+        if self.name == "linear factor":
+            return f"w in V~ = v w^T exchanged with a linear factor of x^T A~{i} x"
+        if depth == 1:
+            return "p and w exchanged in A = p q^T, V = v w^T"
+        if i == depth:
+            return "p and w exchanged in A = p q^T, V = v w^T (last layer)"
+        return f"p and r exchanged in A~{i} = p q^T, A~j = c_j r r^T + skew for j > {i}, V~ = v r^T"
+
+
+def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, VirtualWeights]]:
+    """What one move leads to, for a function that is not zero; rational points only."""
+    attention, depth = virtual.attention, len(virtual.attention)
+
+    def replaced(new: dict[int, ObjectArray], value: ObjectArray = virtual.value) -> VirtualWeights:
+        return VirtualWeights(tuple(new.get(i, a) for i, a in enumerate(attention, start=1)), value)
+
+    if (split := _rank_one(virtual.value)) is not None:
+        v, r = split
+        later: dict[int, Fraction] = {}  # c_j
+        for i in range(depth, 0, -1):
+            if (first := _rank_one(attention[i - 1])) is not None and rank(np.stack([first[0], r])) == 2:
+                p, q = first
+                changed = {j: c * np.outer(p, p) for j, c in later.items()}
+                yield Move("exchange", i), replaced(changed | {i: np.outer(r, q)}, np.outer(v, p))
+            if (c := _ratio(np.outer(r, r), symmetric_part(attention[i - 1]))) is None:
+                break
+            later[i] = c
+        if layers_seen_symmetrically(virtual, tokens)[-1]:
+            factors = linear_factors(symmetric_part(attention[-1]))
+            for kept, given in (factors, factors[::-1]) if isinstance(factors, tuple) else ():
+                if rank(np.stack([given, r])) == 2:
+                    form = symmetric_part(np.outer(kept, r))
+                    yield Move("linear factor", depth), replaced({depth: form}, np.outer(v, given))
+    for i in range(1, depth) if virtual.value.shape[1] == 2 else ():
+        before, after = attention[i - 1 : i + 1]
+        j = np.array([[Fraction(0), Fraction(1)], [Fraction(-1), Fraction(0)]], dtype=object)
+        if (c := _ratio(j, after)) is not None and (determinant := _determinant(before)) != 0:
+            yield Move("skew layer", i), replaced({i: j, i + 1: c * determinant * before})
+        elif (c := _ratio(j, before)) is not None and (root := _cube_root(_determinant(after))) is not None:
+            # (c J, N) ~ (J, c^3 N), and det(k N) k N = c^3 N for k = c / det(N)^(1/3)
+            yield Move("skew layer", i), replaced({i: c / root * after, i + 1: j})
+
+
+def _rank_one(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray] | None:
+    return rank_one_factors(matrix) if rank(matrix) == 1 else None
+
+
+def _determinant(matrix: ObjectArray) -> Fraction:
+    return Fraction(matrix[0, 0] * matrix[1, 1] - matrix[0, 1] * matrix[1, 0])
+
+
+def _cube_root(number: Fraction) -> Fraction | None:
+    """The rational cube root of a number, unless it is zero or has none."""
+    from sympy import integer_nthroot
+
+    (top, exact), (bottom, exact_too) = (integer_nthroot(abs(n), 3) for n in number.as_integer_ratio())
+    return Fraction(int(top) * (1 if number > 0 else -1), int(bottom)) if number and exact and exact_too else None
+
+
+Path = tuple[tuple[Move, VirtualWeights], ...]
+"""Moves, each with the point that it leads to."""
+
+
+def same_orbit(old: VirtualWeights, new: VirtualWeights, tokens: int) -> bool:
+    """Whether rescalings, and skew-symmetric parts that do not matter, lead from `old` to `new`."""
+    return rescaling_factors(visible_weights(old, tokens), visible_weights(new, tokens)) is not None
+
+
+def known_partners(virtual: VirtualWeights, tokens: int) -> Iterator[Path]:
+    r"""Where sequences of moves lead: up to `MOST_PARTNERS` orbits, each once, by the fewest moves; first `()`.
+
+    Args:
+        virtual: virtual weights of a network that is not the zero function.
+        tokens: $t$.
+
+    Example:
+        >>> from lightning_sym import Weights, virtual_weights
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> [[move for move, _ in path] for path in known_partners(virtual_weights(w.layers), 2)]
+        [[], [Move(name='exchange', layer=1)]]
+    """
+    paths: list[Path] = [()]
+    seen = [virtual]
+    for number, path in enumerate(paths):  # it grows
+        yield path
+        for move, point in partners(seen[number], tokens) if len(paths) < MOST_PARTNERS else ():
+            if not any(same_orbit(old, point, tokens) for old in seen):
+                paths.append((*path, (move, point)))
+                seen.append(point)
+
+
+def linear_factors(form: ObjectArray) -> tuple[ObjectArray, ObjectArray] | Fraction | None:
+    r"""$(m, n)$ with $x^\top S x = (m^\top x)(n^\top x)$, for a symmetric matrix that is not zero.
+
+    Returns:
+        The factors if they are rational; a rational number whose square root they need if they are real only; `None`
+        if there are none over the reals.
+    """
+    size = form.shape[0]
+    unit = np.array([[Fraction(int(i == j)) for j in range(size)] for i in range(size)], dtype=object)
+
+    def square(matrix: ObjectArray) -> tuple[Fraction, ObjectArray]:
+        """$(\\alpha, u)$ such that $S - \\alpha u u^\\top$ has rank one less."""
+        candidates = [*unit, *(unit[i] + unit[j] for i in range(size) for j in range(i))]
+        c = next(c for c in candidates if c @ matrix @ c != 0)
+        return 1 / (c @ matrix @ c), matrix @ c
+
+    if rank(form) > 2:
+        return None
+    alpha, u = square(form)
+    if rank(form) == 1:
+        return alpha * u, u
+    beta, t = square(form - alpha * np.outer(u, u))
+    ratio = -beta / alpha  # alpha u^2 + beta t^2 = alpha (u^2 - ratio t^2)
+    if ratio < 0:
+        return None
+    root = Fraction(isqrt(ratio.numerator), isqrt(ratio.denominator))
+    return (alpha * (u + root * t), u - root * t) if root**2 == ratio else ratio

@@ -1,0 +1,1 @@
+"""What kind of point of the neuromanifold some weights give."""

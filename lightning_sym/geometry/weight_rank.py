@@ -1,0 +1,97 @@
+r"""The rank of the differential of $W \mapsto \phi_W$ at given weights, bounded from both sides.
+
+From below by ranks over GF(p) and over the rationals at these very weights; from above by kernel vectors that are
+verified as polynomial identities in the inputs, so the whole kernel is known. A generic rank is the dimension
+(`dimension`); a smaller rank at a point makes the point critical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.dimension.certify import SURPLUS_ROWS
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.attention import forward
+from lightning_sym.network.jacobian import RandomJacobian, weight_gradients
+from lightning_sym.network.polynomial_map import count_terms_at_most
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.derivatives import Dual
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.rationals import clear_denominators
+
+IDENTITY_TERMS = 20_000
+"""A kernel vector is verified as a polynomial identity only up to this many terms."""
+
+
+MOST_EXACT_ENTRIES = 1_000_000
+"""Entries of the exact Jacobian or of its kernel up to which they are computed; beyond, the bounds may not meet."""
+
+
+def integral_layers(weights: Weights) -> list[Layer]:
+    """The weights with denominators cleared, matrix by matrix: this rescales the function, and no rank changes."""
+    return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
+
+
+def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> tuple[int, int]:
+    r"""Bounds for the rank, at `weights`, of the differential of $\phi$ in all $(Q_i, K_i, V_i)$.
+
+    Args:
+        weights: exact weights of the shape.
+        shape: the architecture, with its tokens.
+        generic: an upper bound of the dimension of the neuromanifold.
+
+    Returns:
+        `lower <= rank <= upper`; they meet unless the network is too large for polynomial identities.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[0]], "K1": [[0]], "V1": [[1]]})
+        >>> weight_rank_bounds(w, w.architecture(2), generic=1)
+        (0, 0)
+    """
+    layers, generator = integral_layers(weights), np.random.default_rng(0)
+    size = generic + SURPLUS_ROWS
+    lower = _rank_mod_p(layers, shape, size)
+    rows = np.empty((0, shape.parameter_count), dtype=object)
+    small = shape.depth < 9 and count_terms_at_most(shape, symbolic=False) <= IDENTITY_TERMS
+    # the kernel may have as many vectors as there are parameters, each of them exact
+    exact = max(shape.parameter_count * max(size, shape.parameter_count - lower), size * shape.tokens**2)
+    small = small and exact <= MOST_EXACT_ENTRIES
+    for _ in range(4 if small and lower < generic else 0):
+        x = generator.integers(-2, 3, size=(size, shape.widths[0], shape.tokens))
+        functional = generator.integers(-2, 3, size=(size, shape.widths[-1], shape.tokens))
+        parts = weight_gradients(layers, x.astype(object), functional.astype(object))
+        rows = np.concatenate([rows, np.concatenate([g.reshape(size, -1) for g in parts], axis=1)])
+        lower = max(lower, rank(rows))
+        if lower == generic or _kernel_vectors_hold(layers, shape, null_space(rows)):
+            return lower, lower
+    return lower, generic
+
+
+def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> int:
+    """A lower bound of the rank of the differential in all weights, at these integer weights."""
+    jacobian = RandomJacobian(shape, np.random.default_rng(0), p := PRIMES[0])
+    jacobian.weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
+    return rank_mod_p(jacobian.rows(inputs), p)
+
+
+def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Any]]) -> bool:
+    """Whether the function does not change to first order along any of the vectors, as a polynomial identity."""
+    ring = PolynomialRing(entry_names("x", shape.widths[0], shape.tokens))
+    x = ring.matrix("x", shape.widths[0], shape.tokens)
+    sizes = [size for _, size in shape.weight_shapes()]
+    cuts = np.cumsum([rows * columns for rows, columns in sizes])[:-1]
+    values = [ring.constants(matrix) for layer in layers for matrix in layer]
+    for vector in kernel:
+        pieces = np.split(np.array(vector, dtype=object), cuts)
+        tangents = [ring.constants(piece.reshape(size)) for piece, size in zip(pieces, sizes, strict=True)]
+        duals = [Dual(value, tangent) for value, tangent in zip(values, tangents, strict=True)]
+        moved = forward(Dual(x, x - x), [Layer(*duals[i : i + 3]) for i in range(0, len(duals), 3)])
+        if any(len(entry) for entry in moved.tangent.ravel()):
+            return False
+    return True

@@ -1,0 +1,179 @@
+"""What a network looks like, before it has weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.rings.normalization import Normalization
+
+
+def _sizes(values: object, name: str) -> tuple[int, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+        raise ShapeError(f"{name} must be a sequence of positive integers, got {values!r}")
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ShapeError(f"{name} must be positive integers, got {value!r}")
+    return tuple(values)
+
+
+@dataclass(frozen=True, repr=False)
+class Architecture:
+    r"""Shape of an attention-only network of any depth; lightning self-attention unless more is said.
+
+    Layer $i = 1, \dots, l$ has query and key weights $Q_i, K_i \in \mathbb{R}^{a_i \times d_{i-1}}$ and value
+    weights $V_i \in \mathbb{R}^{d_i \times d_{i-1}}$; inputs are matrices in $\mathbb{R}^{d_0 \times t}$, one
+    column a token (Definition 2 of the paper).
+
+    Args:
+        widths: $(d_0, \dots, d_l)$, at least two of them.
+        attention_ranks: $(a_1, \dots, a_l)$, the query/key widths; they may exceed the widths.
+        tokens: $t$, the sequence length.
+        normalization: `None` for lightning attention, `SOFTMAX`, or any other.
+        heads: how many heads each layer has; their outputs are added.
+        value_ranks: $(b_1, \dots, b_l)$, widths of the values inside a head, with an output projection
+            $O \in \mathbb{R}^{d_i \times b_i}$ behind them; without it each head has one matrix $V$, `d_i x d_{i-1}`.
+        skip: each layer adds its input to its output.
+        causal: token `i` attends to the tokens `j <= i` only.
+        embed: $n$, for a matrix $E \in \mathbb{R}^{d_0 \times n}$ in front.
+        unembed: $m$, for a matrix $U \in \mathbb{R}^{m \times d_l}$ behind.
+
+    Raises:
+        ShapeError: a size is not a positive integer, or the lengths do not fit, or skip with unequal widths.
+
+    Example:
+        >>> network = Architecture(widths=(4, 4, 4), attention_ranks=(2, 2), tokens=3)
+        >>> network.depth, network.degree, network.parameter_count
+        (2, 9, 64)
+    """
+
+    widths: tuple[int, ...]
+    attention_ranks: tuple[int, ...]
+    tokens: int
+    normalization: Normalization | None = None
+    heads: int = 1
+    value_ranks: tuple[int, ...] | None = None
+    skip: bool = False
+    causal: bool = False
+    embed: int | None = None
+    unembed: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widths", _sizes(self.widths, "widths"))
+        object.__setattr__(self, "attention_ranks", _sizes(self.attention_ranks, "attention ranks"))
+        _sizes((self.tokens,), "tokens")
+        if len(self.widths) < 2:
+            raise ShapeError(f"widths must name at least two sizes (input and output), got {len(self.widths)}")
+        if len(self.attention_ranks) != self.depth:
+            raise ShapeError(
+                f"attention ranks must be {self.depth} in number, one a layer, got {len(self.attention_ranks)}"
+            )
+        _sizes((self.heads,), "heads")
+        if self.value_ranks is not None:
+            object.__setattr__(self, "value_ranks", _sizes(self.value_ranks, "value ranks"))
+            if len(self.value_ranks) != self.depth:
+                raise ShapeError(
+                    f"value ranks must be {self.depth} in number, one a layer, got {len(self.value_ranks)}"
+                )
+        for name, size in (("embed", self.embed), ("unembed", self.unembed)):
+            if size is not None:
+                _sizes((size,), name)
+        if self.skip and len(set(self.widths)) > 1:
+            raise ShapeError(f"skip needs equal widths, to add input and output; got {','.join(map(str, self.widths))}")
+
+    @property
+    def is_bare(self) -> bool:
+        """One head, no weights but `Q_i`, `K_i`, `V_i`, no skip connection; scores may be normalized or masked."""
+        more = self.value_ranks, self.embed, self.unembed
+        return self.heads == 1 and not self.skip and more == (None, None, None)
+
+    @property
+    def is_plain(self) -> bool:
+        """One head, nothing added: the networks of the paper."""
+        return self.is_bare and self.normalization is None and not self.causal
+
+    def require_plain(self, what: str) -> None:
+        """Refuse, with the reason, what is defined for the networks of the paper only.
+
+        Raises:
+            BadInput: this is another network.
+        """
+        if not self.is_plain:
+            raise BadInput(f"{what} must be asked of one-head lightning networks with nothing added, got {self}")
+
+    @property
+    def input_width(self) -> int:
+        """Rows of the input: `n` with an embedding, else `d_0`."""
+        return self.widths[0] if self.embed is None else self.embed
+
+    @property
+    def output_width(self) -> int:
+        """Rows of the output: `m` with an unembedding, else `d_l`."""
+        return self.widths[-1] if self.unembed is None else self.unembed
+
+    @property
+    def depth(self) -> int:
+        """Number of layers `l`."""
+        return len(self.widths) - 1
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomial map in its inputs: `3 ** l`."""
+        return int(3**self.depth)
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of entries of all weights, counted without listing them: heads may be many."""
+        total = self.widths[0] * (self.embed or 0) + self.widths[-1] * (self.unembed or 0)
+        for i, a in enumerate(self.attention_ranks):
+            d, d_out = self.widths[i : i + 2]
+            value = d * d_out if self.value_ranks is None else self.value_ranks[i] * (d + d_out)
+            total += self.heads * (2 * a * d + value)
+        return total
+
+    def weight_shapes(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.
+
+        With several heads `Q1.2` is the second head of layer 1; `O` are output projections, `E` and `U` the
+        embedding and the unembedding.
+
+        Example:
+            >>> dict(Architecture((2, 1), (3,), 2).weight_shapes())
+            {'Q1': (3, 2), 'K1': (3, 2), 'V1': (1, 2)}
+        """
+        if self.embed is not None:
+            yield "E", (self.widths[0], self.embed)
+        for i, a in enumerate(self.attention_ranks, start=1):
+            d, d_out = self.widths[i - 1], self.widths[i]
+            for h in range(1, self.heads + 1):
+                name = f"{i}" if self.heads == 1 else f"{i}.{h}"
+                yield f"Q{name}", (a, d)
+                yield f"K{name}", (a, d)
+                if self.value_ranks is None:
+                    yield f"V{name}", (d_out, d)
+                else:
+                    yield f"V{name}", (self.value_ranks[i - 1], d)
+                    yield f"O{name}", (d_out, self.value_ranks[i - 1])
+        if self.unembed is not None:
+            yield "U", (self.unembed, self.widths[-1])
+
+    def __repr__(self) -> str:
+        """As it would be typed: only what was said."""
+        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Architecture({', '.join(shown)})"
+
+    def __str__(self) -> str:
+        def join(sizes: tuple[int, ...]) -> str:
+            return ",".join(map(str, sizes))
+
+        words = [f"widths {join(self.widths)}", f"ranks {join(self.attention_ranks)}", f"tokens {self.tokens}"]
+        if self.normalization is not None:
+            words.append(self.normalization.name)
+        if self.heads > 1:
+            words.append(f"heads {self.heads}")
+        if self.value_ranks is not None:
+            words.append(f"value ranks {join(self.value_ranks)}")
+        words += [name for name, here in (("skip", self.skip), ("causal", self.causal)) if here]
+        words += [f"{name} {n}" for name, n in (("embed", self.embed), ("unembed", self.unembed)) if n is not None]
+        return ", ".join(words)

@@ -1,0 +1,141 @@
+"""The forward pass: written once, run over every ring.
+
+A matrix here is anything with `@`, `+` and `.mT` (transpose): arrays of polynomials or rationals, residues modulo
+a prime, values that record derivatives, power series, formal words. What the network *means* over each of them is
+decided in `rings/`; what it *is* stands below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Layer
+
+
+class Matrix(Protocol):
+    """What the forward pass needs of a matrix."""
+
+    def __matmul__(self, other: Any, /) -> Any: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    @property
+    def mT(self) -> Any: ...  # noqa: N802 - the array standard's name for the matrix transpose
+
+
+M = TypeVar("M", bound=Matrix)
+
+
+def lightning(scores: Any) -> Any:
+    """The attention pattern of lightning attention: the scores themselves."""
+    return scores
+
+
+class Form(NamedTuple):
+    """What a layer does besides multiplying: from scores to the attention pattern, and whether it adds its input."""
+
+    pattern: Callable[[Any], Any] = lightning
+    skip: bool = False
+
+
+LIGHTNING = Form()
+
+
+def attended(architecture: Architecture) -> npt.NDArray[np.float64]:
+    """Entry `(j, i)` is 1 where token `i` attends to token `j`, 0 where it does not."""
+    every = np.ones((architecture.tokens, architecture.tokens))
+    return np.triu(every) if architecture.causal else every
+
+
+def form_of(architecture: Architecture) -> Form:
+    """The form of a network's layers: normalization, mask and skip."""
+    t, normalization = architecture.tokens, architecture.normalization
+    if normalization is None and not architecture.causal:
+        return Form(lightning, architecture.skip)
+    seen = attended(architecture).astype(int).astype(object)
+
+    def masked(scores: Any) -> Any:
+        return scores * scores.like(seen) if hasattr(scores, "like") else scores * seen
+
+    def normalized(scores: Any) -> Any:
+        assert normalization is not None  # noqa: S101 - for the type checker; see below
+        # S itself where it can be put in, its Taylor series where it cannot
+        exact = hasattr(scores, "evaluate")
+        weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor)
+        if architecture.causal:
+            weights = weights * weights.like(seen)
+        ones = np.ones((1, t), dtype=object)
+        sums = weights.like(ones) @ weights
+        constants = normalization.taylor(0) * seen.sum(axis=0)
+        inverse = np.array([[1 / Fraction(c) for c in constants]], dtype=object)
+        return weights * (weights.like(ones.T) @ sums.reciprocal(inverse))
+
+    return Form(masked if normalization is None else normalized, architecture.skip)
+
+
+def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING) -> M:
+    r"""One layer, Eq. 2: $X \mapsto V X X^\top K^\top Q X$, for `x` of shape `d x t`; the result is `d' x t`.
+
+    Associated as $(V X)\,\big((K X)^\top (Q X)\big)$, the cheap order when tokens are few. The matrix in the middle
+    holds the scores $x_j^\top A x_i$; `form.pattern` makes the attention pattern of them. The outputs of several
+    heads are added.
+
+    Example:
+        >>> one = np.array([[1]])
+        >>> attention_layer(np.array([[2, 3]]), Layer(one, one, one)).tolist()
+        [[26, 39]]
+    """
+    output: Any = x if form.skip else None
+    for head in [layer] if isinstance(layer, Layer) else layer:
+        scores = (head.key @ x).mT @ (head.query @ x)
+        part = (head.value @ x) @ form.pattern(scores)
+        output = part if output is None else output + part
+    result: M = output
+    return result
+
+
+def forward(x: M, layers: Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
+    """The network, Definition 2: the layers one after the other, the first one first.
+
+    Example:
+        >>> one = np.array([[1]])
+        >>> forward(np.array([[2]]), [Layer(one, one, one)] * 2).tolist()   # 2 ** (3 ** 2)
+        [[512]]
+    """
+    for layer in layers:
+        x = attention_layer(x, layer, form)
+    return x
+
+
+def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form | None = None) -> Any:
+    """The whole network from all its weights in canonical order: embedding, layers, unembedding.
+
+    Args:
+        x: the input, `architecture.input_width` rows.
+        architecture: the shape.
+        weights: matrices over the ring of `x`, in the order of `architecture.weight_shapes()`.
+        form: in place of the architecture's own.
+
+    Example:
+        >>> one = np.array([[2]])
+        >>> shape = Architecture((1, 1), (1,), 1, skip=True, unembed=1)
+        >>> network_output(np.array([[1]]), shape, [one] * 4).tolist()      # 2 (1 + 2 * 2 * 2)
+        [[18]]
+    """
+    source: Iterator[Any] = iter(weights)
+    if architecture.embed is not None:
+        x = next(source) @ x
+    layers = []
+    for _ in range(architecture.depth):
+        heads = []
+        for _ in range(architecture.heads):
+            query, key, value = next(source), next(source), next(source)
+            # value and output projection act one after the other: a head sees their product
+            heads.append(Layer(query, key, value if architecture.value_ranks is None else next(source) @ value))
+        layers.append(heads)
+    x = forward(x, layers, form_of(architecture) if form is None else form)
+    return x if architecture.unembed is None else next(source) @ x

@@ -1,0 +1,88 @@
+r"""Virtual weights (Eq. 8) and the closed form of the network in them (Lemma 3.6, Eq. 10-12).
+
+With $P_i = V_i \cdots V_1$ the network depends on its weights only through $\tilde A_i = P_{i-1}^\top A_i P_{i-1}$
+and $\tilde V = P_l$. Everything here works over any ring the forward pass knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from lightning_sym.network.attention import M
+from lightning_sym.network.weights import Layer
+
+
+class VirtualWeights(NamedTuple):
+    r"""$(\tilde A_1, \dots, \tilde A_l)$, each `d_0 x d_0`, and $\tilde V$, `d_l x d_0`."""
+
+    attention: tuple[Any, ...]
+    value: Any
+
+
+def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:
+    r"""The virtual weights, Eq. 8.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = Layer(np.array([[2]]), np.array([[3]]), np.array([[5]]))
+        >>> a, v = virtual_weights([layer, layer])
+        >>> [m.tolist() for m in a], v.tolist()     # 6, 5 * 6 * 5 and 5 * 5
+        ([[[6]], [[150]]], [[25]])
+    """
+    product = None
+    attention = []
+    for query, key, value in layers:
+        if product is not None:
+            query, key = query @ product, key @ product
+        attention.append(key.mT @ query)
+        product = value if product is None else value @ product
+    return VirtualWeights(tuple(attention), product)
+
+
+def recursive_form(x: M, weights: VirtualWeights) -> M:
+    r"""$\tilde V X B_l$ with $B_0 = 1$, $B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1}$,
+    $S_i = X^\top \tilde A_i X$ (Eq. 10, 11)."""
+    b: Any = None
+    for attention in weights.attention:
+        s = x.mT @ attention @ x
+        b = s if b is None else b @ b.mT @ s @ b
+    result: M = weights.value @ x @ b
+    return result
+
+
+def unrolled_factors(depth: int) -> list[tuple[int, bool]]:
+    r"""The factors of $B_l$ in order, Eq. 12: pairs `(k, transposed)` that stand for $S_k$ or $S_k^\top$.
+
+    Factor number $n = 1, \dots, (3^l - 1)/2$ has $k - 1$ equal to the 3-adic valuation of $n$, and is transposed if
+    the first non-zero base-3 digit of $n$ from the right is 2.
+
+    Example:
+        >>> unrolled_factors(2)     # S1 S1^T S2 S1
+        [(1, False), (1, True), (2, False), (1, False)]
+    """
+    factors = []
+    for n in range(1, (3**depth - 1) // 2 + 1):
+        valuation = 0
+        while n % 3 == 0:
+            n, valuation = n // 3, valuation + 1
+        factors.append((valuation + 1, n % 3 == 2))
+    return factors
+
+
+def closed_form(x: M, weights: VirtualWeights) -> M:
+    r"""$\phi(X) = \tilde V X \prod_n S_{k(n)}^{(\top)}$, the product unrolled without recursion (Eq. 12).
+
+    Example:
+        >>> import numpy as np
+        >>> one = np.array([[1]])
+        >>> closed_form(np.array([[2]]), VirtualWeights((one, one), one)).tolist()      # 2 ** 9
+        [[512]]
+    """
+    scores = [x.mT @ attention @ x for attention in weights.attention]
+    result: Any = weights.value @ x
+    for k, transposed in unrolled_factors(len(scores)):
+        s = scores[k - 1]
+        result = result @ (s.mT if transposed else s)
+    output: M = result
+    return output

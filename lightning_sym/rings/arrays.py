@@ -1,0 +1,76 @@
+"""Arrays of exact numbers: what goes in from outside becomes `Fraction`, or is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput, ShapeError, TooLarge
+
+ObjectArray = npt.NDArray[np.object_]
+
+
+MOST_ENTRIES = 4_000_000
+"""Entries of all matrices together: each becomes an exact number of its own."""
+
+
+def exact_number(value: object, name: str = "a weight") -> Fraction:
+    """The exact rational value of an integer, a fraction or a float (every finite float is a dyadic rational).
+
+    Raises:
+        BadInput: NaN, infinity, or not a number.
+
+    Example:
+        >>> exact_number(0.1)
+        Fraction(3602879701896397, 36028797018963968)
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Rational) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise BadInput(f"{name} must be finite, got {value}")
+        return Fraction(value)
+    raise BadInput(f"{name} must be an integer, a fraction or a float, got {value!r}")
+
+
+def exact_matrix(rows: npt.ArrayLike, name: str = "a weight") -> ObjectArray:
+    """A two-dimensional object array of `Fraction`, not writeable.
+
+    Raises:
+        ShapeError: the rows do not form a matrix.
+        BadInput: an entry is not a finite number.
+    """
+    try:
+        source = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
+    except ValueError as error:
+        raise ShapeError(f"{name} must have rows of equal length") from error
+    if source.ndim == 1 and source.size and isinstance(source[0], (list, tuple)):
+        raise ShapeError(f"{name} must have rows of equal length")
+    if source.ndim != 2 or 0 in source.shape:
+        raise ShapeError(f"{name} must be a matrix with at least one entry, got shape {source.shape}")
+    if source.dtype.kind not in "iufO":  # dates, for one, would pass for integers
+        raise BadInput(f"{name} must hold integers, fractions or floats, got an array of {source.dtype}")
+    if source.size > MOST_ENTRIES:
+        raise TooLarge(f"{name} must have at most {MOST_ENTRIES:,} entries, got {source.size:,}")
+    result = np.empty(source.shape, dtype=object)
+    for index, entry in np.ndenumerate(source):
+        result[index] = exact_number(entry, f"{name}{list(index)}")
+    result.flags.writeable = False
+    return result
+
+
+def two_axes(matrix: npt.NDArray[Any]) -> tuple[int, int]:
+    """The shape of a matrix.
+
+    Raises:
+        ShapeError: there are more axes, or fewer.
+    """
+    if matrix.ndim != 2:
+        raise ShapeError(f"a matrix must have two axes, got {matrix.ndim}")
+    return matrix.shape[0], matrix.shape[1]

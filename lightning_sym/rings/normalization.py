@@ -1,0 +1,56 @@
+"""Normalizations: the functions that scores are put into before they are divided by their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import factorial
+from typing import Any
+
+from lightning_sym.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Normalization:
+    r"""Scores `s` become `S(s)`, divided by their sum over the tokens attended to (Eq. 15).
+
+    Attributes:
+        name: how it is printed.
+        taylor: from `k` to the `k`-th Taylor coefficient of $S$ at 0; $S(0)$ must not be 0.
+        function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
+            series is known.
+        growth: $c \ne 0$ if $S' = c S$, an exponential, which is checked up to degree 64; `None` else.
+
+    Example:
+        >>> SOFTMAX.taylor(3)
+        Fraction(1, 6)
+    """
+
+    name: str
+    taylor: Callable[[int], Fraction]
+    function: Callable[[Any], Any] | None = None
+    growth: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.taylor(0) == 0:
+            raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
+        c = self.growth
+        if c is not None and (c == 0 or any((k + 1) * self.taylor(k + 1) != c * self.taylor(k) for k in range(64))):
+            raise ShapeError(f"growth must be c with S' = c S, not 0, or None; got {c} for {self.name}")
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether it is softmax up to a factor of the scores."""
+        return self.growth is not None
+
+
+def _exponential(k: int) -> Fraction:
+    return Fraction(1, factorial(k))
+
+
+def _exp(number: Any) -> Any:
+    return number.exp()
+
+
+SOFTMAX = Normalization("softmax", _exponential, _exp, growth=Fraction(1))

@@ -1,0 +1,1 @@
+"""Directions in weight space that the function does not feel."""

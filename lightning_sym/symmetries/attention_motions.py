@@ -1,0 +1,227 @@
+r"""Motions of queries and keys that no score shows, layer by layer and head by head.
+
+The scores of a layer change by $X^\top M X$, $M = d(K^\top Q)$, where the columns of the stream $X$ lie in the space
+$F$ that is written before the layer. They do not change, or in a way that the pattern does not see, if
+
+- only symmetric parts of attention matrices count, and $F^\top M F$ is skew: one token, or one row of input, or, in a
+  plain lightning network, behind a layer of rank one;
+- parts of $M$ on different images of the input cancel (`cancelling`);
+- $M$ is skew, kills the sum of all words, and there are two tokens under a causal mask;
+- $M$ is one of the forms of `symmetric_products`.
+
+Each is a linear system in $dQ, dK$. It counts only if it has, at the point, the largest rank it can have anywhere; the
+proofs are in `docs/transformers.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
+from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.symmetries.cancelling import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
+from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.symmetric_products import unseen_forms
+
+Residues = npt.NDArray[np.int64]
+
+LARGEST_WORD_COUNT = 64
+"""Words that lead to a layer, and columns they have together: beyond so many none of the systems counts."""
+
+
+def pattern_is_constant(architecture: Architecture) -> bool:
+    """One token, normalized: it attends to itself with weight one, whatever the queries and keys are."""
+    return architecture.normalization is not None and architecture.tokens == 1
+
+
+def counts_symmetrically(architecture: Architecture) -> list[bool]:
+    """By layer, whether only the symmetric part of attention matrices matters."""
+    if architecture.normalization is not None:
+        return [False] * architecture.depth
+    # one row of input, unmasked: X = e z^T stays of the form y z^T, and y^T A y is all there is of A
+    if architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal):
+        return [True] * architecture.depth
+    if architecture.skip or architecture.causal or architecture.heads > 1:
+        return [False] * architecture.depth
+    width = min(architecture.widths[0], architecture.input_width)
+    result, seen = [], False
+    for i, a in enumerate(architecture.attention_ranks):
+        result.append(seen)
+        seen = seen or min(a, width) == 1
+        inside = width if architecture.value_ranks is None else architecture.value_ranks[i]
+        width = min(width, inside, architecture.widths[i + 1])
+    return result
+
+
+def sees_one_direction(architecture: Architecture) -> bool:
+    """Lightning, and the stream is `y z^T` with a vector `y` in every layer: one token, or one row without mask."""
+    one = architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal)
+    return architecture.normalization is None and one
+
+
+def value_of(architecture: Architecture, weights: dict[str, Residues], i: int, h: int, p: int) -> Residues:
+    """What a head writes: its value matrix, with its output projection if there is one."""
+    name = head_name(architecture, i, h)
+    value = weights["V" + name]
+    return value if architecture.value_ranks is None else weights["O" + name] @ value % p
+
+
+def attention_motions(
+    architecture: Architecture, weights: dict[str, Residues], i: int, h: int, written: Sequence[Residues], p: int
+) -> Iterator[tuple[Residues, Residues]]:
+    """Motions `dQ`, `dK` of head `h` of layer `i` (both from 0) that are not seen, in blocks.
+
+    Args:
+        architecture: the shape.
+        weights: matrices by name.
+        i: the layer.
+        h: the head.
+        written: bases of the spaces written before each layer, of the largest dimensions there are.
+        p: the prime.
+    """
+    head = _Head(architecture, weights, i, h, written, p)
+    if counts_symmetrically(architecture)[i]:
+        yield from head.skew()
+    if i == 0:
+        return
+    if (seen := head.equations()) is not None:
+        yield from head.cancelling(seen)
+    if architecture.causal and architecture.tokens == 2 and architecture.normalization is not None:
+        yield from head.skew_on_differences()
+    alone = architecture.heads == 1 and architecture.skip and not architecture.causal
+    if alone and architecture.normalization is None and not sees_one_direction(architecture):
+        yield from head.symmetric_products()
+
+
+class _Head:
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: dict[str, Residues],
+        i: int,
+        h: int,
+        written: Sequence[Residues],
+        p: int,
+    ) -> None:
+        self.architecture, self.weights, self.layer, self.written, self.prime = architecture, weights, i, written, p
+        name = head_name(architecture, i, h)
+        query, key = weights["Q" + name], weights["K" + name]
+        self.shape, self.rank, self.stream = query.shape, len(query), len(written[i])
+        units = np.eye(query.size, dtype=np.int64).reshape(-1, *query.shape)
+        self.motions = np.concatenate([key.T @ units % p, units.mT @ query % p])
+        """`d(K^T Q)` for every unit motion of `Q`, then of `K`."""
+
+    def _solutions(self, system: Residues, largest: int) -> Iterator[tuple[Residues, Residues]]:
+        """Solutions in the unit motions, which are the first unknowns, if the system has its largest rank."""
+        if rank_mod_p(system, self.prime) == largest and len(found := null_space_mod_p(system, self.prime)):
+            half = len(self.motions) // 2
+            yield found[:, :half].reshape(-1, *self.shape), found[:, half : 2 * half].reshape(-1, *self.shape)
+
+    def _combined(self, frame: Residues, forms: Residues) -> Iterator[tuple[Residues, Residues]]:
+        """Motions that are combinations of the forms on the columns of the frame."""
+        p = self.prime
+        motions = frame.T @ (self.motions @ frame % p) % p
+        columns = [matrices.reshape(len(matrices), frame.shape[1] ** 2) for matrices in (motions, forms)]
+        system = np.concatenate(columns).T
+        largest = determinantal(self.stream, self.stream, self.rank) + len(forms)
+        yield from self._solutions(system, min(len(system), largest))
+
+    def _values(self, start: int) -> list[list[Residues]]:
+        heads = range(self.architecture.heads)
+        return [
+            [value_of(self.architecture, self.weights, j, h, self.prime) for h in heads]
+            for j in range(start, self.layer)
+        ]
+
+    def skew(self) -> Iterator[tuple[Residues, Residues]]:
+        p, written = self.prime, self.written[self.layer]
+        on_stream = written @ (self.motions @ written.T % p) % p
+        system = ((on_stream + on_stream.mT)[:, *np.triu_indices(self.stream)] % p).T
+        yield from self._solutions(system, symmetric_determinantal(self.stream, 2 * min(self.rank, self.stream)))
+
+    def equations(self) -> Seen | None:
+        """The equations of `cancelling` for this network, `None` if it is of neither kind."""
+        architecture, normalization = self.architecture, self.architecture.normalization
+        if sees_one_direction(architecture):
+            return Seen()
+        if normalization is not None and architecture.tokens == 2:
+            return Seen(True, both_tokens=not architecture.causal, scores=normalization.growth is None)
+        return None
+
+    def cancelling(self, seen: Seen) -> Iterator[tuple[Residues, Residues]]:
+        architecture, widths, i, p = self.architecture, self.architecture.widths, self.layer, self.prime
+        heads, skip, written = architecture.heads, architecture.skip, self.written
+        for start in range(i):  # the stream may be taken for the input at any layer before
+            if not 1 < (heads + skip) ** (i - start) <= LARGEST_WORD_COUNT:
+                continue
+            words = words_to(self._values(start), written[start].T, skip, p)
+            if rank_mod_p(np.concatenate(list(words.values()), axis=1), p) != self.stream:
+                continue
+            # the words are made of the frame they start from and of what each value matrix does to what is written
+            dimension = widths[start] * len(written[start]) if skip else 0
+            for j in range(start, i):
+                inside = widths[j] if architecture.value_ranks is None else architecture.value_ranks[j]
+                through = j + 1 < i and not skip
+                target = len(written[j + 1]) if through else widths[i]
+                dimension += heads * determinantal(target, len(written[j]), inside)
+                if through:
+                    dimension -= target**2  # the basis there is free
+            if not is_in_open_orbit(words, dimension, p):
+                continue
+            if (most := self._generic_rank(start, dimension, seen)) is not None:
+                largest = min(determinantal(self.stream, self.stream, self.rank), most)
+                yield from self._solutions(cancelling_forms(words, self.motions, seen, p), largest)
+
+    def _generic_rank(self, start: int, dimension: int, seen: Seen) -> int | None:
+        """The rank of the equations on all forms, over the rationals, from small integers in the same open orbit."""
+        architecture, generator = self.architecture, np.random.default_rng(0)
+        for _ in range(8):  # small integers may miss the orbit
+            layers = []
+            for j in range(start, self.layer):
+                d, d_out = architecture.widths[j : j + 2]
+                b = d if architecture.value_ranks is None else min(d, architecture.value_ranks[j])
+                layers.append(
+                    [
+                        generator.integers(-4, 5, size=(d_out, b)) @ generator.integers(-4, 5, size=(b, d))
+                        for _ in range(architecture.heads)
+                    ]
+                )
+            frame = generator.integers(-4, 5, size=(architecture.widths[start], len(self.written[start])))
+            integers = [[value.astype(object) for value in heads] for heads in layers]
+            words = words_to(integers, frame.astype(object), architecture.skip, None)
+            residues = {word: (matrix % self.prime).astype(np.int64) for word, matrix in words.items()}
+            side = np.concatenate(list(residues.values()), axis=1)
+            if rank_mod_p(side, self.prime) == self.stream and is_in_open_orbit(residues, dimension, self.prime):
+                return generic_rank(words, seen)
+        return None
+
+    def skew_on_differences(self) -> Iterator[tuple[Residues, Residues]]:
+        p, written = self.prime, self.written[self.layer]
+        total = self.written[0].T
+        for heads in self._values(0):
+            parts = ([total] if self.architecture.skip else []) + [value @ total % p for value in heads]
+            total = np.sum(parts, axis=0) % p
+        # coordinates of the sum of all words with respect to the basis of what is written, a reduced echelon form
+        pivots = [int(np.flatnonzero(row)[0]) for row in written]
+        coordinates = total[pivots]
+        if rank_mod_p(coordinates, p) < min(coordinates.shape):
+            return
+        killing = null_space_mod_p(coordinates.T, p)
+        first, second = np.triu_indices(len(killing), 1)
+        outer = killing[first, :, None] * killing[second, None, :] % p
+        yield from self._combined(written.T, (outer - outer.mT) % p)
+
+    def symmetric_products(self) -> Iterator[tuple[Residues, Residues]]:
+        i, p, weights = self.layer, self.prime, self.weights
+        frames = [self.written[0].T]
+        if frames[0].shape[1] * 2**i > LARGEST_WORD_COUNT:
+            return
+        for (value,) in self._values(0):
+            frames.append(np.concatenate([frames[-1], value @ frames[-1] % p], axis=1))
+        attention = [weights[f"K{j + 1}"].T @ weights[f"Q{j + 1}"] % p for j in range(i)]
+        ranks = [min(a, len(w)) for a, w in zip(self.architecture.attention_ranks[:i], self.written, strict=False)]
+        yield from self._combined(frames[-1], unseen_forms(attention, frames[:-1], ranks, p))

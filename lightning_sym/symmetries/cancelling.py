@@ -1,0 +1,145 @@
+r"""Bilinear forms on the residual stream that cancel, whatever the patterns of the layers before are.
+
+Let $w$ run over the *words*, the products of value matrices that lead from the input to a layer, at most one head of
+each layer (exactly one without skip connections), and let $W_w$ be the product, embedding included. A motion $M$ of an
+attention matrix has the blocks $B_{ab} = W_a^\top M W_b$. Two kinds of networks have forms that cancel:
+
+*Two tokens, normalized.* Every attention pattern is a 2 x 2 matrix with column sums one, and so is every product of
+them. So the stream is $\sum_w W_w (z_1', z_2')$ with $z_2' = z_2 + u_w \delta$, $z_1' - z_2' = c_w \delta$, $\delta =
+z_1 - z_2$, with numbers $c_w = \prod c_j$ and $u_w = u_{j_1} + c_{j_1} u_{j_2} + \dots$ over the heads of the word, and
+$u_j = 1 - c_j$ under a causal mask. Softmax sees scores by their differences over the keys only, so $M$ is not seen if,
+as polynomials in all $c_j, u_j$,
+
+$$ \sum_{a,b} c_a B_{ab} = 0, \qquad \sum_{a,b} c_a c_b (B_{ab} + B_{ab}^\top) = 0, \qquad
+   \sum_{a,b} c_a u_b (B_{ab} + B_{ab}^\top) = 0 $$
+
+(the last one follows from the others under a causal mask). Other normalizations see the scores themselves: there $M$
+must be skew besides.
+
+*One direction, lightning.* For one token, or one row of input without mask, the stream is $\sum_w c_w W_w y$ with a
+vector $y$, and the second equation is all there is.
+
+Proof and largest rank of the system in `docs/transformers.md`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.modular import pivots_mod_p, rank_mod_p
+from lightning_sym.exact.rational import rank
+from lightning_sym.rings.prime_field import PRIMES
+
+Residues = npt.NDArray[np.int64]
+Word = tuple[tuple[int, int], ...]
+
+
+def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, p: int | None) -> dict[Word, Residues]:
+    """The words that lead to a layer: their (layer, head) pairs, the first one acting first, and their products.
+
+    Args:
+        values: by layer before this one and by head, the value matrices (output projections included).
+        start: the embedding, or the identity.
+        skip: whether a layer may be left out.
+        p: the prime; `None` for integers as they are.
+
+    Example:
+        >>> one = np.array([[1]])
+        >>> list(words_to([[2 * one], [3 * one]], one, True, 4194301))
+        [(), ((1, 0),), ((0, 0),), ((0, 0), (1, 0))]
+    """
+    found: dict[Word, Residues] = {}
+    choices = [([None] if skip else []) + list(range(len(heads))) for heads in values]
+    for choice in product(*choices):
+        word = tuple((j, h) for j, h in enumerate(choice) if h is not None)
+        matrix = start
+        for j, h in word:
+            matrix = _reduced(values[j][h] @ matrix, p)
+        found[word] = matrix
+    return found
+
+
+class Seen(NamedTuple):
+    """What of a form counts, besides its symmetric part at equal products `c_a c_b`.
+
+    Attributes:
+        differences: two tokens, normalized: the first equation.
+        both_tokens: two tokens, normalized, no mask: the third.
+        scores: two tokens, normalized otherwise than by softmax: that the form is skew.
+    """
+
+    differences: bool = False
+    both_tokens: bool = False
+    scores: bool = False
+
+
+def cancelling_forms(words: dict[Word, Residues], motions: Residues, seen: Seen, p: int | None) -> Residues:
+    """The equations on motions of an attention matrix: one column a motion, zero where it is not seen.
+
+    Args:
+        words: the words and their products, `d x n` each.
+        motions: matrices `d x d`, one behind the other.
+        seen: which equations there are.
+        p: the prime; `None` for integers as they are.
+    """
+    equations: dict[tuple[object, ...], Residues] = defaultdict(lambda: np.zeros((), dtype=np.int64))
+    for (a, left), (b, right) in product(words.items(), repeat=2):
+        block = _reduced(left.T @ _reduced(motions @ right, p), p)
+        both = (block + block.mT)[:, *np.triu_indices(block.shape[-1])]
+        parts: list[tuple[tuple[object, ...], Residues]] = [(("cc", *sorted(a + b)), both)]
+        if seen.differences:
+            parts.append((("c", *a), block.reshape(len(motions), -1)))
+        if seen.both_tokens:
+            parts += [(("cu", *sorted(a + b[:n]), last), both) for n, last in enumerate(b)]
+        if seen.scores:
+            mirrored = _reduced(right.T @ _reduced(motions @ left, p), p)
+            parts.append((("M", a, b), (block + mirrored.mT).reshape(len(motions), -1)))
+        for key, part in parts:
+            equations[key] = _reduced(equations[key] + part, p)
+    return np.concatenate(list(equations.values()), axis=1).T
+
+
+def _reduced(matrix: Residues, p: int | None) -> Residues:
+    return matrix if p is None else np.mod(matrix, p)
+
+
+def is_in_open_orbit(words: dict[Word, Residues], dimension: int, p: int) -> bool:
+    """Whether basis changes of the input and of the layer move these words in all `dimension` directions there are.
+
+    Then almost all weights lead to words that a basis change carries to these, and every rank that does not depend on
+    bases is the one found here.
+
+    Args:
+        words: the words and their products, `d x n` each.
+        dimension: an upper bound of the dimension of the set of all such words.
+        p: the prime.
+    """
+    matrices = np.stack(list(words.values()))
+    d, n = matrices.shape[1:]
+    inner, outer = (np.eye(size * size, dtype=np.int64).reshape(-1, 1, size, size) for size in (n, d))
+    tangents = np.concatenate([(outer @ matrices) % p, (matrices @ inner) % p])
+    return rank_mod_p(tangents.reshape(len(tangents), -1), p) == dimension
+
+
+def generic_rank(words: dict[Word, Residues], seen: Seen) -> int:
+    """The rank over the rationals of the equations on all bilinear forms on the space that the words span.
+
+    Where the words lie in the open orbit this is their rank at almost all weights, so the largest there is. A rank
+    modulo a prime might be smaller, and solutions modulo the prime might then not be reductions of rational ones.
+
+    Args:
+        words: the words and their products, `d x n` each, integers.
+        seen: which equations there are.
+    """
+    side = np.concatenate(list(words.values()), axis=1).astype(np.int64)
+    rows, _ = pivots_mod_p(side, PRIMES[0])  # on these coordinates the span is everything
+    forms = np.zeros((len(rows) ** 2, len(side), len(side)), dtype=object)
+    for n, (i, j) in enumerate(product(rows, repeat=2)):
+        forms[n, i, j] = 1
+    return rank(cancelling_forms(words, forms, seen, None))

@@ -1,0 +1,274 @@
+r"""The symmetries of the parametrization: one group action, its proof, its tangent directions.
+
+On the networks of the paper the group is $\prod_i GL_{a_i} \times \prod_{0<i<l} GL_{d_i} \times (\mathbb{Q}^*)^l$.
+It acts by
+
+$$ Q_i \mapsto \lambda_i C_i^{-\top} Q_i G_{i-1}^{-1}, \quad K_i \mapsto C_i K_i G_{i-1}^{-1}, \quad
+   V_i \mapsto \lambda_i^{-1} G_i V_i G_{i-1}^{-1}, \qquad G_0 = G_l = 1 : $$
+
+basis change inside queries and keys (Lemma 3.1), basis change between layers (Eq. 9, whose scalars are the
+rescalings between layers), rescaling inside a layer (Eq. 13). With several heads each has its own $C$ and $\lambda$; an
+output projection adds $V \mapsto B V$, $O \mapsto O B^{-1}$; an embedding frees $G_0$, an unembedding $G_l$; skip
+connections make all $G_i$ one; normalized scores leave no room for the $\lambda$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
+from lightning_sym.network.jacobian import Fold
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.derivatives import Dual
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+
+Integers = npt.NDArray[np.int64]
+Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class LayerSymmetry:
+    r"""The part of a group element that one head sees; every matrix comes with its inverse, `None` is the identity.
+
+    Attributes:
+        query_key: $(C, C^{-1})$, both `a x a`.
+        before: $(G_{i-1}, G_{i-1}^{-1})$, both `d x d`.
+        after: $(G_i, G_i^{-1})$, both `d' x d'`, or `b x b` in front of an output projection.
+        scale: $(\lambda 1, \lambda^{-1} 1)$: the scalar as the two matrices it acts by, on queries and on values.
+    """
+
+    query_key: Pair | None = None
+    before: Pair | None = None
+    after: Pair | None = None
+    scale: Pair | None = None
+
+    def act(self, layer: Layer) -> Layer:
+        """The weights after the change, over any ring."""
+        query, key, value = layer
+        if self.query_key is not None:
+            query, key = self.query_key[1].mT @ query, self.query_key[0] @ key
+        if self.after is not None:
+            value = self.after[0] @ value
+        if self.scale is not None:
+            query, value = self.scale[0] @ query, self.scale[1] @ value
+        if self.before is not None:
+            inverse = self.before[1]
+            query, key, value = query @ inverse, key @ inverse, value @ inverse
+        return Layer(query, key, value)
+
+
+@cache
+def verify_identity() -> str:
+    r"""Prove that the action leaves every network alone, for matrices of every size.
+
+    Over formal words: a changed layer fed with $G_{i-1} X$ gives $G_i$ times what the old layer gives for $X$. With
+    $G_0 = G_l = 1$, or taken back by embedding and unembedding, chaining the layers gives $\phi_{g W} = \phi_W$ at
+    every depth. A normalized or masked pattern is a letter named by the scores it is made of: equal scores, equal
+    patterns, whatever the pattern is.
+
+    Returns:
+        The identity for the networks of the paper, spelled out.
+
+    Raises:
+        ProgramError: it does not hold.
+    """
+
+    def opaque(scores: Words) -> Words:
+        return Words.letter(f"pattern({scores})")
+
+    letter, x = Words.letter, Words.letter("X")
+    for form in (LIGHTNING, Form(opaque), Form(skip=True), Form(opaque, skip=True)):
+        before = letter("G")
+        after = before if form.skip else letter("H")
+        old, new = [], []
+        for number in "12":
+            c, b, scale = letter(f"C{number}"), letter(f"B{number}"), Words.scalar(f"lambda{number}")
+            head = Layer(letter(f"Q{number}"), letter(f"K{number}"), letter(f"V{number}"))
+            element = LayerSymmetry(
+                query_key=(c, c.inverse),
+                before=(before, before.inverse),
+                after=(b, b.inverse),
+                scale=(scale, scale.inverse) if form.pattern is not opaque else None,
+            )
+            changed, projection = element.act(head), letter(f"O{number}")
+            old.append(head._replace(value=projection @ head.value))
+            new.append(changed._replace(value=(after @ projection @ b.inverse) @ changed.value))
+        found, expected = attention_layer(before @ x, new, form), after @ attention_layer(x, old, form)
+        if found != expected:
+            raise ProgramError(f"the symmetry is not one: {found} differs from {expected}")
+    plain = Layer(letter("Q"), letter("K"), letter("V"))
+    c, g, h, scale = letter("C"), letter("G"), letter("H"), Words.scalar("lambda")
+    one = LayerSymmetry((c, c.inverse), (g, g.inverse), (h, h.inverse), (scale, scale.inverse))
+    found, expected = attention_layer(g @ x, one.act(plain)), h @ attention_layer(x, plain)
+    if found != expected:
+        raise ProgramError(f"the symmetry is not one: {found} differs from {expected}")
+    return f"layer[gW](G X) = {found} = H layer[W](X)"
+
+
+def _moving(directions: Integers, p: int) -> Pair:
+    r"""$(1 + \varepsilon E, 1 - \varepsilon E)$, a batch over the directions $E$."""
+    one = PrimeFieldMatrix.of(np.eye(directions.shape[-1], dtype=np.int64), p)
+    return Dual(one, PrimeFieldMatrix.of(directions, p)), Dual(one, PrimeFieldMatrix.of(-directions, p))
+
+
+def _all_directions(n: int) -> Integers:
+    return np.eye(n * n, dtype=np.int64).reshape(n * n, n, n)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A batch of tangent vectors of the group at 1: what each head and each other matrix sees of them.
+
+    Attributes:
+        count: how many.
+        heads: by layer and head, both from 0.
+        left: by name, what a matrix is multiplied with from the left.
+        right: by name, what a matrix is multiplied with from the right.
+    """
+
+    count: int
+    heads: dict[tuple[int, int], LayerSymmetry]
+    left: dict[str, Any]
+    right: dict[str, Any]
+
+
+def head_name(architecture: Architecture, layer: int, head: int) -> str:
+    """What stands behind the letter in the names of a head's matrices, `layer` and `head` from 0."""
+    return f"{layer + 1}" if architecture.heads == 1 else f"{layer + 1}.{head + 1}"
+
+
+def _residual_families(architecture: Architecture, p: int) -> Iterator[Family]:
+    depth, heads = architecture.depth, range(architecture.heads)
+    free_ends = (architecture.embed is not None, architecture.unembed is not None)
+    if architecture.skip:
+        places = [range(depth + 1)] if all(free_ends) else []
+    else:
+        first, last = (0 if free_ends[0] else 1), (depth if free_ends[1] else depth - 1)
+        places = [range(i, i + 1) for i in range(first, last + 1)]
+    for group in places:
+        change = _moving(_all_directions(architecture.widths[group[0]]), p)
+        by_head: dict[tuple[int, int], LayerSymmetry] = {}
+        left: dict[str, Any] = {}
+        right: dict[str, Any] = {}
+        for i, h in ((i, h) for i in range(depth) for h in heads):
+            before = change if i in group else None
+            after = change if i + 1 in group else None
+            if after is not None and architecture.value_ranks is not None:
+                left["O" + head_name(architecture, i, h)], after = after[0], None
+            if before is not None or after is not None:
+                by_head[i, h] = LayerSymmetry(before=before, after=after)
+        if 0 in group:
+            left["E"] = change[0]
+        if depth in group and free_ends[1]:
+            right["U"] = change[1]
+        yield Family(architecture.widths[group[0]] ** 2, by_head, left, right)
+
+
+def families(architecture: Architecture, p: int) -> Iterator[Family]:
+    """A basis of the Lie algebra, in batches: inside queries and keys, inside values, between layers, rescalings."""
+    for i, a in enumerate(architecture.attention_ranks):
+        for h in range(architecture.heads):
+            yield Family(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))}, {}, {})
+    for i, b in enumerate(architecture.value_ranks or ()):
+        change = _moving(_all_directions(b), p)
+        for h in range(architecture.heads):
+            name = "O" + head_name(architecture, i, h)
+            yield Family(b * b, {(i, h): LayerSymmetry(after=change)}, {}, {name: change[1]})
+    yield from _residual_families(architecture, p)
+    if architecture.normalization is None:
+        for i, a in enumerate(architecture.attention_ranks):
+            rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
+            grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
+            _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
+            for h in range(architecture.heads):
+                yield Family(1, {(i, h): LayerSymmetry(scale=(grow, shrink))}, {}, {})
+
+
+def tangent_directions_mod_p(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
+) -> Iterator[PrimeFieldMatrix]:
+    r"""Tangent directions, at the given weights, of the orbit through them.
+
+    The derivative of the action at the identity, one row for each basis vector of the Lie algebra, computed by
+    running the action itself over dual numbers: $C = 1 + \varepsilon E$, $C^{-1} = 1 - \varepsilon E$.
+
+    Args:
+        architecture: the shape.
+        weights: in canonical order.
+        p: the prime.
+
+    Yields:
+        Blocks of shape `(directions, parameters)` modulo `p`.
+    """
+    names = [name for name, _ in architecture.weight_shapes()]
+    still = {
+        name: Dual(w, PrimeFieldMatrix(np.zeros_like(w.entries), p)) for name, w in zip(names, weights, strict=True)
+    }
+    for family in families(architecture, p):
+        changed: dict[str, Dual] = {}
+        for (i, h), element in family.heads.items():
+            triple = [letter + head_name(architecture, i, h) for letter in "QKV"]
+            changed |= dict(zip(triple, element.act(Layer(*(still[n] for n in triple))), strict=True))
+        for name, matrix in family.left.items():
+            changed[name] = matrix @ changed.get(name, still[name])
+        for name, matrix in family.right.items():
+            changed[name] = changed.get(name, still[name]) @ matrix
+        columns = []
+        for name, dual in still.items():
+            tangent = changed.get(name, dual).tangent.entries
+            columns.append(np.broadcast_to(tangent, (family.count, *tangent.shape[-2:])).reshape(family.count, -1))
+        yield PrimeFieldMatrix(np.concatenate(columns, axis=1), p)
+
+
+def symmetry_count(architecture: Architecture) -> int:
+    """Dimension of the group: how many tangent directions there are.
+
+    Example:
+        >>> symmetry_count(Architecture((3, 3, 3), (2, 2), tokens=2))       # 4 + 4 + 9 + 2
+        19
+    """
+    widths = architecture.widths
+    free_ends = (architecture.embed is not None, architecture.unembed is not None)
+    inside = sum(n * n for n in (*architecture.attention_ranks, *(architecture.value_ranks or ())))
+    if architecture.skip:
+        between = widths[0] ** 2 if all(free_ends) else 0
+    else:
+        between = sum(d * d for d in widths[0 if free_ends[0] else 1 : None if free_ends[1] else -1])
+    scales = architecture.depth if architecture.normalization is None else 0
+    return architecture.heads * (inside + scales) + between
+
+
+def orbit_dimension_at(
+    architecture: Architecture,
+    weights: Sequence[PrimeFieldMatrix],
+    generator: np.random.Generator,
+    p: int,
+) -> int:
+    """A lower bound of the dimension of a generic orbit: the rank modulo `p` of the tangent directions at the weights.
+
+    Every fiber of the parametrization is a union of orbits, so parameters minus this number is a rigorous *upper*
+    bound of the dimension of the neuromanifold. Folding the columns keeps it a lower bound of the orbit.
+    """
+    verify_identity()
+    count, parameters = symmetry_count(architecture), architecture.parameter_count
+    fold = Fold(parameters, count + 16, generator, p) if count + 16 < parameters else None
+    matrix = np.empty((count, parameters if fold is None else fold.columns))
+    done = 0
+    for block in tangent_directions_mod_p(architecture, weights, p):
+        part = matrix[done : done + len(block.entries)]
+        done += len(part)
+        if fold is None:
+            part[:] = block.entries
+        else:
+            fold(block.entries, part)
+    return echelon_mod_p(matrix, p, overwrite=True).rank

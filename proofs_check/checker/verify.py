@@ -1,0 +1,400 @@
+# ruff: noqa: B905, E401, E741, I001, N802, RUF021 - T, D and l are the names of the grammar
+"""Check certificates (docs/certificate.md) with nothing but this file and the standard library.
+
+    python verify.py FILE...        for example: python verify.py dimension.json
+
+prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
+1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
+is redone. Only upper bounds of kind directions need another file, verify_directions.py beside this one."""
+import itertools, json, math, pathlib, re, runpy, struct, sys
+from fractions import Fraction
+from operator import mul
+from typing import Any
+
+BYTES, STEPS, BITS = 2**24, 2 * 10**9, 2**18  # of a file; of about 0.1 microseconds, for a file; of a rational number
+TERMS, LAYERS, HEADS, KEPT, LONG = 512, 64, 4096, 2**24, 10**20  # KEPT: coefficients of the matrices of a layer
+SIZE, COUNT, SLOT, left = range(1, 10**6 + 1), range(LONG), 2**64 - 1, [STEPS]
+Matrix = list[Any]
+
+class Rejected(ValueError):
+    """The file does not prove its claim; the message says what must be true."""
+def need(condition: object, message: str) -> None:
+    """Go on only if this is so."""
+    if not condition:
+        raise Rejected(message)
+def spend(steps: int) -> None:
+    """Said before work is done or numbers are kept, so that no file takes forever, or more than 1 GiB of memory."""
+    left[0] -= steps
+    need(left[0] >= 0, f"checking must take at most {STEPS:,} steps, this takes more")
+# ---- what stands in a file
+def _read(path: str) -> Any:  # the JSON value in a file
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        need(len(dict(pairs)) == len(pairs), "a key stands twice")
+        return dict(pairs)
+    file = pathlib.Path(path)
+    need(file.is_file() and file.stat().st_size <= BYTES, "there must be a file of this name, of at most 16 MiB")
+    sys.set_int_max_str_digits(4300)  # longer ones would take long to read
+    return json.loads(file.read_bytes().decode(), object_pairs_hook=unique)  # no form below admits floats
+def take(value: Any, what: str, form: Any) -> Any:
+    """A value that must be of this form: a range of integers; a list [form] of any size, or [form, size]; an object
+    {key: form}, of which the values are given back; (form,) or null; a type; or what a function makes of it."""
+    found = f"found a {type(value).__name__}" if type(value) in (list, dict) else f"found {str(value)[:40]!a}"
+    if type(form) is tuple:
+        return None if value is None else take(value, what, form[0])
+    if type(form) is list:
+        good = type(value) is list and len(value) in (form[1:] or [len(value)])
+        need(good, f"{what} must be a list" + "".join(f" of {size}" for size in form[1:]) + f", {found}")
+        plain = type(form[0]) is range and all(type(x) is int and x in form[0] for x in value)
+        return value if plain else [take(x, what, form[0]) for x in value]
+    if type(form) is dict:
+        odd = ascii(sorted(value.keys() ^ form.keys()))[:80] if type(value) is dict else found
+        need(odd == "[]", f"{what} must be an object with {', '.join(form)}; missing or unknown: {odd}")
+        return [take(value[key], key, each) for key, each in form.items()]
+    if type(form) is range:
+        need(type(value) is int and value in form, f"{what} must be an integer from {form[0]} to {form[-1]}, {found}")
+    elif form in (bool, str, dict):
+        need(type(value) is form, f"{what} must be of type {form.__name__}, {found}")
+    return value if type(form) is range or form in (bool, str, dict, object) else form(value)
+def _prime(value: Any) -> int:  # an odd one below 2^22
+    p = int(take(value, "the prime", range(3, 2**22)))
+    need(all(p % k for k in range(2, int(p**0.5) + 1)), f"the modulus must be a prime, {p} is none")
+    return p
+def _rational(value: Any) -> Fraction:  # an integer, or a string
+    good = type(value) is not str or re.fullmatch(r"-?[0-9]{1,4000}(/(?!0+$)[0-9]{1,4000})?", value)
+    need(good, f'a rational number must look like "-2/3", found {str(value)[:40]!a}')
+    return Fraction(value if type(value) is str else take(value, "a rational number", range(1 - LONG, LONG)))
+def _table(value: Any) -> Matrix:  # a matrix of rational numbers
+    rows: Matrix = take(value, "a matrix", [[_rational]])
+    need(rows and rows[0] and len(set(map(len, rows))) == 1, "a matrix must have rows of equal length, not zero")
+    return rows
+class Network:
+    """The shape. Layers count from 1: a[0], b[0] stand for nothing. b[i] is d[i-1] where there are no value ranks."""
+    def __init__(self, data: Any) -> None:
+        self.d, a, self.t, g, self.h, b, self.skip, self.causal, self.embed, self.unembed = take(data, "network", {
+            "widths": [SIZE], "attention_ranks": [SIZE], "tokens": SIZE, "normalization": (dict,), "heads": SIZE,
+            "value_ranks": ([SIZE],), "skip": bool, "causal": bool, "embed": (SIZE,), "unembed": (SIZE,)})
+        d, self.l, self.normalized, self.g = self.d, len(self.d) - 1, g is not None, list[Fraction]()
+        need(0 < self.l * self.h <= HEADS, f"there must be from 1 to {HEADS:,} heads in all layers")
+        need(len(a) == self.l == len(a if b is None else b), f"there must be {self.l} ranks, one for each layer")
+        need(not self.skip or len(set(d)) == 1, "with skip connections all widths must be equal")
+        if self.normalized and g != {"name": "softmax"}:
+            name, self.g = take(g, "a normalization other than softmax", {"name": str, "taylor": [_rational]})
+            need(name != "softmax" and any(self.g) and len(self.g) <= 1000, "taylor must not be of softmax, nor 0")
+        self.a, self.b, self.letters = [0, *a], [0, *(d[:-1] if b is None else b)], "QKV" if b is None else "QKVO"
+        self.n, self.m, self.ends = self.embed or d[0], self.unembed or d[-1], bool(self.embed or self.unembed)
+        self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
+# ---- arithmetic modulo p
+def pack(values: Any) -> int:
+    """One integer with 64 bits for each number: a multiple of a row, or a product of series, is one operation."""
+    return int.from_bytes(struct.pack(f"<{len(values)}Q", *values), "little")
+def unpack(number: int) -> Any:
+    """The numbers again, without zeros at the end."""
+    count = (number.bit_length() + 63) // 64
+    return struct.unpack(f"<{count}Q", number.to_bytes(8 * count, "little"))
+def T(a: Matrix) -> Matrix:
+    """The transposed matrix."""
+    return list(map(list, zip(*a)))
+class Echelon:
+    """Packed rows modulo p in echelon form. Slots have room for 10^6 multiples of rows, more than can be afforded."""
+    def __init__(self, p: int, width: int) -> None:
+        self.p, self.width, self.rows = p, width, dict[int, int]()
+    def add(self, row: int) -> int | None:  # None if it was independent, else what is left behind the first entries
+        spend(self.width * (4 + row.bit_length() // 2048))
+        for column in range(self.width):
+            entry = (row & SLOT) % self.p
+            if entry and column not in self.rows:  # scaled, so that its pivot, in the first slot, is 1
+                inverse = pow(entry, -1, self.p)
+                self.rows[column] = pack([x * inverse % self.p for x in unpack(row)])
+                return None
+            row = (row + (self.p - entry) * self.rows[column] if entry else row) >> 64
+        return row
+class Jets:
+    """Matrices of power series in u modulo p and u^n with derivatives in r directions: an entry is one integer, with 64
+    bits for a coefficient and, so that products have room, 2 n - 1 coefficients for the series and each derivative."""
+    def __init__(self, p: int, n: int, r: int, shift: int) -> None:
+        self.p, self.n, self.size, self.shift, self.low = p, n, (2 * n - 1) * (r + 1), shift, (1 << 64 * n) - 1
+        self.mask = ((1 << 64 * self.size) - 1) // ((1 << 64 * (2 * n - 1)) - 1) * self.low
+    def reduce(self, x: int) -> int:  # modulo p and u^n
+        return pack([c % self.p for c in unpack(x & self.mask)])
+    def dots(self, a: Matrix, b: Matrix) -> Matrix:  # a b^T, derivatives by the product rule
+        spend(len(a) * len(b) * (len(a[0]) * (1 + self.n * self.size // 16) + self.size + 8))
+        low_a, low_b = ([[x & self.low for x in row] for row in m] for m in (a, b))
+        return [[self.reduce(sum(map(mul, x, low_y)) + sum(map(mul, low_x, y)) - sum(map(mul, low_x, low_y)))
+            for y, low_y in zip(b, low_b)] for x, low_x in zip(a, low_a)]
+    def times(self, x: int, y: int) -> int:
+        return int(self.dots([[x]], [[y]])[0][0])
+    def pattern(self, row: list[int], g: Any, given: Any) -> list[int]:  # g of scores, divided by the sum
+        values = [self.reduce(e * (x >> 64 << 64 | 1)) for e, x in zip(given, row)] if given else [0] * len(row)
+        for c in reversed(g):  # Horner; scores of an input eps Z have a factor u
+            values = [self.times(v, x << self.shift & self.mask) + c for v, x in zip(values, row)]
+        total = self.reduce(sum(values))
+        need(total & SLOT, "no column sum of the normalized scores may be 0 modulo the prime")
+        inverse = pow(total & SLOT, -1, self.p)
+        for _ in range(self.n.bit_length()):  # Newton: each step doubles the number of coefficients that are right
+            inverse = self.times(inverse, self.reduce(2 + (self.p - 1) * self.times(total, inverse)))
+        return [self.times(self.reduce(x), inverse) for x in values]
+class Point:
+    """Weights modulo p by name, ("Q", i, k) in head k of layer i, and at which number the entries of each begin."""
+    def __init__(self, net: Network, data: Any, p: int) -> None:
+        self.net, self.p, self.size, self.w, self.place = net, p, 0, dict[Any, Matrix](), dict[Any, int]()
+        keys: list[Any] = [(s, i, k) for i, k in net.heads for s in net.letters]
+        keys = [("E", 0, 0)] * bool(net.embed) + keys + [("U", net.l + 1, 0)] * bool(net.unembed)
+        for (s, i, k), value in zip(keys, take(data, "weights", [object, len(keys)])):
+            a, b, out, width = (sizes[min(i, net.l)] for sizes in (net.a, net.b, net.d, [0, *net.d]))
+            shapes = {"E": (out, net.n), "O": (out, b), "U": (net.m, out), "V": (b, width)}
+            rows, columns = (out, width) if (s, net.letters) == ("V", "QKV") else shapes.get(s, (a, width))
+            self.w[s, i, k] = take(value, f"{s} of layer {i}", [[range(p), columns], rows])
+            self.place[s, i, k], self.size = self.size, self.size + rows * columns
+    def output(self, x: Matrix, w: dict[Any, Matrix], g: Any, jets: Jets, given: Any = ()) -> Matrix:  # tokens as rows
+        net, dots, drawn = self.net, jets.dots, itertools.chain(given, itertools.repeat([None] * self.net.t))
+        x = dots(x, w["E", 0, 0]) if net.embed else x
+        for i in range(1, net.l + 1):
+            total = x if net.skip else [[0] * net.d[i]] * net.t
+            for k in range(net.h):
+                q, key, y = (dots(x, w[s, i, k]) for s in "QKV")
+                rows, table = dots(q, key), next(drawn)
+                good = rows != T(rows) or net.causal or not table[0] or table == T(table)
+                need(good, "exponentials of equal scores must be equal")
+                rows = [row[:j + 1] if net.causal else row for j, row in enumerate(rows)]
+                rows = [jets.pattern(row, g, e) if g or e else row for row, e in zip(rows, table)]
+                y = [dots([row], T(y[:len(row)]))[0] for row in rows]
+                y = dots(y, w["O", i, k]) if "O" in net.letters else y
+                total = [[jets.reduce(sum(pair)) for pair in zip(*each)] for each in zip(total, y)]
+            x = total
+        return dots(x, w["U", net.l + 1, 0]) if net.unembed else x
+    def tangents(self, family: str) -> Any:  # directions of a family of symmetries (section 2.2), packed
+        def row(key: Any, r: int, c: int, sign: int = 1) -> int:  # row r gets row c
+            return pack([sign * x % self.p for x in w[key][c]]) << 64 * (self.place[key] + r * len(w[key][0]))
+        def column(key: Any, r: int, c: int) -> int:  # column c loses column r
+            return sum((-x[r] % self.p) << 64 * (self.place[key] + j * len(x) + c) for j, x in enumerate(w[key]))
+        net, w, bases = self.net, self.w, list[Any]()  # the weights with dW = X W, with dW = - X^T W, with dW = - W X
+        places = [range(net.l + 1)] * bool(net.embed and net.unembed) if net.skip else [[j] for j in range(net.l + 1)]
+        for at in places if family == "stream" else ():  # with skip all share one basis, which both ends must admit
+            new = [key for key in w if key[0] in "E" + net.letters[-1] and key[1] in at]
+            bases.append((new, [], [key for key in w if key[0] in "QKVU" and key[1] - 1 in at]))
+        for q, key, v, o in ([(s, i, k) for s in "QKVO"] for i, k in net.heads):
+            bases += {"query-key": [[[key], [q], []]], "value-output": [[[v], [], [o]]]}.get(family, [])
+            if family == "homogeneous" and len(w[q]) == 1:
+                yield from (1 << 64 * (self.place[q] + c) for c in range(len(w[q][0])))
+            elif family in ("homogeneous", "scale"):
+                values = sum(row(v, r, r, -1) for r in range(len(w[v]))) if family == "scale" else 0
+                yield sum(row(q, r, r) for r in range(len(w[q]))) + values
+        for new, dual, old in (each for each in bases if each[0] and each[1] + each[2]):
+            for r, c in itertools.product(range(len(w[new[0]])), repeat=2):
+                gained = sum(row(key, r, c) for key in new) + sum(row(key, c, r, -1) for key in dual)
+                yield gained + sum(column(key, r, c) for key in old)
+# ---- bounds of dimensions
+def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the differential that is not zero modulo p
+    p, terms, weights, rows, columns = take(data, "lower_bound", {"prime": _prime, "terms": (range(2, TERMS + 1),),
+        "weights": object, "rows": [object, r], "columns": [COUNT, r]})
+    n, g, free = terms or 1, net.g, net.normalized and not net.g
+    need(g or not terms, "terms must be null without Taylor coefficients of a normalization")
+    good = p > max(net.t, 2 * n) and all(c.denominator % p for c in g) and (not terms or g[0].numerator % p)
+    need(good, "the prime must be larger than tokens and twice the terms, divide no denominator of g, and not g_0")
+    g = [c.numerator * pow(c.denominator, -1, p) % p for c in g[:terms]]
+    point, echelon, most = Point(net, weights, p), Echelon(p, r), max(*net.d, *net.a, *net.b, net.t, net.n, net.m)
+    good = n * max(2 * most, net.m * net.t) * p * p < 2**64 and (net.t * (2 * most + net.t) + r) * (r + 1) * n <= KEPT
+    need(good, "sizes, terms and rows must be smaller, so that all fits into memory")
+    need(all(a < b for a, b in itertools.pairwise([*columns, point.size])), "columns must increase, and be parameters")
+    jets, w, last, out = Jets(p, n, r, 64 if terms else 0), dict[Any, Matrix](), None, list[Any]()
+    seed = {c: 1 << 64 * (2 * n - 1) * j for j, c in enumerate(columns, 1)}  # the derivative by this parameter is 1
+    for key, m in point.w.items():
+        starts = itertools.count(point.place[key], len(m[0]))
+        w[key] = [[x + seed.get(c, 0) for c, x in enumerate(row, start)] for start, row in zip(starts, m)]
+    form = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
+    form |= {"exponentials": [[[range(p), net.t], net.t], len(net.heads)]} if free else {}  # of scores: any numbers
+    for row in rows:
+        x, functional, *given = take(row, "a row", form)
+        out, last = out if [x, given] == last else T(point.output(T(x), w, g, jets, *given)), [x, given]
+        flat = map(pack, T([[y for line in C for y in line] for C in reversed(functional)]))
+        total = sum(map(mul, flat, itertools.chain(*out))) >> 64 * (n - 1)  # of all C_k Y_k: the value, its derivatives
+        need(echelon.add(pack([y % p for y in unpack(total)[::2 * n - 1]]) >> 64) is None, "the minor must not be 0")
+    return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
+def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of directions
+    kind, bound, p, weights, families = take(data, "an upper bound", {
+        "kind": str, "bound": COUNT, "prime": _prime, "weights": object, "families": [str]})
+    point, more = Point(net, weights, p), dict[str, Any](families=lambda net: {})
+    if kind == "directions":
+        path = pathlib.Path(__file__).resolve().with_name("verify_directions.py")
+        need(path.is_file(), "certificates of kind directions need verify_directions.py beside verify.py")
+        sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])  # so it is imported
+        more = runpy.run_path(str(path))
+    unseen, echelon = more["families"](net), Echelon(p, point.size)
+    has = unseen | {"query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
+    has["homogeneous"] = sum(map(bool, net.g)) == 1
+    for name in families:
+        good = has.get(name) and families.count(name) == 1
+        need(good, f"families must be ones of this network, each once, {name[:40]!a} is none")
+        directions = more["directions"](point, name) if name in unseen else point.tangents(name)
+        while point.size - len(echelon.rows) > bound and (direction := next(directions, None)) is not None:
+            echelon.add(direction)
+    found = point.size - len(echelon.rows)
+    need(found <= bound, f"the bound must be at least {found}, parameters less the rank found, it is {bound}")
+    return f"orbits (docs/upper-bound.md, Proposition 2){' and others (docs/transformers.md)' * (kind == 'directions')}"
+def _factorization(net: Network, data: Any) -> str:  # the dimension of a variety that maps onto the functions
+    def D(r: int, c: int, k: int) -> int:  # of the r x c matrices of rank at most k
+        return min(r, c, k) * (r + c - min(r, c, k))
+    _, bound, variety, pieces = take(data, "an upper bound", {
+        "kind": str, "bound": COUNT, "variety": str, "pieces": [range(-LONG, LONG)]})
+    d, a, b, l, h, n, m, want, proof = net.d, net.a, net.b, net.l, net.h, net.n, net.m, list[int](), ""
+    plain, bare = not (net.normalized or net.ends), h == 1 and not (net.skip or net.ends or "O" in net.letters)
+    if variety == "virtual weights" and bare and (net.normalized or not net.causal):
+        proof, r, used = f"docs/upper-bound.md, Theorem {6 + net.normalized}", [*itertools.accumulate(d, min)], min(d)
+        alpha = [0] + [min(a[i], r[i - 1]) for i in range(1, l + 1)]
+        free = l if net.normalized else 0 if net.t == 1 else [*alpha[:-1], 1].index(1)  # later ones by symmetric parts
+        for size, i in ((r[i - 1], i) for i in range(1, l + 1)):
+            k = min(size, 2 * alpha[i])
+            want.append(D(size, size, alpha[i]) if i <= free else k * size - k * (k - 1) // 2)
+        want.append(D(d[l], r[l - 1], r[l]))
+        for i in range(l - 1, 0, -1):
+            used = min(r[i], used + 2 * alpha[i + 1])
+            want.append(used * (r[i - 1] - r[i]))
+        want += [] if net.normalized else [-l]
+    elif variety == "linear maps" and net.t == 1 and net.normalized:
+        proof, q = "docs/transformers.md, Proposition 10", [min(d[i - 1], d[i], h * b[i]) for i in range(1, l + 1)]
+        most = D(m, n, d[0]) if net.ends else min(D(d[0], d[0], sum(q)), sum(D(d[0], d[0], x) for x in q))
+        want = [most if net.skip else D(m, n, min(d + q))]
+    elif variety == "head forms" and plain and l == 1 < h:
+        proof, k, q = "docs/transformers.md, Proposition 9", h * min(*d, b[1]), d[0] * (d[0] + 1) // 2
+        want = [min(D(d[1], d[0] * q, k), D(d[0] * d[1], q, a[1] * k))]
+    good = want and pieces == want and bound == sum(want)
+    need(good, f"the pieces of {variety[:40]!a} must be {str(want)[:200]}, and the bound their sum, {sum(want)}")
+    return f"{variety} ({proof})"
+def _span(net: Network, data: Any) -> str:  # the dimension of a vector space that holds all functions
+    bound, n, top = take(data, "an upper bound", {"kind": str, "bound": COUNT})[1], net.n, 3**net.l
+    if n == 1 and (net.t == 1 or not net.causal):
+        count = (top + 1) // 2 if net.skip else 1
+    elif net.t == 1 and n * top <= 10**5:
+        count = sum(math.comb(n + k - 1, k) for k in range(1 if net.skip else top, top + 1, 2))
+    else:
+        count = (n * n * (n + 1) // 2 + n * net.skip) if net.t > 1 == net.l else 0
+    want = net.m * (count - n * (net.skip and not net.ends)) if count and not net.normalized else "of another kind"
+    need(bound == want, f"the bound must be {want}, it is {bound}")
+    return "the linear span (docs/transformers.md, Proposition 14)"
+def _dimension(data: Any) -> str:  # bounds of the dimension
+    *_, net, r, u, below, above = take(data, "a certificate", {"format": str, "version": COUNT, "kind": str,
+        "network": Network, "lower": COUNT, "upper": COUNT, "lower_bound": object, "upper_bounds": [dict]})
+    kinds = {"orbit": _orbit, "directions": _orbit, "factorization": _factorization, "span": _span}
+    need(all(str(x.get("kind")) in kinds for x in above), f"there must be upper bounds of the kinds {', '.join(kinds)}")
+    proofs = [_lower_bound(net, r, below), *(kinds[x["kind"]](net, x) for x in above)]
+    need(above and r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
+    claim = f"dim M = {u}" if r == u else f"{r} <= dim M <= {u}"
+    return f"{claim}, over the real and over the complex numbers, by {'; '.join(proofs)}"
+# ---- the same function, or not
+def _weights(data: Any) -> list[Any]:
+    l = max(1, len(data) // 3 if type(data) is dict else 1)
+    flat = take(data, "weights", {f"{s}{i}": _table for i in range(1, l + 1) for s in "QKV"})
+    layers = [flat[j:j + 3] for j in range(0, 3 * l, 3)]
+    good = l <= LAYERS and all(len(q) == len(k) and len(q[0]) == len(k[0]) == len(v[0]) for q, k, v in layers)
+    good = good and all(len(old[2]) == len(new[2][0]) for old, new in itertools.pairwise(layers))
+    need(good, f"the shapes of weights must fit, in at most {LAYERS} layers")
+    return layers
+def _pair(data: Any, more: dict[str, Any]) -> list[Any]:
+    form = {"format": str, "version": COUNT, "kind": str, "tokens": SIZE, "first": _weights, "second": _weights}
+    values: list[Any] = take(data, "a certificate", form | more)[3:]
+    ends = {(len(layers[0][2][0]), len(layers[-1][2])) for layers in values[1:3]}
+    need(len(ends) == 1, "both networks must have the same input and output width")
+    return values
+def _times(*factors: Matrix, p: int = 0) -> Matrix:  # the product, modulo p if there is one; [] stands for 1
+    a, *others = (m for m in factors if m)
+    for b in others:
+        need(len(a[0]) == len(b), "the shapes of matrices that are multiplied must fit")
+        bits = len(b) * sum(max(len(bin(x.numerator)) + len(bin(x.denominator)) for y in m for x in y) for m in (a, b))
+        spend(len(a) * len(b[0]) * len(b) * (10 + (bits // 256) ** 2))
+        need(bits <= BITS and bits * len(a) * len(b[0]) <= 2**32, "the numbers must have fewer digits")
+        a = [[sum(map(mul, row, column)) % p if p else sum(map(mul, row, column)) for column in T(b)] for row in a]
+    return a
+def _scaled(x: Any, m: Matrix) -> Matrix:
+    return [[x * y for y in row] for row in m]
+def _thin(m: Matrix) -> bool:  # of rank at most one: all rows are multiples of one
+    top, c = next(((row, c) for row in m for c, x in enumerate(row) if x), (m[0], 0))
+    return all(_scaled(row[c], [top]) == _scaled(top[c], [row]) for row in m)
+def _virtual(layers: list[Any], t: int) -> tuple[list[Matrix], Matrix, int]:
+    """A~_1, ..., A~_l and V~, and how many of the A~ count with their skew parts."""
+    P, A = list[Matrix]([[]]), list[Matrix]()
+    for q, k, v in layers:
+        A.append(_times(T(P[-1]), T(k), q, P[-1]))
+        P.append(_times(v, P[-1]))
+    thin = [i for i, m in enumerate(A, 1) if _thin(m)]  # as it is behind a product of values of rank one
+    return A, P[-1], 0 if t == 1 else [*thin, len(A)][0]
+def _group(t: int, first: list[Any], second: list[Any], C: list[Matrix], G: list[Matrix], x: list[Fraction]) -> None:
+    need(len(first) == len(second) == len(C) == len(G) + 1 == len(x) and all(x), "each layer must have a scale, not 0")
+    G = [[], *G, []]  # X_i' = G_i X_i, which is X_i at both ends
+    for i, ((q, k, v), (q2, k2, v2)) in enumerate(zip(first, second)):
+        good = _times(T(C[i]), q2, G[i]) == _scaled(x[i], q) and _times(k2, G[i]) == _times(C[i], k)
+        good = good and _scaled(x[i], _times(v2, G[i])) == _times(G[i + 1], v)
+        need(good, "the group element must map one network to the other")
+def _rescaling(t: int, first: list[Any], second: list[Any], x: list[Fraction], y: Fraction) -> None:
+    l, (A, V, free), (A2, V2, free2) = len(first), _virtual(first, t), _virtual(second, t)
+    need(all(x) and y and l == len(second) == len(x), "factors must not be zero, one for each layer of both networks")
+    powers = [(y, 1), *((z, 3 ** (l - 1 - i)) for i, z in enumerate(x))]
+    size = sum((z.numerator.bit_length() + z.denominator.bit_length() - 2) * e for z, e in powers)
+    need(size <= BITS and math.prod(z**e for z, e in powers) == 1, "the factors must multiply to 1, and be short")
+    for i in range(l):
+        m = [[b - x[i] * a for a, b in zip(*rows)] for rows in zip(A[i], A2[i])]
+        good = not any(map(any, m)) or i >= max(free, free2) and T(m) == _scaled(-1, m)
+        need(good, f"layer {i + 1} must be rescaled by its factor")
+    need(_scaled(y, V) == V2, "the values must be rescaled by their factor")
+def _layer(t: int, first: list[Any], second: list[Any], i: int) -> None:
+    need(i <= len(first) and first[:i - 1] + first[i:] == second[:i - 1] + second[i:], "other layers must be equal")
+    forms = list[Any]()  # all that a layer depends on: V_kl A_ij + V_ki A_lj
+    for q, k, v in first[i - 1], second[i - 1]:
+        a, d = _times(T(k), q), range(len(q[0]))
+        spend(40 * len(v) * len(d) ** 3)
+        forms.append([row[n] * a[i][j] + row[i] * a[n][j] for row in v for i in d for n in d for j in d])
+    need(forms[0] == forms[1], f"the forms of layer {i} must be equal")
+def _zero(t: int, *networks: list[Any]) -> None:
+    for A, V, free in (_virtual(layers, t) for layers in networks):
+        null = any(not any(map(any, m)) for m in [V, *A]) or any(T(m) == _scaled(-1, m) for m in A[free:])
+        need(null, "both networks must be seen to be zero")
+def _equal(data: Any) -> str:  # steps from one network to the other
+    t, here, second, steps = _pair(data, {"steps": [dict]})
+    proofs: dict[str, Any] = {"zero": (_zero, {}), "layer": (_layer, {"layer": SIZE}),
+        "group": (_group, {"query_key": [_table], "between": [_table], "scales": [_rational]}),
+        "rescaling": (_rescaling, {"factors": [_rational], "value_factor": _rational})}
+    for j, item in enumerate(steps, 1):
+        need(str(item.get("step")) in proofs, f"there must be a step of this name, one of {', '.join(proofs)}")
+        prove, form = proofs[item["step"]]
+        there = _weights(item.pop("to", None)) if j < len(steps) else second
+        prove(t, here, there, *take(item, f"step {j} of {len(steps)}", {"step": str} | form)[1:])
+        here = there
+    used = ", ".join(item["step"] for item in steps)
+    need(used, "there must be a step")
+    return f"the networks are the same function of {t} tokens, over every field of characteristic 0, by: {used}"
+def _different(data: Any) -> str:  # outputs for an input that differ
+    t, *networks, x, p = _pair(data, {"input": object, "prime": (_prime,)})
+    x, outputs = take(x, "the input", [[range(1 - LONG, LONG), t], len(networks[0][0][2][0])]), list[Matrix]()
+    for layers in networks:
+        outputs.append(x)
+        for m in layers:
+            need(not p or all(z.denominator % p for w in m for r in w for z in r), "p must divide no denominator")
+            q, k, v = ([[z.numerator * pow(z.denominator, -1, p) if p else z for z in row] for row in w] for w in m)
+            y = outputs.pop()
+            outputs.append(_times(v, y, T(y), T(k), q, y, p=p or 0))
+    need(outputs[0] != outputs[1], "the outputs must differ, they are equal")
+    return f"the networks differ: so do their outputs at an input, over the rationals{f' and modulo {p}' * bool(p)}"
+def check(data: Any) -> str:
+    """What a certificate proves."""
+    kinds, data = {"dimension": _dimension, "same": _equal, "different": _different}, take(data, "a certificate", dict)
+    good = data.get("format") == "lightning-sym/certificate" and str(data.get("version")) == "1"
+    need(good, "the format must be lightning-sym/certificate, and the version must be 1")
+    need(str(data.get("kind")) in kinds, f"the kind must be one of {', '.join(kinds)}")
+    return kinds[data["kind"]](data)
+def main(arguments: list[str] | None = None) -> int:
+    """One line for each file; whether all are proved."""
+    files, proved = sys.argv[1:] if arguments is None else arguments, 0
+    if not files or files[0] in ("-h", "--help"):
+        print(__doc__)
+        return 2
+    for path in files:
+        left[0] = STEPS
+        try:
+            answer = f"proved: {check(_read(path))}"
+            proved += 1
+        except (ValueError, ArithmeticError, OSError, MemoryError, RecursionError) as error:
+            general = f"it must be JSON in UTF-8, not nested too deeply or too large, {ascii(error)[:200]}"
+            answer = f"rejected: {error if type(error) is Rejected else general}"
+        print(f"{path if path.isprintable() and path.isascii() else ascii(path)}: {answer}", flush=True)
+    return 0 if proved == len(files) else 1
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The statements, chapter by chapter: one module a claim."""

@@ -1,0 +1,1 @@
+"""Every width at once."""

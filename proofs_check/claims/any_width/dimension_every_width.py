@@ -1,0 +1,199 @@
+r"""Beyond the paper: the dimension for every width, as a theorem.
+
+With $r_i = \min(d_0, \dots, d_i)$ and $\alpha_i = \min(a_i, r_{i-1})$ let $\mathcal Z$ be the variety of virtual
+weights: $\tilde A_i \in F_{i-1} \otimes F_{i-1}$ of rank at most $\alpha_i$ and $\tilde V$ with rows in $F_{l-1}$, for
+a flag $F_0 \supseteq \dots \supseteq F_{l-1}$ with $\dim F_i = r_i$; the $\tilde A_i$ enter by their symmetric parts
+if $t = 1$, or behind the first layer with $\alpha = 1$. Then $\dim \mathcal M = \dim \mathcal Z - l$.
+
+Proof in `docs/every-width.md`. Two roads lead there. For $l \le 5$: the statement for $d_0 = 2$, $d_l = 1$, where
+finitely many patterns of $(r_i)$ and $(\alpha_i)$ exist, implies it for all widths and ranks with those patterns, by
+restricting inputs to pairs of coordinates (Theorem 1); the patterns are the instances below. For every $l$: the
+identities of `every_width_kernel` (Theorem 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate, pairwise, product
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import Architecture, certified_dimension, virtual_weights
+from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.jacobian import random_layers
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.prime_field import PRIMES, random_residues
+from proofs_check.claim import Claim, Part, Scope, expect_dimension, expect_equal, meeting_bounds
+from proofs_check.claims.any_width.every_width_kernel import (
+    depths_and_widths,
+    dominance,
+    larger_kernel,
+    positive,
+    second_token,
+)
+
+Count = Callable[[Architecture], int]
+
+
+def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:
+    """`r_0, ..., r_l`; `alpha_1, ..., alpha_l`; for each layer whether it enters by its symmetric part."""
+    r = list(accumulate(network.widths, min))
+    alpha = [min(a, size) for a, size in zip(network.attention_ranks, r, strict=False)]
+    return r, alpha, [network.tokens == 1 or 1 in alpha[:i] for i in range(len(alpha))]
+
+
+def variety_dimension(network: Architecture, *, symmetric_parts: bool = True, unused_parts: bool = True) -> int:
+    """Lemma 1: flags and the matrices on them, minus the flags that share the same matrices."""
+    r, alpha, symmetric = rank_pattern(network)
+    drops = [before - after for before, after in pairwise(r)]
+    flags = sum(r[i] * drops[i - 1] for i in range(1, network.depth))
+    matrices = network.widths[-1] * r[-2]
+    for size, a, by_symmetric_part in zip(r, alpha, symmetric, strict=False):
+        if by_symmetric_part and symmetric_parts:
+            rank = min(2 * a, size)
+            matrices += rank * size - rank * (rank - 1) // 2
+        else:
+            matrices += a * (2 * size - a)
+    used = r[-1]
+    shared = 0
+    for i in range(network.depth - 1, 0, -1):
+        used = min(r[i], used + 2 * alpha[i])  # alpha[i] is that of layer i + 1
+        shared += (r[i] - used) * drops[i - 1] if unused_parts else 0
+    return flags + matrices - shared
+
+
+def all_virtual_weights(network: Architecture) -> int:
+    """The `A~_i` and `V~` without any condition."""
+    return network.depth * network.widths[0] ** 2 + network.widths[-1] * network.widths[0]
+
+
+def patterns(quick: bool, tokens: int) -> Iterator[Architecture]:
+    """Every `(r_i)` and `(alpha_i)` at `d_0 = 2`, `d_l = 1`, one to five layers, at the quick size too."""
+    for depth in range(1, 6):
+        for wide in range(1, depth + 1):  # r_i = 2 for i < wide, and 1 from there on
+            widths = (2,) * wide + (1,) * (depth + 1 - wide)
+            for ranks in product((1, 2), repeat=wide):
+                if tokens == 1 and 1 in ranks:  # all symmetric 2 x 2 matrices, whether alpha is 1 or 2
+                    continue
+                yield Architecture(widths, ranks + (1,) * (depth - wide), tokens)
+
+
+def kernel_is_rescalings(network: Architecture, count: Count = variety_dimension, rescalings: int = 1) -> None:
+    expect_dimension(certified_dimension(network), count(network) - rescalings * network.depth)
+
+
+def random_networks(quick: bool, seed: int = 48) -> Iterator[Architecture]:
+    generator = np.random.default_rng(seed)
+    for _ in range(60 if quick else 400):
+        depth = int(generator.integers(1, 6))
+        widths = [int(x) for x in generator.integers(1, 8, size=depth + 1)]
+        if generator.integers(2):
+            widths.sort(reverse=True)  # narrowing at every layer, which random widths seldom do
+        ranks = tuple(int(x) for x in generator.integers(1, 4, size=depth))
+        yield Architecture(tuple(widths), ranks, int(generator.integers(1, 3)))
+
+
+def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) -> int:
+    """Rank modulo `p` of the differential, at one point, of weights to virtual weights.
+
+    Rows are gradients of random functionals `sum_i u_i^T A~_i w_i + u^T V~ w`; with `w_i = u_i` where only the
+    symmetric part counts.
+    """
+    generator = np.random.default_rng(network.parameter_count)
+    layers = [Layer(*map(Recorded, layer)) for layer in random_layers(network, generator, p)]
+    attention, value = virtual_weights(layers)
+    _, _, symmetric = rank_pattern(network)
+
+    def batch(size: int) -> Any:
+        return Recorded(random_residues(generator, (rows, size, 1), p))
+
+    total = batch(network.widths[-1]).mT @ value @ batch(network.widths[0])
+    for matrix, by_symmetric_part in zip(attention, symmetric, strict=True):
+        u = batch(network.widths[0])
+        total = total + u.mT @ matrix @ (u if by_symmetric_part else batch(network.widths[0]))
+    one = random_residues(generator, (1, 1), p)
+    found = gradients([total], [one], [weight for layer in layers for weight in layer])
+    return rank_mod_p(np.concatenate([g.residues().reshape(rows, -1) for g in found], axis=1), p)
+
+
+def count_of_the_variety(network: Architecture, count: Count = variety_dimension) -> None:
+    stated, upper = count(network), virtual_weight_variety(network).dimension + network.depth
+    lower = virtual_weight_rank(network, upper + 8)
+    found = meeting_bounds(lower, upper, f"{network}, virtual weights")
+    expect_equal(found, stated, at=f"{network}, dimension of the variety of virtual weights")
+
+
+CLAIM = Claim(
+    id="dimension-every-width",
+    source="beyond the paper; docs/every-width.md",
+    title="the dimension for every width and rank: the variety of virtual weights modulo l rescalings",
+    statement=(
+        r"\dim \mathcal M = \dim \mathcal Z - l,\quad \mathcal Z = \overline{\{(N_1, \dots, N_l, \tilde V)\}},\quad"
+        r" N_i = \begin{cases} \tfrac12 (\tilde A_i + \tilde A_i^\top) & \text{if } t = 1 \text{ or }"
+        r" \min(a_j, d_0, \dots, d_{j-1}) = 1 \text{ for some } j < i \\ \tilde A_i & \text{else} \end{cases}"
+    ),
+    parts=(
+        Part(
+            "t >= 2: every pattern of ranks and widths at d_0 = 2, d_l = 1, l <= 5",
+            Scope.EVERY_WIDTH,
+            partial(patterns, tokens=2),
+            kernel_is_rescalings,
+            {
+                "all virtual weights in place of their variety": partial(
+                    kernel_is_rescalings, count=all_virtual_weights
+                ),
+                "no layer by its symmetric part only": partial(
+                    kernel_is_rescalings, count=partial(variety_dimension, symmetric_parts=False)
+                ),
+                "without the rescalings": partial(kernel_is_rescalings, rescalings=0),
+            },
+        ),
+        Part(
+            "t = 1: every pattern of widths at d_0 = 2, d_l = 1, l <= 5",
+            Scope.EVERY_WIDTH,
+            partial(patterns, tokens=1),
+            kernel_is_rescalings,
+            {
+                "all of A~_i visible": partial(
+                    kernel_is_rescalings, count=partial(variety_dimension, symmetric_parts=False)
+                )
+            },
+        ),
+        Part(
+            "Lemma 1: the count of the variety, random architectures",
+            Scope.GENERIC,
+            random_networks,
+            count_of_the_variety,
+            {
+                "all of each row space counted": partial(
+                    count_of_the_variety, count=partial(variety_dimension, unused_parts=False)
+                )
+            },
+        ),
+        Part(
+            "why a pattern needs the tangent space of the variety",
+            Scope.IDENTITY,
+            lambda quick: [1],
+            larger_kernel,
+            {"the other sign": lambda sign: larger_kernel(-sign)},
+        ),
+        Part(
+            "Lemma 4: the part linear in a second token shows the first attention matrix",
+            Scope.IDENTITY,
+            depths_and_widths,
+            second_token,
+            {"A_1 transposed": partial(second_token, transpose=True)},
+        ),
+        Part(
+            "Lemma 5: a layer of rank >= 2 is dominant on two tokens",
+            Scope.IDENTITY,
+            lambda quick: [positive],
+            dominance,
+            {"the factor p^2 + p t + t^2 alone": lambda _: dominance(lambda p, q, r, t: p * p + p * t + t * t)},
+        ),
+    ),
+)

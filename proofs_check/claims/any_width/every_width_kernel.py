@@ -1,0 +1,145 @@
+r"""What carries the dimension count to every depth: three identities in symbolic virtual weights.
+
+The proof that uses them, for any number of layers, is `docs/every-width.md`, Section 5. A layer is written with
+$K = 1$ and $Q = A$, so that its attention matrix is a matrix of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_sym import Layer, forward
+from lightning_sym.exact.rational import rank
+from lightning_sym.rings.derivatives import Dual, Recorded, gradients
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from proofs_check.claim import expect_equal, meeting_bounds
+
+
+class Symbols(NamedTuple):
+    """Virtual weights and two tokens as variables."""
+
+    attention: list[Any]
+    value: Any
+    x: Any
+    y: Any
+    f: Any
+    one: Any
+    zero: Any
+
+    def layers(self, value: Any) -> list[Layer]:
+        """The network $V = 1, \\dots, 1, \\tilde V$, whose function is that of the virtual weights."""
+        values = [self.one] * (len(self.attention) - 1) + [value]
+        return [Layer(a, self.one, v) for a, v in zip(self.attention, values, strict=True)]
+
+
+def symbols(depth: int, d: int) -> Symbols:
+    """Variables `A1, ..., Al` (`d x d`), `v` (`1 x d`), and columns `x`, `y`, `f`."""
+    shapes = {f"A{i}": (d, d) for i in range(1, depth + 1)} | {"v": (1, d), "x": (d, 1), "y": (d, 1), "f": (d, 1)}
+    ring = PolynomialRing([name for prefix, shape in shapes.items() for name in entry_names(prefix, *shape)])
+    *attention, v, x, y, f = (ring.matrix(prefix, *shape) for prefix, shape in shapes.items())
+    one, zero = ring.constants(np.eye(d, dtype=int)), ring.constants(np.zeros((d, d), dtype=int))
+    return Symbols(attention, v, x, y, f, one, zero)
+
+
+def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = None) -> Dual:
+    """The network over dual numbers; the tangents of the weights are zero but for the layers in `moved`."""
+    still = [Layer(*(Dual(w, 0 * w) for w in layer)) for layer in layers]
+    for i, tangent in (moved or {}).items():
+        still[i] = Layer(*(Dual(w, dw) for w, dw in zip(layers[i], tangent, strict=True)))
+    return forward(x, still)
+
+
+def depths_and_widths(quick: bool) -> Iterator[tuple[int, int]]:
+    """Pairs `(l, d_0)` that Lemma 4 is shown for symbolically."""
+    yield from [(1, 2), (1, 3), (2, 2), (2, 3)]
+    if not quick:
+        yield from [(1, 4), (3, 2)]
+
+
+def second_token(instance: tuple[int, int], transpose: bool = False) -> None:
+    r"""Lemma 4: at $(x, \varepsilon y)$ the second output is $\varepsilon \phi(x)\, x^\top A_1 y / x^\top A_1 x$."""
+    s = symbols(*instance)
+    a = s.attention[0].T if transpose else s.attention[0]
+    layers = s.layers(s.value)
+    (alone,) = forward(s.x, layers).ravel()
+    tokens = Dual(np.hstack([s.x, 0 * s.x]), np.hstack([0 * s.y, s.y]))
+    first, second = derivative(tokens, layers).tangent.ravel()
+    expect_equal(first == 0, True, at=f"(l, d_0) = {instance}: the first output does not move")
+    ((quadratic,),), ((bilinear,),) = s.x.T @ a @ s.x, s.x.T @ a @ s.y
+    expect_equal(second * quadratic == alone * bilinear, True, at=f"(l, d_0) = {instance}: the second output")
+
+
+def _determinant(rows: list[list[Any]]) -> Any:
+    """By Leibniz: four rows of polynomials, where nothing can be divided."""
+    total: Any = 0
+    for order in permutations(range(len(rows))):
+        inversions = sum(order[i] > order[j] for j in range(len(rows)) for i in range(j))
+        total = total + (-1) ** inversions * prod(row[j] for row, j in zip(rows, order, strict=True))
+    return total
+
+
+def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
+    r"""Lemma 5: the Jacobian determinant of the layer $X \mapsto X X^\top A X$ on $2 \times 2$ inputs."""
+    s = symbols(1, 2)
+    tokens = np.hstack([s.x, s.y])
+    x = Recorded(tokens)
+    output = forward(x, [Layer(*map(Recorded, layer)) for layer in s.layers(s.one)])
+    rows = []
+    for i, j in np.ndindex(2, 2):
+        functional = s.zero.copy()
+        functional[i, j] = s.one[0, 0]
+        rows.append(list(gradients([output], [functional], [x])[0].ravel()))
+    p, q, r, t = (tokens.T @ s.attention[0] @ tokens).ravel()
+    expect_equal(_determinant(rows) == 3 * (p * t - q * r) * factor(p, q, r, t), True, at="X -> X X^T A X, 2 x 2")
+    return (
+        "the determinant of the derivative of X -> X X^T A X on 2 x 2 inputs is 3 det(S) times a form that is positive"
+        " on real S != 0: the identity that the written proof for every depth uses (docs/every-width.md, Lemma 5)"
+    )
+
+
+def positive(p: Any, q: Any, r: Any, t: Any) -> Any:
+    """Positive on real matrices `[[p, q], [r, t]]` other than zero: `p^2 + p t + t^2` is a definite form."""
+    return 3 * (p * p + p * t + t * t) + q * q + q * r + r * r
+
+
+def larger_kernel(sign: int) -> str:
+    r"""Where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, moving by $(u f^\top, -u^\top)$ is in the kernel.
+
+    It leaves the variety of width one, where the three vectors stay proportional (Section 4 of the note).
+    """
+    s = symbols(2, 2)
+    u = s.value.T
+    s = s._replace(attention=[s.attention[0], s.f @ s.f.T])
+    tokens = np.hstack([s.x, s.y])
+    moved = Layer(u @ s.f.T, s.zero, -sign * u.T)
+    output = derivative(Dual(tokens, 0 * tokens), s.layers(s.f.T), {1: moved})
+    expect_equal(all(e == 0 for e in output.tangent.ravel()), True, at=f"l = 2, width one, motion (u f^T, {-sign} u^T)")
+    dimension = kernel_on_all_virtual_weights(np.array([[1, 2], [3, 1]]), np.array([[1], [4]]))
+    return (
+        "the tangent space of the variety is needed: at l = 2, d_0 = 2, d_1 = 1, the kernel on all virtual weights also"
+        f" holds (dA_2, dV) = (u f^T, -u^T) and has dimension {dimension}; the rescalings are 2 of them"
+    )
+
+
+def kernel_on_all_virtual_weights(first: Any, f: Any) -> int:
+    r"""Dimension of the kernel where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, by two bounds that meet.
+
+    From below: the rescalings and the motions by `u`. From above: an exact rank at these weights, on some inputs.
+    """
+    one, zero = np.eye(2, dtype=int), np.zeros((2, 2), dtype=int)
+    second, value = f @ f.T, f.T
+    layers = [Layer(first, one, one), Layer(second, one, value)]
+    rescalings = [(first, zero, -3 * value), (zero, second, -value)]
+    known = [*rescalings, *((zero, u[:, None] @ f.T, -u[None]) for u in one)]
+    lower = rank([np.concatenate([m.ravel() for m in motion]) for motion in known])
+    inputs = np.random.default_rng(0).integers(-5, 6, size=(8, 2, 2))
+    rows = []
+    for unit in np.eye(10, dtype=int):
+        moved = {0: Layer(unit[:4].reshape(2, 2), zero, zero), 1: Layer(unit[4:8].reshape(2, 2), zero, unit[None, 8:])}
+        rows.append(np.concatenate([derivative(Dual(x, 0 * x), layers, moved).tangent.ravel() for x in inputs]))
+    return meeting_bounds(lower, len(rows) - rank(rows), at="l = 2, width one, dimension of the kernel")

@@ -1,0 +1,105 @@
+r"""Beyond the paper: the dimension of every softmax network with one head, any widths, ranks and tokens.
+
+With $r_i = \min(d_0, \dots, d_i)$, $\alpha_i = \min(a_i, r_{i-1})$, $w_l = r_l$ and $w_i = \min(r_i, w_{i+1} + 2
+\alpha_{i+1})$: for $t \ge 2$, masked or not,
+$\dim \mathcal M = \sum_i \alpha_i (2 r_{i-1} - \alpha_i) + r_l (d_l + r_{l-1} - r_l) + \sum_{i=1}^{l-1} w_i (r_{i-1} -
+r_i)$, the count for lightning networks without its $- l$, and no layer ever counts by its symmetric part only. For
+$t = 1$ the function is a linear map, and $\dim \mathcal M = r_l (d_0 + d_l - r_l)$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate, product
+
+import numpy as np
+
+from lightning_sym import Architecture
+from lightning_sym.rings.normalization import SOFTMAX
+from proofs_check.claim import Claim, Part, Scope, dimension_by_orbit, expect_dimension
+
+Formula = Callable[[Architecture], int]
+
+
+def formula(
+    network: Architecture, *, rescalings: bool = False, symmetric_parts: bool = False, one_token: bool = True
+) -> int:
+    d, l = network.widths, network.depth  # noqa: E741 - the paper's letter
+    r = list(accumulate(d, min))
+    if network.tokens == 1 and one_token:
+        return r[l] * (d[0] + d[l] - r[l])
+    alpha = [0] + [min(network.attention_ranks[i - 1], r[i - 1]) for i in range(1, l + 1)]
+    total, w = r[l] * (d[l] + r[l - 1] - r[l]), r[l]
+    for i in range(l, 0, -1):
+        if symmetric_parts and 1 in alpha[1:i]:
+            rank = min(2 * alpha[i], r[i - 1])
+            total += rank * r[i - 1] - rank * (rank - 1) // 2
+        else:
+            total += alpha[i] * (2 * r[i - 1] - alpha[i])
+        if i < l:
+            w = min(r[i], w + 2 * alpha[i + 1])
+            total += w * (r[i - 1] - r[i])
+    return total - l if rescalings else total
+
+
+def hypotheses_hold(network: Architecture) -> bool:
+    return network.normalization is SOFTMAX and network.heads == 1 and not network.skip
+
+
+def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
+    """300 different architectures at the quick size, 500 in full, up to three layers; half of them causal."""
+    generator = np.random.default_rng(seed)
+    seen: set[Architecture] = set()
+    size = 3 if quick else 5
+    while len(seen) < (300 if quick else 500):
+        depth = int(generator.choice([1, 2, 3], p=[0.55, 0.43, 0.02] if quick else [0.3, 0.4, 0.3]))
+        widths = tuple(int(x) for x in generator.integers(1, size + 1, size=depth + 1))
+        ranks = tuple(int(x) for x in generator.integers(1, size + 1, size=depth))
+        t, causal = int(generator.integers(1, 4)), bool(generator.integers(0, 2))
+        network = Architecture(widths, ranks, t, normalization=SOFTMAX, causal=causal)
+        if network not in seen:
+            seen.add(network)
+            yield network
+
+
+def small_networks(quick: bool) -> Iterator[Architecture]:
+    """All networks with sizes up to two (quick) or three, one and two layers, masked and not."""
+    sizes = range(1, 3 if quick else 4)
+    for depth, causal, t in product((1, 2), (False, True), (1, 2)):
+        if quick and causal:
+            continue
+        for widths in product(sizes, repeat=depth + 1):
+            for ranks in product(sizes, repeat=depth):
+                yield Architecture(widths, ranks, t, normalization=SOFTMAX, causal=causal)
+
+
+def check(network: Architecture, stated: Formula = formula) -> None:
+    expect_dimension(dimension_by_orbit(network), stated(network))
+
+
+MUTANTS = {
+    "with the rescalings of lightning networks": partial(check, stated=partial(formula, rescalings=True)),
+    "symmetric parts behind rank one": partial(check, stated=partial(formula, symmetric_parts=True)),
+    "one token as two": partial(check, stated=partial(formula, one_token=False)),
+}
+
+CLAIM = Claim(
+    id="softmax-all-widths",
+    source="beyond the paper",
+    title="softmax: the dimension for any widths, ranks and tokens, causal or not",
+    statement=(
+        r"\dim \mathcal M = \sum_i \alpha_i (2 r_{i-1} - \alpha_i) + r_l (d_l + r_{l-1} - r_l) + \sum_{i=1}^{l-1} w_i"
+        r" (r_{i-1} - r_i)\ (t \ge 2),\quad r_l (d_0 + d_l - r_l)\ (t = 1),\quad r_i = \min(d_0, \dots, d_i)"
+    ),
+    parts=(
+        Part(
+            "seeded random architectures",
+            Scope.GENERIC,
+            lambda quick: filter(hypotheses_hold, random_networks(quick)),
+            check,
+            MUTANTS,
+        ),
+        Part("every architecture of small sizes", Scope.GENERIC, small_networks, check, MUTANTS),
+    ),
+)

@@ -1,0 +1,140 @@
+r"""Equation 12 (with Eq. 8, 10 and 11): the network in closed form.
+
+With $P_i = V_i \cdots V_1$, $\tilde A_i = P_{i-1}^\top A_i P_{i-1}$ and $S_i = X^\top \tilde A_i X$,
+$\varphi_W(X) = P_l X \prod_{n=1}^{(3^l - 1)/2} S_{k(n)}^{(\top)}$, where $k(n) - 1$ is the 3-adic valuation of $n$ and
+the transpose is taken when the first non-zero base-3 digit of $n$ from the right is 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import (
+    Architecture,
+    Layer,
+    VirtualWeights,
+    Weights,
+    forward,
+    polynomial_map,
+    virtual_weights,
+)
+from lightning_sym.network.virtual_weights import closed_form, recursive_form
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.rationals import rational_matrix
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claims.one_layer.definition_1 import word_layers
+
+ClosedForm = Callable[[Any, VirtualWeights], Any]
+
+
+def without_transposes(x: Any, weights: VirtualWeights) -> Any:
+    """The mutant: B_i = B_{i-1} B_{i-1} S_i B_{i-1}."""
+    b: Any = None
+    for attention in weights.attention:
+        s = x.mT @ attention @ x
+        b = s if b is None else b @ b @ s @ b
+    return weights.value @ x @ b
+
+
+def order_reversed(x: Any, weights: VirtualWeights) -> Any:
+    """The mutant: virtual attention matrices numbered from the last layer."""
+    return closed_form(x, VirtualWeights(weights.attention[::-1], weights.value))
+
+
+def every_shape(depth: int, closed: ClosedForm = closed_form) -> None:
+    """Formal words: holds for matrices of every shape over every commutative ring."""
+    layers, x = word_layers(depth), Words.letter("X")
+    composed = forward(x, layers)
+    weights = virtual_weights(layers)
+    expect_equal(str(closed(x, weights)), str(composed), at=f"{depth} layers, Eq. 12")
+    expect_equal(str(recursive_form(x, weights)), str(composed), at=f"{depth} layers, Eq. 11")
+
+
+def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
+    for d, d_out, a, t in product((1, 2), (1, 2), (1, 2, 3), (1, 2)):
+        yield Architecture((d, d_out), (a,), t)
+    for widths in product((1, 2), repeat=3):
+        for ranks in product((1, 2), repeat=2):
+            # one token and one weight of width two each are cheap; the rest is for the full run
+            if not quick or sum(widths) + sum(ranks) <= 6:
+                yield Architecture(widths, ranks, 1)
+                if sum(widths) + sum(ranks) <= 7:
+                    yield Architecture(widths, ranks, 2)
+
+
+def symbolic(shape: Architecture, closed: ClosedForm = closed_form) -> None:
+    phi = polynomial_map(shape)
+    matrices = [phi.ring.matrix(name, *size) for name, size in shape.weight_shapes()]
+    layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
+    x = phi.ring.matrix("x", shape.widths[0], shape.tokens)
+    if not np.array_equal(closed(x, virtual_weights(layers)), phi.entries):
+        raise Refutation(f"{shape}: the closed form differs from the composition")
+
+
+def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
+    shapes = [
+        Architecture((2, 3, 2), (2, 2), 2),
+        Architecture((3, 1, 2, 2), (1, 2, 3), 2),
+        Architecture((2, 2, 2, 2), (2, 2, 2), 3),
+        Architecture((1, 2, 1, 2), (2, 2, 2), 1),
+        Architecture((2, 2, 2, 2, 1), (2, 1, 2, 2), 2),
+    ]
+    for shape in shapes:
+        for seed in range(1 if quick else 5):
+            yield shape, seed
+
+
+def rational(instance: tuple[Architecture, int], closed: ClosedForm = closed_form) -> None:
+    shape, seed = instance
+    weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
+    layers = [Layer(*map(rational_matrix, layer)) for layer in weights.layers]
+    x = rational_matrix(np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens)))
+    if not np.array_equal(closed(x, virtual_weights(layers)), forward(x, layers)):
+        raise Refutation(f"{shape}, seed {seed}: the closed form differs from the composition")
+
+
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+    return {
+        "transposes left out": partial(check, closed=without_transposes),
+        "layers in the opposite order": partial(check, closed=order_reversed),
+    }
+
+
+CLAIM = Claim(
+    id="equation-12",
+    source="Eq. 8, 10-12",
+    title="phi = V~ X B_l, a product of (3^l - 1)/2 scores",
+    statement=(
+        r"\varphi_W(X) = \tilde V X \prod_{n=1}^{(3^l-1)/2} T_n, \quad S_k = X^\top \tilde A_k X,\quad"
+        r" k(n) = 1 + \nu_3(n),\quad T_n = \begin{cases} S_{k(n)} & \text{if } n / 3^{\nu_3(n)} \equiv 1 \pmod 3 \\"
+        r" S_{k(n)}^\top & \text{if } n / 3^{\nu_3(n)} \equiv 2 \pmod 3 \end{cases}"
+    ),
+    parts=(
+        Part(
+            "composition = Eq. 11 = Eq. 12, matrices of every shape, by depth",
+            Scope.IDENTITY,
+            lambda quick: range(1, 6 if quick else 8),
+            every_shape,
+            _mutants(every_shape),
+        ),
+        Part(
+            "symbolic weights and inputs, up to two layers",
+            Scope.IDENTITY,
+            symbolic_shapes,
+            symbolic,
+            _mutants(symbolic),
+        ),
+        Part(
+            "exact random weights, up to four layers",
+            Scope.INSTANCES,
+            rational_instances,
+            rational,
+            _mutants(rational),
+        ),
+    ),
+)

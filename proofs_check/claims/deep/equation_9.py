@@ -1,0 +1,144 @@
+r"""Equation 9: basis changes between layers leave the virtual weights alone.
+
+For $C_i \in GL_{d_i}$ with $C_0 = C_l = I$, replace $V_i$ by $C_i V_i C_{i-1}^{-1}$ and $A_i$ by
+$C_{i-1}^{-\top} A_i C_{i-1}^{-1}$. Then $\tilde A_i$ and $\tilde V$ stay what they were, and so does $\varphi_W$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import Architecture, Layer, Weights, forward, virtual_weights
+from lightning_sym.exact.rational import unique_solution
+from lightning_sym.rings.matrix_words import Words
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+
+Pair = tuple[Any, Any]
+"""A matrix and its inverse."""
+
+Change = Callable[[Layer, Pair, Pair], Layer]
+
+
+def change_basis(layer: Layer, before: Pair, after: Pair) -> Layer:
+    """Eq. 9; `A = K^T Q` changes as stated when `Q` and `K` are multiplied by the inverse of `before`."""
+    return Layer(layer.query @ before[1], layer.key @ before[1], after[0] @ layer.value @ before[1])
+
+
+def not_inverted(layer: Layer, before: Pair, after: Pair) -> Layer:
+    """The mutant: A -> C^T A C."""
+    return change_basis(layer, before, after)._replace(query=layer.query @ before[0], key=layer.key @ before[0])
+
+
+def value_forgotten(layer: Layer, before: Pair, after: Pair) -> Layer:
+    """The mutant: V -> C V."""
+    return change_basis(layer, before, after)._replace(value=after[0] @ layer.value)
+
+
+def changed_network(layers: Sequence[Layer], pairs: Sequence[Pair], change: Change) -> list[Layer]:
+    return [change(layer, pairs[i], pairs[i + 1]) for i, layer in enumerate(layers)]
+
+
+def every_shape(depth: int, change: Change = change_basis, last_free: bool = False) -> None:
+    """Formal words, with `A` itself as query weights and the identity as key weights on the side that is compared."""
+    one = Words.identity()
+    letters = [Words.letter(f"C{i}") for i in range(1, depth + last_free)]
+    pairs = [(one, one), *((c, c.inverse) for c in letters), (one, one)][: depth + 1]
+    layers = [Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV")) for i in range(1, depth + 1)]
+    old, new = virtual_weights(layers), virtual_weights(changed_network(layers, pairs, change))
+    for i, (a, b) in enumerate(zip(new.attention, old.attention, strict=True), start=1):
+        expect_equal(str(a), str(b), at=f"{depth} layers, A~_{i}")
+    expect_equal(str(new.value), str(old.value), at=f"{depth} layers, V~")
+
+
+def attention_matrix_alone(depth: int, change: Change = change_basis) -> None:
+    """The same in $A_i$, as printed: the product of the changed `K^T` and `Q` is $C^{-T} A C^{-1}$."""
+    c, a = Words.letter("C"), Words.letter("A")
+    layer = Layer(query=a, key=Words.identity(), value=Words.letter("V"))
+    new = change(layer, (c, c.inverse), (Words.identity(), Words.identity()))
+    expect_equal(str(new.key.mT @ new.query), str(c.inverse.mT @ a @ c.inverse), at=f"layer {depth}")
+
+
+def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
+    shapes = [
+        Architecture((2, 3, 2), (2, 2), 2),
+        Architecture((3, 1, 2, 2), (1, 2, 3), 2),
+        Architecture((2, 2, 2, 1), (2, 1, 2), 1),
+        Architecture((1, 2, 3, 2, 1), (1, 2, 2, 1), 2),
+    ]
+    for shape in shapes:
+        for seed in range(1 if quick else 6):
+            yield shape, seed
+
+
+def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:
+    """Invertible rational matrices for the inner widths, the identity at both ends."""
+    generator = np.random.default_rng(seed)
+    pairs: list[Pair] = []
+    for i, d in enumerate(widths):
+        one = np.eye(d, dtype=int).astype(object)
+        c, inverse = one, one if i in (0, len(widths) - 1) else None
+        while inverse is None:
+            c = generator.integers(-3, 4, size=(d, d)).astype(object)
+            inverse = unique_solution(c, one)
+        pairs.append((c, inverse))
+    return pairs
+
+
+def rational(instance: tuple[Architecture, int], change: Change = change_basis) -> None:
+    shape, seed = instance
+    weights = Weights.random(shape, seed=seed, bound=4, denominator=2)
+    new = changed_network(weights.layers, random_basis_changes(shape.widths, seed), change)
+    before, after = virtual_weights(weights.layers), virtual_weights(new)
+    x = np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens)).astype(object)
+    pairs = [
+        *zip(before.attention, after.attention, strict=True),
+        (before.value, after.value),
+        (forward(x, weights.layers), forward(x, new)),
+    ]
+    if not all(np.array_equal(a, b) for a, b in pairs):
+        raise Refutation(f"{shape}, seed {seed}: the virtual weights or the output change")
+
+
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+    return {
+        "C^T A C in place of C^-T A C^-1": partial(check, change=not_inverted),
+        "C V in place of C_i V C_(i-1)^-1": partial(check, change=value_forgotten),
+    }
+
+
+CLAIM = Claim(
+    id="equation-9",
+    source="Eq. 8, 9",
+    title="basis changes between layers leave the virtual weights alone",
+    statement=(
+        r"V_i \mapsto C_i V_i C_{i-1}^{-1},\quad A_i \mapsto C_{i-1}^{-\top} A_i C_{i-1}^{-1},\quad C_0 = C_l = I"
+        r" \;\Rightarrow\; \tilde A_i \mapsto \tilde A_i,\ \tilde V \mapsto \tilde V"
+    ),
+    parts=(
+        Part(
+            "virtual weights unchanged, matrices of every shape, by depth",
+            Scope.IDENTITY,
+            lambda quick: range(1, 6 if quick else 9),
+            every_shape,
+            _mutants(every_shape) | {"C_l not the identity": partial(every_shape, last_free=True)},
+        ),
+        Part(
+            "Q C^-1 and K C^-1 have the attention matrix C^-T A C^-1, matrices of every shape",
+            Scope.IDENTITY,
+            lambda quick: (1,),
+            attention_matrix_alone,
+            {"C^T A C": partial(attention_matrix_alone, change=not_inverted)},
+        ),
+        Part(
+            "virtual weights and outputs unchanged, exact random weights",
+            Scope.INSTANCES,
+            rational_instances,
+            rational,
+            _mutants(rational),
+        ),
+    ),
+)

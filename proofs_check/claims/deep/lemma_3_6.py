@@ -1,0 +1,144 @@
+r"""Lemma 3.6, Eq. 10 and 11: the recursion for a deep network in virtual weights.
+
+With $S_i = X^\top \tilde A_i X$, $B_0 = I$ and $B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1}$, the output of layer $i$ is
+$X_i = P_i X B_i$ for every $i$, not only the last: $\varphi_W(X) = \tilde V X B_l$. On the way (A.5): the scores of
+layer $i + 1$ are $X_i^\top A_{i+1} X_i = B_i^\top S_{i+1} B_i$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import Architecture, Layer, Weights, virtual_weights
+from lightning_sym.network.attention import attention_layer
+from lightning_sym.network.virtual_weights import recursive_form
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.rationals import rational_matrix
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.claims.one_layer.definition_1 import word_layers
+
+Step = Callable[[Any, Any], Any]
+
+
+def step(b: Any, s: Any) -> Any:
+    """Eq. 10: B_i from B_(i-1) and S_i."""
+    return b @ b.mT @ s @ b
+
+
+def transpose_left_out(b: Any, s: Any) -> Any:
+    """The mutant."""
+    return b @ b @ s @ b
+
+
+def transpose_last(b: Any, s: Any) -> Any:
+    """The mutant."""
+    return b @ b.mT @ s @ b.mT
+
+
+def at_every_layer(x: Any, layers: Sequence[Layer], one: Any, same: Callable[[Any, Any], bool], next_b: Step) -> None:
+    """Run layer by layer and compare, over any ring; `one` is the `t x t` identity."""
+    output, b, product_of_values = x, one, None
+    attention = virtual_weights(layers).attention
+    for i, layer in enumerate(layers, start=1):
+        s = x.mT @ attention[i - 1] @ x
+        if not same((layer.key @ output).mT @ (layer.query @ output), b.mT @ s @ b):
+            raise Refutation(f"layer {i} of {len(layers)}: the scores differ from B^T S B")
+        output, b = attention_layer(output, layer), next_b(b, s)
+        product_of_values = layer.value if product_of_values is None else layer.value @ product_of_values
+        if not same(output, product_of_values @ x @ b):
+            raise Refutation(f"layer {i} of {len(layers)}: the output differs from P X B")
+        if not same(output, recursive_form(x, virtual_weights(layers[:i]))):
+            raise Refutation(f"layer {i} of {len(layers)}: the output differs from the library's recursive form")
+
+
+def every_shape(depth: int, next_b: Step = step) -> None:
+    same = Words.__eq__
+    at_every_layer(Words.letter("X"), word_layers(depth), Words.identity(), same, next_b)
+
+
+def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
+    for d, d_out, a, t in product((1, 2), (1, 2), (1, 2), (1, 2, 3)):
+        yield Architecture((d, d_out), (a,), t)
+    for widths in product((1, 2), repeat=3):
+        for ranks in product((1, 2), repeat=2):
+            for t in (1, 2):
+                # one token or few variables are cheap; the rest is for the full run
+                if sum(widths) + sum(ranks) + 2 * t <= (10 if quick else 13):
+                    yield Architecture(widths, ranks, t)
+
+
+def symbolic(shape: Architecture, next_b: Step = step) -> None:
+    sizes = {**dict(shape.weight_shapes()), "x": (shape.widths[0], shape.tokens)}
+    ring = PolynomialRing([n for name, size in sizes.items() for n in entry_names(name, *size)])
+    matrices = [ring.matrix(name, *size) for name, size in shape.weight_shapes()]
+    layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
+    one = ring.constants(np.eye(shape.tokens, dtype=int))
+    at_every_layer(ring.matrix("x", *sizes["x"]), layers, one, np.array_equal, next_b)
+
+
+def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
+    shapes = [
+        Architecture((2, 3, 2), (2, 2), 2),
+        Architecture((3, 1, 2, 2), (1, 2, 3), 3),
+        Architecture((1, 2, 1, 2), (2, 2, 2), 1),
+        Architecture((2, 2, 3, 2, 1), (2, 1, 2, 2), 2),
+        Architecture((2, 3, 1, 2, 3), (1, 3, 2, 2), 3),
+    ]
+    for shape in shapes:
+        for seed in range(1 if quick else 5):
+            yield shape, seed
+
+
+def rational(instance: tuple[Architecture, int], next_b: Step = step) -> None:
+    shape, seed = instance
+    weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
+    layers = [Layer(*map(rational_matrix, layer)) for layer in weights.layers]
+    x = rational_matrix(np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens)))
+    at_every_layer(x, layers, rational_matrix(np.eye(shape.tokens, dtype=int)), np.array_equal, next_b)
+
+
+def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
+    return {
+        "transpose left out": partial(check, next_b=transpose_left_out),
+        "last factor transposed": partial(check, next_b=transpose_last),
+    }
+
+
+CLAIM = Claim(
+    id="lemma-3.6",
+    source="Lemma 3.6, Eq. 10, 11",
+    title="X_i = P_i X B_i with B_i = B_(i-1) B_(i-1)^T S_i B_(i-1)",
+    statement=(
+        r"S_i = X^\top \tilde A_i X,\ B_0 = I,\ B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1} \;\Rightarrow\;"
+        r" X_i = P_i X B_i\ (1 \le i \le l),\quad \varphi_W(X) = \tilde V X B_l"
+    ),
+    parts=(
+        Part(
+            "at every layer, matrices of every shape, by depth",
+            Scope.IDENTITY,
+            lambda quick: range(1, 5 if quick else 7),
+            every_shape,
+            _mutants(every_shape),
+        ),
+        Part(
+            "at every layer, symbolic weights and inputs, up to two layers",
+            Scope.IDENTITY,
+            symbolic_shapes,
+            symbolic,
+            _mutants(symbolic),
+        ),
+        Part(
+            "at every layer, exact random weights, up to four layers",
+            Scope.INSTANCES,
+            rational_instances,
+            rational,
+            _mutants(rational),
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Closedness, boundary and singular points."""

@@ -1,0 +1,185 @@
+r"""Corollary A.1: the neuromanifold of one layer is closed in the Euclidean topology ($t \ge 2$).
+
+The paper: a continuous image of a compact space is closed, and $\mathcal M$ is the cone over such an image. What is
+checked here is what that argument rests on, in a form that gives the same with no more than bounded sequences:
+
+1. $\varphi_{\lambda A, \mu V} = \lambda \mu\, \varphi_{A,V}$, so $\mathcal M$ is a cone and weights can be balanced,
+   $|A| = |V|$ (Frobenius norms), without changing the function;
+2. in the norm $|f|^2 = \sum_p f_{pp}^2 + \tfrac12 \sum_{p<q} f_{pq}^2$ of quadratic forms,
+   $2 \sum_{k,m} |a_k v_m|^2 = |A|^2 |V|^2 + |V A|^2$, and the products $a_k v_m$ of columns of $A$ and rows of $V$ are
+   coefficients of $\varphi$; so a bounded sequence in $\mathcal M$ has bounded balanced weights;
+3. hence, if $\varphi_n \to \varphi$, balanced weights converge along a subsequence, the limit of the attention matrices
+   has rank at most $a$ (its minors are limits of zeros), and $\varphi$ is the function of the limit weights.
+
+Steps 1 and 2 are identities, checked below; step 3 is the argument as it stands here. The sequences in the last part
+illustrate it: their weights diverge while the functions converge, and the weights of the limit, recovered from its
+coefficients, are those of the balanced sequence, of rank at most $a$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import prod
+from operator import mul
+from typing import NamedTuple
+
+import numpy as np
+
+from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, polynomial_map
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.recovery import is_rescaling, reconstruct
+from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rationals import map_entries
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
+
+
+def bihomogeneous(value_degree: int) -> None:
+    """phi(lambda A, mu V) = lambda mu phi(A, V), matrices of every shape; in Q and K separately as well."""
+    x, scale, other = Words.letter("X"), Words.scalar("lambda"), Words.scalar("mu")
+    query, key, value = (Words.letter(name) for name in "QKV")
+    plain = forward(x, [Layer(query, key, value)])
+    expected = Words.scalar("lambda") @ Words.scalar("mu", value_degree) @ plain
+    for name, layer in (
+        ("Q", Layer(scale @ query, key, other @ value)),
+        ("K", Layer(query, scale @ key, other @ value)),
+    ):
+        expect_equal(str(forward(x, [layer])), str(expected), at=f"lambda {name}, mu V")
+
+
+def norm_shapes(quick: bool) -> Iterator[tuple[int, int]]:
+    return ((d, d_out) for d in ((1, 2) if quick else (1, 2, 3)) for d_out in (1, 2))
+
+
+def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
+    """Twice the squared norm of the coefficients is |A|^2 |V|^2 + |V A|^2, symbolic weights."""
+    d, d_out = shape
+    phi = one_layer_map(d, d_out, 2)
+    ring = PolynomialRing(phi.weight_names)
+    a, v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+
+    def square(matrix: ObjectArray) -> object:
+        return sum((x * x for x in matrix.ravel()), ring.constant(0))
+
+    weight = [2 if p == q else 1 for p, q in quadratic_monomials(d)]
+    found = sum((weight[n] * b * b for (_, _, n), b in np.ndenumerate(product_coefficients(phi))), ring.constant(0))
+    if found != square(a) * square(v) + extra * square(v @ a):  # type: ignore[operator]
+        raise Refutation(f"d, d' = {shape}: 2 |phi|^2 is not |A|^2 |V|^2 + {extra} |V A|^2")
+
+
+class WeightSequence(NamedTuple):
+    """`Q_n = n^s (Q + Q'/n)`, `K_n = n^r (K + K'/n)`, `V_n = n^(-r-s) (V + V'/n)`."""
+
+    limit: Weights
+    drift: Weights
+    powers: tuple[int, int]
+
+    def member(self, n: int, extra_power: int = 0) -> Weights:
+        s, r = self.powers
+        matrices = {
+            name: Fraction(n) ** power * (matrix + self.drift[name] * Fraction(1, n))
+            for (name, matrix), power in zip(self.limit.named().items(), (s, r, extra_power - r - s), strict=True)
+        }
+        return Weights.of(matrices)
+
+    def __str__(self) -> str:
+        def matrices(weights: Weights) -> str:
+            return ", ".join(f"{name} = {spell(m)}" for name, m in weights.named().items())
+
+        s, r = self.powers
+        return f"n^{s} Q, n^{r} K, n^{-r - s} V, limit {matrices(self.limit)}, drift {matrices(self.drift)}"
+
+
+def sequences(quick: bool) -> Iterator[WeightSequence]:
+    """Limits of every rank, zero included, of weights that stay, diverge or vanish."""
+    for d, d_out, a in [(1, 1, 1), (2, 1, 1), (2, 2, 2)] if quick else [(2, 1, 1), (2, 2, 2), (3, 2, 2), (3, 1, 3)]:
+        shape = Architecture((d, d_out), (a,), 2)
+        for r in range(min(a, d) + 1):
+            for seed, powers in enumerate([(0, 0), (2, -1), (-1, 3)]):
+                limit = Weights.random(shape, seed=seed, bound=3, attention_matrix_ranks=[r])
+                drift = Weights.random(shape, seed=seed + 7, bound=3, attention_matrix_ranks=[min(a, d)])
+                yield WeightSequence(limit, drift, powers)
+
+
+def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: int = 0, extra_power: int = 0) -> None:
+    """The limit of the functions, from members of the sequence, and all weights that have it as their function.
+
+    Coefficients of the members are polynomials of degree at most three in `e = 1/n`: four members give them, a fifth
+    and a sixth confirm, and the limit is the value at `e = 0`.
+    """
+    shape = sequence.limit.architecture(2)
+    members = [polynomial_map(shape, sequence.member(n, extra_power)) for n in range(1, 7)]
+
+    def at_parameter(e: Fraction) -> ObjectArray:
+        """Lagrange's interpolation of the first four members."""
+        nodes = [Fraction(1, n) for n in range(1, 5)]
+        weights = [prod((e - other) / (node - other) for other in nodes if other != node) for node in nodes]
+        parts = [
+            map_entries(partial(mul, phi.ring.constant(w)), phi.entries)
+            for w, phi in zip(weights, members, strict=False)
+        ]
+        total: ObjectArray = sum(parts[1:], parts[0])
+        return total
+
+    for n in (5, 6):
+        if not np.array_equal(at_parameter(Fraction(1, n)), members[n - 1].entries):
+            raise Refutation(f"{sequence}: member {n} is not on the curve of the first four: does it converge?")
+    limit = replace(members[0], entries=at_parameter(Fraction(limit_at)))
+    (layer,) = sequence.limit.layers
+    attention = layer.key.T @ layer.query
+    balanced = VirtualWeights((attention,), layer.value)
+    if not (attention.any() and layer.value.any()):
+        expect_equal(limit.term_count, 0, at=f"terms of the limit of {sequence}, which has zero weights")
+        return
+    solutions = reconstruct(limit)
+    if not any(is_rescaling(s.weights, balanced) for s in solutions):
+        raise Refutation(f"{sequence}: none of the {len(solutions)} weights of the limit is the limit of the weights")
+    highest = max(rank(s.weights.attention[0]) for s in solutions)
+    (member_layer,) = sequence.member(7).layers
+    member_rank = rank(member_layer.key.T @ member_layer.query)
+    if highest > shape.attention_ranks[0] or (same_rank and highest != member_rank):
+        raise Refutation(f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}")
+
+
+CLAIM = Claim(
+    id="corollary-a.1",
+    source="Corollary A.1",
+    title="one layer: the identities by which bounded functions have bounded balanced weights, so that M is closed",
+    statement=(
+        r"t \ge 2:\quad \varphi_{\lambda A, \mu V} = \lambda\mu\, \varphi_{A,V}, \quad"
+        r" 2 \sum_{k,m} |a_k v_m|^2 = |A|^2 |V|^2 + |V A|^2, \quad \text{hence, by compactness, }"
+        r" \mathcal M \text{ is closed}"
+    ),
+    parts=(
+        Part(
+            "M is a cone: linear in A and in V, matrices of every shape",
+            Scope.IDENTITY,
+            lambda quick: [1],
+            bihomogeneous,
+            {"quadratic in V": lambda _: bihomogeneous(2)},
+        ),
+        Part(
+            "2 |phi|^2 = |A|^2 |V|^2 + |V A|^2: bounded functions have bounded weights",
+            Scope.IDENTITY,
+            norm_shapes,
+            norm_identity,
+            {"|V A| counted twice": partial(norm_identity, extra=2)},
+        ),
+        Part(
+            "sequences whose weights diverge: their limits, and the weights of these",
+            Scope.INSTANCES,
+            sequences,
+            limit_is_in_m,
+            {
+                "limits of the same rank as the members": partial(limit_is_in_m, same_rank=True),
+                "the first member in place of the limit": partial(limit_is_in_m, limit_at=1),
+                "V_n larger by n": partial(limit_is_in_m, extra_power=1),
+            },
+        ),
+    ),
+)

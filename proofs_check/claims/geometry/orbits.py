@@ -1,0 +1,133 @@
+r"""Every pair $(A, V)$ over a finite field, and the part of a claim that lets one normal form stand for its orbit.
+
+The claims about one layer that go through "every orbit" take their pairs from `normal_forms`. That the list leaves
+nothing out is checked here without its argument: over a finite field all pairs are joined along generators of the
+group of $(g A h, k V g^\top)$, and each class must hold exactly one normal form, of the ranks it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+import numpy as np
+
+from lightning_sym.exact.modular import ranks_mod_p
+from lightning_sym.geometry.classify import NormalForm, normal_forms
+from proofs_check.claim import Part, Refutation, Scope, expect_equal
+from proofs_check.claims.one_layer.theorem_3_2_weights import Integers
+
+Instance = tuple[int, int, int]
+Forms = Callable[[int, int, int], Iterable[NormalForm]]
+
+
+def pairs(p: int, d: int, d_out: int, block: int = 2**18) -> Iterator[tuple[Integers, Integers]]:
+    """All `(A, V)` over GF(p), in blocks; the digits of its number are the entries of a pair, row by row."""
+    entries = d * d + d_out * d
+    for start in range(0, p**entries, block):
+        numbers = np.arange(start, min(start + block, p**entries))
+        digits = numbers[:, None] // p ** np.arange(entries) % p
+        yield digits[:, : d * d].reshape(-1, d, d), digits[:, d * d :].reshape(-1, d_out, d)
+
+
+def triples(attention: Integers, value: Integers, p: int) -> Integers:
+    """`rk A`, `rk V` and the dimension of the intersection of the columns of `A` and the rows of `V`, one row a pair.
+
+    Example:
+        >>> triples(np.array([[[1, 0], [0, 0]]]), np.array([[[2, 0]]]), 3).tolist()
+        [[1, 1, 1]]
+    """
+    both = ranks_mod_p(np.concatenate([attention.swapaxes(1, 2), value], axis=1), p)
+    ranks = ranks_mod_p(attention, p), ranks_mod_p(value, p)
+    return np.stack([*ranks, sum(ranks) - both], axis=1)
+
+
+def generators(p: int, n: int) -> Iterator[Integers]:
+    """Elementary matrices, which generate GL_n over GF(p)."""
+    one = np.eye(n, dtype=np.int64)
+    for i, j in np.ndindex(n, n):
+        for c in range(1, p):
+            if (i, c) != (j, p - 1):  # 1 + c would be zero
+                yield one + c * np.outer(one[i], one[j])
+
+
+def orbits(p: int, d: int, d_out: int) -> Integers:
+    """For the number of each pair, the least number in its orbit under `(g A h, k V g^T)`."""
+    ((attention, value),) = pairs(p, d, d_out, block=p ** (d * d + d_out * d))
+    powers = p ** np.arange(d * d + d_out * d)
+
+    def number(a: Integers, v: Integers) -> Integers:
+        return np.asarray(np.concatenate([a.reshape(len(a), -1), v.reshape(len(v), -1)], axis=1) % p @ powers)
+
+    moves = [number(g @ attention, value @ g.T) for g in generators(p, d)]
+    moves += [number(attention @ h, value) for h in generators(p, d)]
+    moves += [number(attention, k @ value) for k in generators(p, d_out)]
+    least = np.arange(len(attention))
+    while True:
+        before = least
+        for move in moves:
+            least = np.minimum(least, least[move])  # a move is a permutation: its cycles lie in one orbit
+        least = least[least]
+        if np.array_equal(least, before):
+            return least
+
+
+def fields(quick: bool) -> Iterator[Instance]:
+    """Fields and widths `p, d, d'`."""
+    yield from ((2, 1, 1), (2, 2, 1), (2, 2, 2), (3, 2, 1), (2, 3, 1))
+    if not quick:
+        yield from ((2, 2, 3), (3, 2, 2), (2, 3, 2), (2, 3, 3))
+
+
+def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> None:
+    """For every rank allowed of A; the three dimensions of a form tell its orbit from all others."""
+    p, d, d_out = instance
+    ((attention, value),) = pairs(*instance, block=p ** (d * d + d_out * d))
+    found, orbit = triples(attention, value, p), orbits(*instance)
+    powers = p ** np.arange(d * d + d_out * d)
+    for alpha in range(1, d + 1):
+        at = f"GF({p}), d = {d}, d' = {d_out}, rk A <= {alpha}"
+        numbers = []
+        for form in forms(d, d_out, alpha):
+            numbers.append(int(np.concatenate([form.attention.ravel(), form.value.ravel()]) @ powers))
+            stated = [form.attention_rank, form.value_rank, form.common]
+            expect_equal(found[numbers[-1]].tolist(), stated, at=f"{at}: rk A, rk V, dim of the intersection")
+        allowed = found[:, 0] <= alpha
+        held = orbit[numbers].tolist()
+        missing = np.flatnonzero(allowed & ~np.isin(orbit, held))
+        for n in missing[:1]:
+            raise Refutation(
+                f"{at}: A = {attention[n].tolist()}, V = {value[n].tolist()} is in the orbit of no normal form, "
+                f"rk A, rk V, dim of the intersection = {found[n].tolist()}"
+            )
+        expect_equal(len(set(held)), len(held), at=f"{at}: orbits with a normal form, stated one each")
+        distinct = {tuple(triple) for triple in found[allowed].tolist()}
+        expect_equal(len(distinct), len(held), at=f"{at}: triples of dimensions, stated one for each orbit")
+
+
+def some_forms(keep: Callable[[NormalForm, list[NormalForm]], bool]) -> Callable[[Instance], None]:
+    """The check with normal forms left out."""
+
+    def forms(d: int, d_out: int, alpha: int) -> Iterator[NormalForm]:
+        every = list(normal_forms(d, d_out, alpha))
+        return (form for form in every if keep(form, every))
+
+    return partial(one_form_in_each_orbit, forms=forms)
+
+
+def _has_least_common(form: NormalForm, every: list[NormalForm]) -> bool:
+    same_ranks = (f.common for f in every if (f.attention_rank, f.value_rank) == (form.attention_rank, form.value_rank))
+    return form.common == min(same_ranks)
+
+
+EVERY_ORBIT = Part(
+    "each orbit of pairs holds one normal form, which three dimensions tell",
+    Scope.EXHAUSTIVE,
+    fields,
+    one_form_in_each_orbit,
+    {
+        "the smallest intersection only": some_forms(_has_least_common),
+        "no pair of rank one": some_forms(lambda form, _: (form.attention_rank, form.value_rank) != (1, 1)),
+        "zero pairs only": some_forms(lambda form, _: form.attention_rank * form.value_rank == 0),
+    },
+)

@@ -1,0 +1,189 @@
+r"""Conjecture 3.10, Eq. 16: deep normalized networks, here with softmax.
+
+For $t \ge 2$ the generic fiber in virtual weights is a single point; hence for bottleneck widths ($d_i = \delta$ for
+$0 < i < l$ and $d_0, d_l \ge \delta$) the dimension is that of Eq. 14 without $- l$. Unlike there, attention matrices
+of rank one are allowed.
+
+What is shown of the fiber: it is finite, generically. The function depends on the virtual weights alone, and they do
+not change along the orbits of the basis changes inside and between layers (Eq. 9), so
+$\dim \mathcal M \le \dim \{\text{virtual weights}\} \le \#\text{parameters} - \dim(\text{orbit})$. Where the ends are
+equal, generic fibers of virtual weights $\mapsto$ function have dimension zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym.network.jacobian import random_weights
+from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.symmetries.group import orbit_dimension_at
+from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
+
+Formula = Callable[[Architecture], int]
+
+
+def equation_16(network: Architecture, rescalings: int = 0) -> int:
+    d, a = network.widths, network.attention_ranks
+    delta = min(d) if network.depth == 1 else d[1]
+    total = delta * (d[0] + d[-1] - delta) - rescalings * network.depth
+    for width, rank in zip(d, a, strict=False):
+        alpha = min(rank, width)
+        total += alpha * (2 * width - alpha)
+    return total
+
+
+def hypotheses_hold(network: Architecture) -> bool:
+    d, delta = network.widths, min(network.widths)
+    return all(x == delta for x in d[1:-1]) and network.tokens >= 2
+
+
+def sized(quick: bool, normalization: Normalization = SOFTMAX) -> Iterator[Architecture]:
+    """Networks with equal inner widths, whether or not the other hypotheses hold; ranks below and above the widths."""
+    for depth in (1, 2, 3):
+        for delta, extra_in, extra_out in product((1, 2) if quick else (1, 2, 3), (0, 1), (0, 1)):
+            for ranks in product((1, 2, 4) if depth < 3 else (1, 2), repeat=depth):
+                widths = (delta + extra_in, *(delta,) * (depth - 1), delta + extra_out)
+                if not quick or depth < 3 or (extra_in, extra_out) in {(0, 0), (1, 1)}:
+                    yield Architecture(widths, ranks, 2 + sum(ranks) % 2, normalization=normalization)
+
+
+def deep(quick: bool) -> Iterator[Architecture]:
+    yield from (n for n in sized(quick) if n.depth > 1)
+    more = [((3, 3, 3), (2, 5), 3), ((4, 3, 3, 5), (2, 1, 3), 3)]
+    if not quick:
+        more += [((2, 2, 2, 2, 2), (2, 1, 2, 3), 2), ((4, 4, 4, 4), (2, 3, 1), 2), ((6, 5, 6), (3, 9), 4)]
+    yield from (Architecture(widths, ranks, tokens, normalization=SOFTMAX) for widths, ranks, tokens in more)
+
+
+def instances(quick: bool) -> Iterator[Architecture]:
+    return filter(hypotheses_hold, deep(quick))
+
+
+def check(network: Architecture, formula: Formula = equation_16) -> str | None:
+    expect_dimension(dimension_by_orbit(network), formula(network))
+    alpha = [min(a, d) for a, d in zip(network.attention_ranks, network.widths, strict=False)]
+    if alpha[0] == 1 and max(alpha) > 1:
+        return "no rank needs to be two: Eq. 16 holds at a_1 = 1 with a later a_i >= 2, where Eq. 14 is too large"
+    return None
+
+
+def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
+    """The generic fiber of the weights has the dimension of an orbit of basis changes."""
+    p = PRIMES[0]
+    weights = random_weights(network, np.random.default_rng(0), p)
+    orbit = orbit_dimension_at(network, weights, np.random.default_rng(1), p)
+    found = dimension_by_orbit(network)
+    expect_dimension(found, network.parameter_count - orbit - rescalings * network.depth)
+
+
+def one_token(quick: bool) -> Iterator[Architecture]:
+    for widths in [(2, 2, 2), (3, 2, 3), (2, 2, 2, 2)] if quick else [(2, 2, 2), (3, 2, 3), (4, 3, 5), (3, 2, 2, 2)]:
+        for a in (1, 2):
+            yield Architecture(widths, (a,) * (len(widths) - 1), 1, normalization=SOFTMAX)
+
+
+def linear_only(network: Architecture, attention: bool = False) -> str:
+    """One token attends to itself with weight one: the function is the linear map V~ of rank delta."""
+    d, delta = network.widths, network.widths[1]
+    expect_dimension(dimension_by_orbit(network), equation_16(network) if attention else delta * (d[0] + d[-1] - delta))
+    return "t >= 2 is needed: at t = 1 the function is the linear map V~, attention matrices are invisible"
+
+
+def narrow(quick: bool) -> Iterator[Architecture]:
+    """The input is narrower than the layers behind it."""
+    for widths in [(1, 2, 2), (2, 3, 2), (2, 3, 3)] + ([] if quick else [(1, 3, 3), (2, 4, 3), (2, 3, 3, 3)]):
+        for ranks in product((1, 2), repeat=len(widths) - 1):
+            yield Architecture(widths, ranks, 2, normalization=SOFTMAX)
+
+
+def cut_to_the_input(network: Architecture) -> Architecture:
+    first, *inner, last = network.widths
+    return replace(network, widths=(first, *(min(first, d) for d in inner), last))
+
+
+def too_large(network: Architecture, formula: Formula = equation_16) -> str:
+    found = dimension_by_orbit(network)
+    if found.upper >= formula(network):
+        raise Refutation(f"{network}: at most {found.upper}, the formula gives {formula(network)}")
+    expect_dimension(found, equation_16(cut_to_the_input(network)))
+    return "d_0 >= delta is needed: with a narrower input Eq. 16 is too large; with d_i cut to d_0 it is right again"
+
+
+def narrow_output(quick: bool) -> Iterator[Architecture]:
+    """The output is narrower than the layers before it; the last one has many ranks, or one."""
+    yield from (Architecture((d, 3, 1), (2, a), 2, normalization=SOFTMAX) for d in (3, 4) for a in (1, 2))
+    yield Architecture((5, 4, 1), (1, 1), 2, normalization=SOFTMAX)
+    if not quick:
+        yield from (Architecture((6, 5, 2), (1, a), 2, normalization=SOFTMAX) for a in (1, 2))
+
+
+def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str:
+    """Eq. 16 holds below the printed bound as long as the last layer, 2 a_l + d_l forms, sees all of the one before."""
+    d, rank = network.widths, network.attention_ranks[-1]
+    found, stated = dimension_by_orbit(network), equation_16(network)
+    if everywhere or d[0] == d[1] or 2 * rank + d[-1] >= d[1]:
+        expect_dimension(found, stated)
+        return "d_l >= delta is sufficient, not needed: Eq. 16 holds if d_0 = delta or 2 a_l + d_l >= delta (l = 2)"
+    if found.upper >= stated:
+        raise Refutation(f"{network}: at most {found.upper}, the formula gives {stated}")
+    return (
+        f"without it Eq. 16 can fail: widths {','.join(map(str, d))}, ranks {network.attention_ranks[0]},{rank}: "
+        + (f"{found.value}, not {stated}")
+    )
+
+
+CLAIM = Claim(
+    id="conjecture-3.10",
+    source="Conjecture 3.10, Eq. 16",
+    title="deep softmax networks: finite fibers, and the dimension of Eq. 14 without - l",
+    statement=(
+        r"t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta \;\Rightarrow\;"
+        r"\dim \mathcal M = \sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta)"
+    ),
+    parts=(
+        Part(
+            "Eq. 16 for bottleneck widths",
+            Scope.GENERIC,
+            instances,
+            check,
+            {
+                "Eq. 14, with the rescalings": partial(check, formula=partial(equation_16, rescalings=1)),
+                "one more": partial(check, formula=lambda n: equation_16(n) + 1),
+            },
+        ),
+        Part(
+            "generic fibers in virtual weights are finite",
+            Scope.GENERIC,
+            instances,
+            finite_fibers,
+            {"one rescaling a layer": partial(finite_fibers, rescalings=1)},
+        ),
+        Part(
+            "one token: a linear map",
+            Scope.GENERIC,
+            one_token,
+            linear_only,
+            {"Eq. 16 at t = 1": partial(linear_only, attention=True)},
+        ),
+        Part(
+            "too large when the input is narrower than the layers behind it",
+            Scope.GENERIC,
+            narrow,
+            too_large,
+            {"widths cut to d_0": partial(too_large, formula=lambda n: equation_16(cut_to_the_input(n)))},
+        ),
+        Part(
+            "outputs narrower than the layers before",
+            Scope.GENERIC,
+            narrow_output,
+            output_may_be_narrow,
+            {"Eq. 16 at every output width": partial(output_may_be_narrow, everywhere=True)},
+        ),
+    ),
+)

@@ -1,0 +1,136 @@
+r"""Figure 3: the dimension of deep softmax networks, estimated and expected.
+
+The paper draws, for `l = 2, t = 3, a = 2` and all widths $d = 3, \dots, 10$, a rank found in floating point on 250
+inputs against Eq. 16. Here *estimated* is the certified dimension (a rank modulo a prime and a count of symmetries that
+meet), *expected* is Eq. 16; the two are computed apart and meet in the comparison only. So too for the networks of the
+program published with the paper, `l = 3, t = 3, d = 4` and $a = 1, \dots, 4$.
+
+That program takes all outputs of ten inputs. Few inputs can be too few, however exact the rank: every normalized
+pattern has columns with sum one, products of such matrices too, so the output at $X_n$ is $\tilde V X_n S_n$ with
+column sums one in $S_n$. All outputs of $N$ inputs depend on the $d_0 d_l$ entries of $\tilde V$ and $N t (t - 1)$
+numbers, whatever $S$ is; no rank exceeds $d_0 d_l + N t (t - 1)$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from lightning_sym import SOFTMAX, Architecture, CertifiedDimension
+from lightning_sym.exact.modular import rank_mod_p
+from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
+from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16
+from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, offer_values
+
+Instance = tuple[Architecture, int]
+
+
+def figure_networks() -> list[Architecture]:
+    """One for each point of the curves, widths 3 to 10."""
+    return [Architecture((d, d, d), (2, 2), 3, normalization=SOFTMAX) for d in range(3, 11)]
+
+
+def published_networks() -> list[Architecture]:
+    """Those of the published program."""
+    return [Architecture((4, 4, 4, 4), (a, a, a), 3, normalization=SOFTMAX) for a in range(1, 5)]
+
+
+def estimated(network: Architecture) -> CertifiedDimension:
+    """The first curve: from the network alone."""
+    return dimension_by_orbit(network)
+
+
+def expected(network: Architecture) -> int:
+    """The second curve: Eq. 16 alone."""
+    return equation_16(network)
+
+
+def curves_agree(network: Architecture, formula: Formula = expected) -> str:
+    found = estimated(network)
+    expect_dimension(found, formula(network))
+    d, a, depth = network.widths[0], network.attention_ranks[0], network.depth
+    return f"l = {depth}, d = {d}, a = {a}: {network.parameter_count} parameters, dimension {found.value}"
+
+
+def most_with(network: Architecture, inputs: int) -> int:
+    """What the rank of the Jacobian of all outputs of so many inputs cannot exceed."""
+    return network.widths[0] * network.widths[-1] + inputs * network.tokens * (network.tokens - 1)
+
+
+def ten_inputs(quick: bool) -> Iterator[Instance]:
+    """The points of Figure 3 where the bound is below the dimension."""
+    return ((n, 10) for n in figure_networks() if n.widths[0] >= 9)
+
+
+def too_few(instance: Instance, most: Callable[[Architecture, int], int] = most_with) -> str:
+    """Ten inputs miss the dimension; at S(y) = 1 + y they reach all that the bound leaves them."""
+    network, inputs = instance
+    bound, found = most(network, inputs), estimated(network)
+    at = f"{network}, all outputs of {inputs} inputs"
+    if found.lower <= bound:
+        raise Refutation(f"{at}: the bound is {bound}, the dimension only {found.lower}")
+    rank = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
+    if rank != bound:
+        raise Refutation(f"{at}: the bound is {bound}, the rank modulo {PRIME} is {rank} for S(y) = 1 + y")
+    return f"d = {network.widths[0]}: all outputs of {inputs} inputs have rank at most {bound}, the dimension is " + (
+        f"{found.lower}"
+    )
+
+
+def enough(instance: Instance) -> str:
+    """For S(y) = 1 + y: the rank modulo a prime of all outputs of the inputs is what Eq. 16 expects."""
+    network, inputs = instance
+    rank = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
+    if rank != expected(network):
+        raise Refutation(
+            f"{network}: {inputs} inputs have rank {rank} modulo {PRIME}, Eq. 16 expects {expected(network)}"
+        )
+    offer_values(network, 1, inputs, rank, all_outputs=True)
+    return "l = 3, d = 4, S(y) = 1 + y: ten inputs are enough there, an exact rank of their outputs is Eq. 16"
+
+
+CLAIM = Claim(
+    id="figure-3",
+    source="Figure 3",
+    title="softmax, l = 2, t = 3, a = 2, widths 3 to 10: estimated equals expected",
+    statement=(
+        r"l = 2,\ t = 3,\ a = 2,\ d_0 = d_1 = d_2 = d \in \{3, \dots, 10\},\ S = \exp \;\Rightarrow\;"
+        r"\dim \mathcal M = 2 \cdot 2 (2 d - 2) + d^2"
+    ),
+    parts=(
+        Part(
+            "the networks of the figure",
+            Scope.GENERIC,
+            lambda quick: figure_networks(),
+            curves_agree,
+            {
+                "one less for every layer": partial(curves_agree, formula=lambda n: expected(n) - n.depth),
+                "the number of parameters": partial(curves_agree, formula=lambda n: n.parameter_count),
+            },
+        ),
+        Part(
+            "the networks of the published program",
+            Scope.GENERIC,
+            lambda quick: published_networks(),
+            curves_agree,
+            {"one less for every layer": partial(curves_agree, formula=lambda n: expected(n) - n.depth)},
+        ),
+        Part(
+            "ten inputs are too few at widths 9 and 10, whatever the arithmetic",
+            Scope.GENERIC,
+            ten_inputs,
+            too_few,
+            {
+                "one number less an input": partial(too_few, most=lambda n, count: most_with(n, count) - count),
+                "250 inputs are too few": lambda at: too_few((at[0], 250)),
+            },
+        ),
+        Part(
+            "ten inputs of the published program, S(y) = 1 + y",
+            Scope.GENERIC,
+            lambda quick: ((n, 10) for n in published_networks()),
+            enough,
+            {"two inputs": lambda at: enough((at[0], 2))},
+        ),
+    ),
+)

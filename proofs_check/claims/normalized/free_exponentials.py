@@ -1,0 +1,158 @@
+r"""Beyond the paper: the exponentials of the scores of a softmax network are variables of their own.
+
+As functions of weights and inputs they are algebraically independent over the rational functions, except that equal
+scores have equal exponentials; scores $s_{jk} = s_{kj}$ are equal where all columns that a layer reads are multiples of
+one vector and nothing is masked (`docs/transformers.md`, Theorem A). By Ax's theorem this is so if the scores are
+linearly independent over the rationals as rational functions of weights, inputs and variables in the place of
+exponentials, which is shown here for each network by a rank modulo a prime. What follows is the dimension of softmax
+networks without Taylor series: exponentials are drawn like weights. Both roads must lead to the same rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate, product
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.attention import Form, attended, network_output
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.rings.derivatives import Recorded
+from lightning_sym.rings.free_exponentials import FreeExponentials
+from lightning_sym.rings.prime_field import PRIMES, random_residues
+from proofs_check.claim import Claim, Part, Refutation, Scope, meeting_bounds
+
+PRIME = PRIMES[0]
+
+LONGEST = 200
+"""Degree of the longest Taylor series that are tried."""
+
+Count = Callable[[Architecture], int]
+
+
+def scores_at(network: Architecture, points: int) -> npt.NDArray[np.int64]:
+    """All scores that are not masked, one column each, at random weights, inputs and exponentials."""
+    rng = np.random.default_rng(points)
+    seen = attended(network)
+    exponentials, columns = FreeExponentials(rng, seen, PRIME), list[npt.NDArray[np.int64]]()
+
+    def pattern(scores: Recorded) -> Recorded:
+        columns.append(scores.value.residues()[:, seen > 0])
+        return exponentials(scores)
+
+    # at other weights each time: for given ones scores do depend on each other
+    weights = [Recorded(random_residues(rng, (points, *shape), PRIME)) for _, shape in network.weight_shapes()]
+    x = random_residues(rng, (points, network.input_width, network.tokens), PRIME)
+    network_output(Recorded(x, constant=True), network, weights, Form(pattern, network.skip))
+    return np.concatenate(columns, axis=1)
+
+
+def written(network: Architecture) -> list[int]:
+    """For each layer the dimension of the space in which the columns lie that it reads, at generic weights."""
+    inside = network.value_ranks or network.widths
+    return list(
+        accumulate(
+            zip(network.widths[1:-1], inside[:-1], strict=False),
+            lambda f, size: min(size[0], network.skip * f + network.heads * min(size[1], f)),
+            initial=min(network.input_width, network.widths[0]),
+        )
+    )
+
+
+def different_scores(network: Architecture, *, equal: bool = True) -> int:
+    """How many scores there are, equal ones counted once."""
+    t = network.tokens
+    half = t * (t + 1) // 2
+    return sum(network.heads * (half if network.causal or (equal and f == 1) else t * t) for f in written(network))
+
+
+def half_of_them(network: Architecture) -> int:
+    """One score for each pair of tokens."""
+    return network.depth * network.heads * network.tokens * (network.tokens + 1) // 2
+
+
+def networks(quick: bool) -> Iterator[Architecture]:
+    """All options mixed; streams of rank one, also such that later layers widen again."""
+    seen = set[Architecture]()
+    for widths, heads, skip, causal, embed in product(
+        ((2, 2), (3, 2, 2), (2, 1, 2), (1, 2, 2), (2, 2, 1, 2)), (1, 2), (False, True), (False, True), (None, 1, 2)
+    ):
+        if skip and len(set(widths)) > 1:
+            widths = (2,) * len(widths)
+        depth = len(widths) - 1
+        for tokens in (1, 2, 3) if not quick else (2, 3) if depth < 3 else ():
+            ranks = tuple(1 + (i + tokens) % 2 for i in range(depth))
+            if not quick or (heads + depth + tokens + causal) % 3 == 0:
+                inside = tuple(1 + i % 2 for i in range(depth)) if causal or heads == 2 else None
+                network = Architecture(widths, ranks, tokens, SOFTMAX, heads, inside, skip, causal, embed)
+                if network not in seen:
+                    seen.add(network)
+                    yield network
+
+
+def independent(network: Architecture, count: Count = different_scores) -> str | None:
+    """As many linearly independent scores as there are different ones, which are no fewer than the rank."""
+    stated, different = count(network), different_scores(network)
+    found = rank_mod_p(scores_at(network, different + 16), PRIME)
+    if found > stated:
+        raise Refutation(f"{network}: {found} scores are linearly independent, stated {stated}")
+    if stated > different:
+        raise Refutation(f"{network}: no more than {different} scores are different, stated {stated} independent ones")
+    meeting_bounds(found, different, network)
+    if different < different_scores(network, equal=False):
+        return "equal scores s_jk = s_kj have equal exponentials: they occur where a stream has rank one, unmasked"
+    return None
+
+
+def rank_by_series(network: Architecture, enough: int) -> int:
+    """The rank of Taylor series of growing degree, until it is large enough or they are long."""
+    rank, order = 0, 2 * 3 ** (network.depth - 1) + 1
+    while rank < enough and order <= LONGEST:
+        jacobian = RandomJacobian(network, np.random.default_rng(order), PRIME, order=order)
+        rank = max(rank, rank_mod_p(jacobian.rows(2 * enough + 16), PRIME))
+        order = 2 * order + 1
+    return rank
+
+
+def two_roads(network: Architecture, lost: int = 0) -> None:
+    """Taylor series reach the rank at free exponentials, where an upper bound says that no rank is larger."""
+    certified = certified_dimension(network)
+    found = meeting_bounds(certified.lower, certified.upper, network)
+    by_series = rank_by_series(network, found)
+    if by_series > found - lost:
+        raise Refutation(f"{network}: rank {by_series} by Taylor series, stated {found - lost}")
+    meeting_bounds(by_series, found, network)
+
+
+CLAIM = Claim(
+    id="free-exponentials",
+    source="beyond the paper; docs/transformers.md",
+    title="softmax: exponentials of scores are algebraically independent over the rational functions",
+    statement=(
+        r"\{\exp s\}\ \text{algebraically independent over}\ \mathbb{C}(W, X),\quad"
+        r" s = x_j^{\top} K^{\top} Q x_k\ \text{over all layers, heads and}\ (j, k),\ \text{equal scores once}"
+    ),
+    parts=(
+        Part(
+            "scores are linearly independent over the rationals",
+            Scope.GENERIC,
+            networks,
+            independent,
+            {
+                "equal scores too": partial(independent, count=partial(different_scores, equal=False)),
+                "half of them, as if all were symmetric": partial(independent, count=half_of_them),
+            },
+        ),
+        Part(
+            "the same rank as by Taylor series",
+            Scope.GENERIC,
+            lambda quick: (n for n in networks(quick) if n.depth < 3),
+            two_roads,
+            {"one dimension less by Taylor series": partial(two_roads, lost=1)},
+        ),
+    ),
+)

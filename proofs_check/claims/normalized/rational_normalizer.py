@@ -1,0 +1,238 @@
+r"""Normalizers that are rational functions: $S(y) = 1 + y$ serves, $S(y) = y$ does not.
+
+No rational $S : \mathbb{R} \to \mathbb{R}$ is injective and positive, because its limits at both ends agree. But the
+network of Eq. 15 is a rational map of the inputs for $S(y) = 1 + y$, and Theorem 3.9 and Conjecture 3.10 can be asked
+of it: the fiber is a point at depth one, and for bottleneck widths the dimension is that of Eq. 16.
+
+$S(y) = y$ is injective too, but a score times a factor that depends on its column alone changes nothing: then each
+$A_i$ counts only up to a factor (and at rank one, $A = k q^\top$, by $k$ alone), so $l$ dimensions are lost.
+$S(0) = 0$ leaves no Taylor series at zero; the lower bound is found from values instead: the rank modulo $p$ of the
+Jacobian of the rational functions at integer inputs where no denominator vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym.certificates.document import (
+    directions_document,
+    minor_document,
+    network_document,
+    opening,
+    symmetry_families,
+)
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.attention import Form, network_output
+from lightning_sym.network.jacobian import Sample, random_weights
+from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.symmetries.group import tangent_directions_mod_p, verify_identity
+from proofs_check.certificates import offer
+from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension, expect_equal
+from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
+from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
+
+PRIME = PRIMES[0]
+
+
+def _one_plus_y(k: int) -> Fraction:
+    return Fraction(int(k <= 1))
+
+
+ONE_PLUS_Y = Normalization("1 + y", _one_plus_y)
+
+
+def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
+    """Eq. 15 for S(y) = shift + y, at residues, with first derivatives."""
+
+    def pattern(scores: Recorded) -> Recorded:
+        ones = np.ones(scores.value.entries.shape[-2:], dtype=object)
+        weights = scores + scores.like(shift * ones)
+        sums = scores.like(ones) @ weights
+        residues = sums.value.residues()
+        # the reciprocal modulo p fails for zero: there the function has no value
+        found = np.array([pow(int(s), -1, PRIME) for s in residues.ravel()]).reshape(residues.shape)
+        inverse = Recorded(PrimeFieldMatrix.of(found, PRIME), constant=True)
+        # one Newton step from 1 / s: the same value, and the derivative -1 / s^2
+        return weights * (inverse * (scores.like(2 * ones) + scores.like(-ones) * (sums * inverse)))
+
+    return pattern
+
+
+def values(
+    network: Architecture, shift: int, inputs: int, all_outputs: bool = False
+) -> tuple[list[PrimeFieldMatrix], Sample]:
+    """A point, and gradients there of a random functional of the output at each random input, or of all outputs."""
+    generator = np.random.default_rng([0, inputs])
+    point = random_weights(network, generator, PRIME)
+    weights = [Recorded(w) for w in point]
+    size = network.output_width * network.tokens
+    shape = (inputs, network.output_width, network.tokens)
+    x = random_residues(generator, (inputs, network.input_width, network.tokens), PRIME)
+    if all_outputs:
+        x = PrimeFieldMatrix(np.repeat(x.entries, size, axis=0), PRIME)
+        functionals = PrimeFieldMatrix(np.tile(np.eye(size), (inputs, 1)).reshape(-1, *shape[1:]), PRIME)
+    else:
+        functionals = random_residues(generator, shape, PRIME)
+    output: Any = network_output(Recorded(x, constant=True), network, weights, Form(pattern_at_values(shift)))
+    parts = gradients([output], [functionals], weights)
+    count = len(x.entries)
+    blocks = [np.broadcast_to(g.residues(), (count, *w.entries.shape)) for g, w in zip(parts, point, strict=True)]
+    rows = np.concatenate([block.reshape(count, -1) for block in blocks], axis=1)
+    return point, Sample(rows, x.residues(), functionals.residues()[:, None])
+
+
+def jacobian_of_values(
+    network: Architecture, shift: int, inputs: int, all_outputs: bool = False
+) -> npt.NDArray[np.int64]:
+    """The gradients alone."""
+    return values(network, shift, inputs, all_outputs)[1].rows
+
+
+def offer_values(network: Architecture, shift: int, inputs: int, dimension: int, all_outputs: bool = False) -> None:
+    """The certificate that S(y) = shift + y has this dimension: values from below, an orbit from above."""
+
+    def make() -> dict[str, Any]:
+        point, sample = values(network, shift, inputs, all_outputs)
+        if (minor := minor_document(point, sample, dimension, PRIME, terms=None)) is None:
+            raise ProgramError(f"{network}, S(y) = {shift} + y: the rank of the values is less than {dimension}")
+        families = symmetry_families(network) + ([] if shift else ["homogeneous"])
+        named = {"name": "1 + y" if shift else "y", "taylor": [str(shift), "1"]}
+        return opening("dimension") | {
+            "network": network_document(network) | {"normalization": named},
+            "lower": dimension,
+            "upper": dimension,
+            "lower_bound": minor,
+            "upper_bounds": [directions_document("orbit", dimension, point, families, PRIME)],
+        }
+
+    offer(("values", shift, network), make)
+
+
+def bottlenecks(quick: bool) -> Iterator[Architecture]:
+    return (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
+
+
+def dimension(network: Architecture, formula: Formula = equation_16) -> None:
+    expect_dimension(dimension_by_orbit(network), formula(network))
+
+
+def two_roads(network: Architecture, shift: int = 1) -> None:
+    """What the Taylor series at zero give, and what values at random inputs give."""
+    certified = dimension_by_orbit(network)
+    inputs = certified.upper + 16
+    expect_dimension(certified, rank_mod_p(jacobian_of_values(network, shift, inputs), PRIME))
+    offer_values(network, shift, inputs, certified.upper)
+
+
+def factors_on_columns(shift: int, tokens: int = 2) -> None:
+    """Scores times one factor a column: the normalized pattern is the same, as polynomials multiplied crosswise."""
+    ring = PolynomialRing(entry_names("s", tokens, tokens) + entry_names("c", tokens, 1))
+    scores, factor = ring.matrix("s", tokens, tokens), ring.matrix("c", tokens, 1)
+    old, new = scores + shift, scores * factor.T + shift
+    for j, i in product(range(tokens), repeat=2):
+        if new[j, i] * sum(old[:, i]) != old[j, i] * sum(new[:, i]):
+            raise Refutation(f"S(y) = {shift} + y: a factor on column {i + 1} of the scores changes entry {j + 1}")
+
+
+def without_constant(network: Architecture, formula: Formula | None = None, shift: int = 0) -> str:
+    """S(y) = y: basis changes and A_i -> c A_i bound the dimension from above, ranks at values from below."""
+    factors_on_columns(shift, network.tokens)
+    verify_identity()
+    weights = random_weights(network, np.random.default_rng(0), PRIME)
+    names = [name for name, _ in network.weight_shapes()]
+    scalings = np.zeros((network.depth, network.parameter_count), dtype=np.int64)
+    start = 0
+    for name, matrix in zip(names, weights, strict=True):
+        if name.startswith("Q"):
+            scalings[int(name[1:]) - 1, start : start + matrix.entries.size] = matrix.residues().ravel()
+        start += matrix.entries.size
+    blocks = [block.residues() for block in tangent_directions_mod_p(network, weights, PRIME)]
+    upper = network.parameter_count - rank_mod_p(np.concatenate([*blocks, scalings]), PRIME)
+    lower = rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME)
+    if lower > upper:
+        raise ProgramError(f"{network}, S(y) = y: the lower bound {lower} exceeds the upper bound {upper}")
+    stated = (formula or (lambda n: equation_16(n) - n.depth))(network)
+    expect_equal((lower, upper), (stated, stated), at=f"{network.widths}, {network.attention_ranks}, S(y) = y")
+    offer_values(network, shift, upper + 16, upper)
+    return "S(y) = y loses one dimension a layer, where all attention matrices have rank two or more"
+
+
+def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | None = None) -> str:
+    """One layer, a = 1, S(y) = y: the scores (k x_j)(q x_i) have the factor q x_i on column i."""
+    d, d_out, tokens = shape
+    factors_on_columns(0, tokens)
+    network = Architecture((d, d_out), (1,), tokens, normalization=SOFTMAX)
+    # all of q and the length of k are invisible
+    upper = network.parameter_count - d - 1
+    lower = rank_mod_p(jacobian_of_values(network, 0, upper + 16), PRIME)
+    expected = stated(d, d_out) if stated else d + d * d_out - 1
+    expect_equal((lower, upper), (expected, expected), at=f"d, d', t = {shape}, a = 1, S(y) = y")
+    offer_values(network, 0, upper + 16, upper)
+    return "S(y) = y at rank one, A = k q^T: the function does not depend on q, and d dimensions are lost"
+
+
+CLAIM = Claim(
+    id="rational-normalizer",
+    source="Theorem 3.9, Conjecture 3.10",
+    title="S(y) = 1 + y: the fiber is a point, Eq. 16 holds; S(y) = y: every A_i only up to a factor",
+    statement=(
+        r"\begin{aligned} S(y) = 1 + y &\;\Rightarrow\; \dim \mathcal M ="
+        r"\sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) \\"
+        r"S(y) = y,\ \alpha_i \ge 2 &\;\Rightarrow\; \dim \mathcal M ="
+        r"\sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l"
+        r"\qquad (t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta) \end{aligned}"
+    ),
+    parts=(
+        Part(
+            "one layer, S(y) = 1 + y: the whole fiber over Q is a point",
+            Scope.INSTANCES,
+            rational_weights,
+            fiber_over_q,
+            {"S(y) = y": partial(fiber_over_q, shift=0)},
+        ),
+        Part(
+            "S(y) = 1 + y: the dimension of Eq. 16",
+            Scope.GENERIC,
+            bottlenecks,
+            dimension,
+            {"without the rescalings of Eq. 14": partial(dimension, formula=lambda n: equation_16(n) - n.depth)},
+        ),
+        Part(
+            "S(y) = 1 + y: the same rank from values instead of Taylor series",
+            Scope.GENERIC,
+            bottlenecks,
+            two_roads,
+            {"values of S(y) = y": partial(two_roads, shift=0)},
+        ),
+        Part(
+            "S(y) = y: one less for every layer",
+            Scope.GENERIC,
+            lambda quick: (
+                n for n in sized(quick, SOFTMAX) if hypotheses_hold(n) and min(n.attention_ranks + n.widths[:-1]) >= 2
+            ),
+            without_constant,
+            {
+                "Eq. 16 as it stands": partial(without_constant, formula=equation_16),
+                "S(y) = 1 + y": partial(without_constant, shift=1),
+            },
+        ),
+        Part(
+            "S(y) = y at rank one: q is invisible",
+            Scope.GENERIC,
+            lambda quick: [(2, 1, 2), (2, 2, 2), (3, 2, 3)],
+            rank_one,
+            {"only the length is lost": partial(rank_one, stated=lambda d, d_out: 2 * d - 1 + d * d_out - 1)},
+        ),
+    ),
+)

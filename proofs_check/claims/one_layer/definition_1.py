@@ -1,0 +1,123 @@
+r"""Definition 1, Eq. 1-3: one layer of lightning self-attention.
+
+The sum $\sum_j (x_j^\top A x_i)\, V x_j$ over tokens, the matrix form $V X X^\top K^\top Q X$ and the closed form in
+virtual weights are one and the same map. It is homogeneous of degree three in $X$ (and $3^l$ for $l$ layers) and
+linear in each of $Q$, $K$ and $V$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import Architecture, Layer, forward, polynomial_map, virtual_weights
+from lightning_sym.network.virtual_weights import closed_form
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.matrix_words import Words
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+
+
+def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = (0, 1)) -> ObjectArray:
+    """Eq. 1 as it stands: entry by entry, token by token. `attend` is the order of the two tokens in the score."""
+    attention = layer.key.T @ layer.query
+    (d, t), d_out = x.shape, layer.value.shape[0]
+    result = np.empty((d_out, t), dtype=object)
+    for row in range(d_out):
+        for i in range(t):
+            total = zero
+            for j in range(t):
+                pair = (x[:, j], x[:, i])
+                left, right = pair[attend[0]], pair[attend[1]]
+                score = sum((left[k] * attention[k, m] * right[m] for k in range(d) for m in range(d)), zero)
+                total = total + score * sum((layer.value[row, k] * x[k, j] for k in range(d)), zero)
+            result[row, i] = total
+    return result
+
+
+def shapes(quick: bool) -> Iterator[Architecture]:
+    """All small shapes, those with `a > d`, `d = 1` and `t = 1` included."""
+    top = 2 if quick else 3
+    for d in range(1, top + 1):
+        for d_out in range(1, top + 1):
+            for a in range(1, top + 2):
+                for t in range(1, 4):
+                    yield Architecture((d, d_out), (a,), t)
+
+
+def three_roads(shape: Architecture, attend: tuple[int, int] = (0, 1)) -> None:
+    phi = polynomial_map(shape)
+    ring = phi.ring
+    layer = Layer(*(ring.matrix(name, *size) for name, size in shape.weight_shapes()))
+    x = ring.matrix("x", shape.widths[0], shape.tokens)
+    if not np.array_equal(sum_form(x, layer, ring.constant(0), attend), phi.entries):
+        raise Refutation(f"{shape}: Eq. 1 and Eq. 2 differ")
+    if not np.array_equal(closed_form(x, virtual_weights([layer])), phi.entries):
+        raise Refutation(f"{shape}: Eq. 2 and the closed form differ")
+    if not phi.is_homogeneous(3):
+        raise Refutation(f"{shape}: not homogeneous of degree 3")
+
+
+def word_layers(depth: int) -> list[Layer]:
+    """Layers of formal matrices: what is shown for them holds for matrices of every shape."""
+    return [Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV")) for i in range(1, depth + 1)]
+
+
+def homogeneous(depth: int, degree: int = 3) -> None:
+    layers, x = word_layers(depth), Words.letter("X")
+    scaled = forward(Words.scalar("c") @ x, layers)
+    expected = Words.scalar("c", degree**depth) @ forward(x, layers)
+    expect_equal(str(scaled), str(expected), at=f"{depth} layers, input c X")
+
+
+def linear_in(slot: str, also_in_input: bool = False) -> None:
+    """phi(s M + M') = s phi(M) + phi(M') for the matrix M in the slot, the others fixed."""
+    (layer,), x = word_layers(1), Words.letter("X")
+    s, other = Words.scalar("s"), Words.letter("M")
+
+    def phi(matrix: Words) -> Words:
+        return forward(x, [layer._replace(**{slot: matrix})])
+
+    def phi_of_input(matrix: Words) -> Words:
+        return forward(matrix, [layer])
+
+    function, old = (phi_of_input, x) if also_in_input else (phi, getattr(layer, slot))
+    together = function(s @ old + other)
+    apart = s @ function(old) + function(other)
+    expect_equal(str(together), str(apart), at="the input" if also_in_input else slot)
+
+
+CLAIM = Claim(
+    id="definition-1",
+    source="Definitions 1 and 2, Eq. 1-4",
+    title="Eq. 1 = Eq. 2 = closed form; homogeneous; trilinear in Q, K, V",
+    statement=(
+        r"\sum_j (x_j^\top A x_i)\, V x_j = \left(V X X^\top K^\top Q X\right)_i, \quad A = K^\top Q;"
+        r"\quad \varphi_W(cX) = c^{3^l} \varphi_W(X); \quad \text{trilinear in } (Q, K, V)"
+    ),
+    parts=(
+        Part(
+            "three roads to one layer, symbolic weights and inputs",
+            Scope.IDENTITY,
+            shapes,
+            three_roads,
+            {"tokens of the score exchanged": partial(three_roads, attend=(1, 0))},
+        ),
+        Part(
+            "homogeneous of degree 3^l, matrices of every shape",
+            Scope.IDENTITY,
+            lambda quick: range(1, 4 if quick else 6),
+            homogeneous,
+            {"degree 2^l": partial(homogeneous, degree=2)},
+        ),
+        Part(
+            "linear in each of Q, K, V, matrices of every shape",
+            Scope.IDENTITY,
+            lambda quick: ("query", "key", "value"),
+            linear_in,
+            {"linear in the input as well": partial(linear_in, also_in_input=True)},
+        ),
+    ),
+)

@@ -1,0 +1,200 @@
+r"""Lemma 3.1: the fiber of $(Q, K) \mapsto K^\top Q$.
+
+If $K^\top Q = K'^\top Q'$ has rank $a \le d$, there is exactly one $C \in GL_a$ with $K' = C K$, $Q' = C^{-\top} Q$.
+Hence the $d \times d$ matrices of rank at most $\alpha = \min(a, d)$ form a variety of dimension
+$\alpha (2d - \alpha)$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from lightning_sym import SOFTMAX, Architecture, Weights
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import rank, unique_solution
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.prime_field import PRIMES
+from proofs_check.certificates import offer_network
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds, spell
+from proofs_check.claims.deep.equation_9 import random_basis_changes
+
+Matrix = tuple[tuple[int, ...], ...]
+
+
+def hypotheses_hold(score: ObjectArray, a: int) -> bool:
+    """`K^T Q` has rank `a`, the number of rows of `K`, so that `a <= d`."""
+    return rank(score) == a
+
+
+def named_weights_are_in_the_fiber(inverse: Callable[[Words], Words]) -> None:
+    c, k, q = Words.letter("C"), Words.letter("K"), Words.letter("Q")
+    changed = (c @ k).mT @ (inverse(c).mT @ q)
+    expect_equal(str(changed), str(k.mT @ q), at="(C K)^T (C^-T Q)")
+
+
+class Fiber(NamedTuple):
+    """All pairs (K, Q) over GF(p) with one product."""
+
+    p: int
+    d: int
+    a: int
+    pairs: list[tuple[Matrix, Matrix]]
+
+
+def _matrices(rows: int, columns: int, p: int) -> list[Matrix]:
+    flat = product(range(p), repeat=rows * columns)
+    return [tuple(m[i * columns : (i + 1) * columns] for i in range(rows)) for m in flat]
+
+
+def _times(left: Matrix, right: Matrix, p: int) -> Matrix:
+    columns = list(zip(*right, strict=True))
+    return tuple(tuple(sum(x * y for x, y in zip(row, c, strict=True)) % p for c in columns) for row in left)
+
+
+def _transpose(m: Matrix) -> Matrix:
+    return tuple(zip(*m, strict=True))
+
+
+def fibers(quick: bool) -> Iterator[Fiber]:
+    """Fibers over products of rank `a`, every one of them."""
+    sizes = [(3, 1, 1), (3, 2, 1), (2, 2, 2), (5, 2, 1)] + ([] if quick else [(3, 2, 2), (2, 3, 2)])
+    for p, d, a in sizes:
+        by_product: dict[Matrix, list[tuple[Matrix, Matrix]]] = {}
+        for k, q in product(_matrices(a, d, p), repeat=2):
+            by_product.setdefault(_times(_transpose(k), q, p), []).append((k, q))
+        chosen = [pairs for value, pairs in by_product.items() if rank_mod_p(np.array(value), p) == a]
+        if not chosen:
+            raise ProgramError(f"GF({p}), d = {d}, a = {a}: there must be products of rank a")
+        yield from (Fiber(p, d, a, pairs) for pairs in chosen)
+
+
+def one_matrix_connects(fiber: Fiber, only_diagonal: bool = False) -> None:
+    p, a = fiber.p, fiber.a
+    one = tuple(tuple(int(i == j) for j in range(a)) for i in range(a))
+    everything = _matrices(a, a, p)
+    group = [(c, e) for c in everything for e in everything if _times(c, e, p) == one]
+    if only_diagonal:
+        group = [(c, e) for c, e in group if all(c[i][j] == 0 for i in range(a) for j in range(a) if i != j)]
+    k, q = fiber.pairs[0]
+    reached = sorted((_times(c, k, p), _times(_transpose(e), q, p)) for c, e in group)
+    if reached != sorted(fiber.pairs):  # equal as lists: every pair is reached, and by one C only
+        raise Refutation(
+            f"GF({p}), d = {fiber.d}, a = {a}, K = {k}, Q = {q}: "
+            f"{len(fiber.pairs)} pairs in the fiber, {len(set(reached))} reached by {len(group)} matrices C"
+        )
+
+
+def rational_pairs(quick: bool) -> Iterator[tuple[int, int, int]]:
+    for d in range(1, 4 if quick else 6):
+        for a in range(1, d + 1):
+            for seed in range(3):
+                yield d, a, seed
+
+
+def rank_factorization(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray]:
+    """`(L, R)` with `matrix = L R`: the pivot columns, and the non-zero rows of the reduced row echelon form."""
+    pivots: list[int] = []
+    for j in range(matrix.shape[1]):
+        if rank(matrix[:, [*pivots, j]]) > len(pivots):
+            pivots.append(j)
+    right = unique_solution(matrix[:, pivots], matrix)
+    if right is None:
+        raise ProgramError(f"the pivot columns of {spell(matrix)} must span its columns")
+    return matrix[:, pivots], right
+
+
+def recovered_over_q(instance: tuple[int, int, int], missing_rank: int = 0, inverse: bool = True) -> None:
+    """Another pair with the same product, made from the product alone: one `C` leads to it, found by elimination."""
+    d, a, seed = instance
+    shape = Architecture((d, d), (a,), 2)
+    (layer,) = Weights.random(shape, seed=seed, denominator=4, attention_matrix_ranks=[a - missing_rank]).layers
+    score = layer.key.T @ layer.query
+    expect_equal(hypotheses_hold(score, a), missing_rank == 0, at=f"d = {d}, a = {a}, seed {seed}, rank of K^T Q")
+    left, right = rank_factorization(score)
+    padding = np.zeros((a - left.shape[1], d), dtype=object)
+    _, (change, change_inverse), _ = random_basis_changes((a, a, a), seed + 1)
+    new_key = change @ np.concatenate([left.T, padding])
+    new_query = change_inverse.T @ np.concatenate([right, padding])
+    at = f"K = {spell(layer.key)}, Q = {spell(layer.query)}, K' = {spell(new_key)}, Q' = {spell(new_query)}"
+    expect_equal((new_key.T @ new_query).tolist(), score.tolist(), at=f"{at}, the products")
+    c_transposed = unique_solution(layer.key.T, new_key.T)
+    if c_transposed is None or rank(c_transposed) < a:
+        raise Refutation(f"{at}: C K = K' does not have exactly one solution, an invertible one")
+    found = c_transposed @ new_query if inverse else unique_solution(c_transposed.T, new_query)
+    if found is None or (found != layer.query).any():
+        raise Refutation(f"{at}: Q' is not C{'^-T' * inverse} Q, C = {spell(c_transposed.T)}")
+
+
+def variety_shapes(quick: bool) -> Iterator[tuple[int, int]]:
+    top = 4 if quick else 6
+    return ((d, a) for d in range(1, top + 1) for a in range(1, top + 3))
+
+
+def determinantal_dimension(instance: tuple[int, int], correction: int = 0) -> None:
+    """Rank of the Jacobian from below, parameters minus orbit from above; both at one integer point."""
+    d, a = instance
+    p = PRIMES[0]
+    generator = np.random.default_rng([d, a])
+    k, q = generator.integers(0, p, size=(2, a, d))
+    moves = np.eye(a * d, dtype=np.int64).reshape(-1, a, d)
+    jacobian = [(move.T @ q % p).ravel() for move in moves] + [(k.T @ move % p).ravel() for move in moves]
+    lower = rank_mod_p(np.array(jacobian), p)
+    lie = np.eye(a * a, dtype=np.int64).reshape(-1, a, a)
+    orbit = [np.concatenate([(e @ k % p).ravel(), (-e.T @ q % p).ravel()]) for e in lie]
+    upper = 2 * a * d - rank_mod_p(np.array(orbit), p)
+    found = meeting_bounds(lower, upper, f"d = {d}, a = {a}")
+    alpha = min(a, d)
+    # a normalized network is a linear map of one token: two layers of widths d, a, d give these matrices
+    offer_network(Architecture((d, a, d), (1, 1), 1, normalization=SOFTMAX), found)
+    expect_equal(found, alpha * (2 * d - alpha) + correction, at=f"d = {d}, a = {a}")
+
+
+CLAIM = Claim(
+    id="lemma-3.1",
+    source="Lemma 3.1",
+    title="K^T Q of rank a determines (K, Q) up to one C in GL_a",
+    statement=(
+        r"K^\top Q = K'^\top Q' \text{ of rank } a \le d \;\Rightarrow\; \exists!\, C \in GL_a:\;"
+        r" K' = C K,\ Q' = C^{-\top} Q; \qquad \dim\{A : \operatorname{rk} A \le \alpha\} = \alpha (2d - \alpha)"
+    ),
+    parts=(
+        Part(
+            "(C K, C^-T Q) has the same product, matrices of every shape",
+            Scope.IDENTITY,
+            lambda quick: [lambda c: c.inverse],
+            named_weights_are_in_the_fiber,
+            {"C instead of its inverse": lambda _: named_weights_are_in_the_fiber(lambda c: c)},
+        ),
+        Part(
+            "every fiber of a product of rank a is one free GL_a orbit",
+            Scope.EXHAUSTIVE,
+            fibers,
+            one_matrix_connects,
+            {"C diagonal": partial(one_matrix_connects, only_diagonal=True)},
+        ),
+        Part(
+            "C exists and is unique over the rationals, (K', Q') from the product alone",
+            Scope.INSTANCES,
+            rational_pairs,
+            recovered_over_q,
+            {
+                "rank below a": partial(recovered_over_q, missing_rank=1),
+                "Q' = C Q": partial(recovered_over_q, inverse=False),
+            },
+        ),
+        Part(
+            "dimension of the matrices of rank <= alpha",
+            Scope.GENERIC,
+            variety_shapes,
+            determinantal_dimension,
+            {"one more": partial(determinantal_dimension, correction=1)},
+        ),
+    ),
+)

@@ -1,0 +1,190 @@
+r"""Proposition A.5: the neuromanifold of one layer is linearly isomorphic to arrays of products of linear forms.
+
+For $t \ge 2$, with $a_k$ the columns of $A$ (spanning at most $\alpha$ dimensions) and $v_m$ the rows of $V$, one
+linear map $L$, injective and the same for all weights, sends the coefficients of the array $(a_k(x)\, v_m(x))_{k,m}$
+to those of $\varphi_{A,V}$; a linear map $R$ with $R L = 1$ goes back. The arrays span all $d d' d(d+1)/2$ dimensions,
+already with $A$ of rank one, so this is the dimension of the linear span of $\mathcal M$ for every $a$.
+
+$L$: output token $i$ of $\varphi$ is $\sum_j \sum_k x_{k,i}\, b_{k,m}(x_j)$. $R$: read the monomials linear in $x_1$
+and quadratic in $x_2$ of output token 1. $L$ is written down from the array alone; $\varphi$ comes from the forward
+pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.network.one_layer import (
+    Key,
+    coefficients_from_products,
+    key_of_product,
+    one_layer_map,
+    products_of_linear_forms,
+    quadratic_monomials,
+)
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+
+Shape = tuple[int, int, int]
+Entry = tuple[int, int, int]
+Arrays = Callable[[ObjectArray, ObjectArray], ObjectArray]
+
+
+def hypotheses_hold(shape: Shape) -> bool:
+    return shape[2] >= 2
+
+
+def shapes(quick: bool) -> Iterator[Shape]:
+    for d in (1, 2, 3):
+        for d_out in (1, 2) if quick or d == 3 else (1, 2, 3):
+            for t in (1, 2) if quick or d == 3 else (1, 2, 3):
+                yield d, d_out, t
+
+
+def array_entries(d: int, d_out: int) -> list[Entry]:
+    """Coordinates of an array of quadratic forms; `d d' d(d+1)/2` of them."""
+    return list(np.ndindex(d, d_out, len(quadratic_monomials(d))))
+
+
+def span_dimension(d: int, d_out: int) -> int:
+    """The number printed with the definition of the ambient space."""
+    return d * d_out * d * (d + 1) // 2
+
+
+def matrix_of(rows: list[list[Entry]], d: int, d_out: int) -> npt.NDArray[np.int64]:
+    """The matrix that sums the given entries of the array, row by row."""
+    column = {entry: i for i, entry in enumerate(array_entries(d, d_out))}
+    matrix = np.zeros((len(rows), len(column)), dtype=np.int64)
+    for i, entries in enumerate(rows):
+        for entry in entries:
+            matrix[i, column[entry]] += 1
+    return matrix
+
+
+def rows_used(a: ObjectArray, v: ObjectArray) -> ObjectArray:
+    """The mutant: rows of A in place of its columns."""
+    return products_of_linear_forms(a.T, v)
+
+
+def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
+    """L times the array is phi, coefficient by coefficient, symbolic weights; what L leaves out is zero in phi."""
+    d, d_out, _ = shape
+    phi = one_layer_map(*shape)
+    ring = PolynomialRing(phi.weight_names)
+    array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+    image = coefficients_from_products(*shape)
+    found = {key: sum((array[entry] for entry in entries), ring.constant(0)) for key, entries in image.items()}
+    known = phi.coefficients()
+    for key in known.keys() | found.keys():
+        if known.get(key, 0) != found.get(key, 0):
+            raise Refutation(
+                f"d, d', t = {shape}, output and monomial {key}: phi has {known.get(key, 0)}, L {found.get(key, 0)}"
+            )
+
+
+def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
+    """R phi is the array, symbolic weights, and R L = 1."""
+    d, d_out, t = shape
+    phi = one_layer_map(*shape)
+    ring = PolynomialRing(phi.weight_names)
+    array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+    known, image = phi.coefficients(), coefficients_from_products(*shape)
+    monomials = quadratic_monomials(d)
+    keys: list[Key] = [key_of_product(d, t, k, m, *monomials[n]) for k, m, n in array_entries(d, d_out)]
+    for key, entry in zip(keys, array_entries(d, d_out), strict=True):
+        if known.get(key, 0) != array[entry]:
+            raise Refutation(f"d, d', t = {shape}: R reads {known.get(key, 0)}, not {array[entry]}, at {entry}")
+    if (matrix_of([image[key] for key in keys], d, d_out) != np.eye(len(keys), dtype=np.int64)).any():
+        raise Refutation(f"d, d', t = {shape}: R L is not the identity")
+
+
+def ranks(shape: Shape, stated: Callable[[int, int], int] = span_dimension) -> None:
+    """L is injective, and the arrays with A of rank one span everything: both ranks over Q count all coordinates."""
+    d, d_out, _ = shape
+    ring = PolynomialRing(entry_names("p", d, 1) + entry_names("q", 1, d) + entry_names("V", d_out, d))
+    attention = ring.matrix("p", d, 1) @ ring.matrix("q", 1, d)
+    entries = products_of_linear_forms(attention, ring.matrix("V", d_out, d)).ravel()
+    linear_map = matrix_of(list(coefficients_from_products(*shape).values()), d, d_out)
+    expect_equal(rank(coordinates(list(entries))), stated(d, d_out), at=f"d, d' = {d}, {d_out}, span of the arrays")
+    expect_equal(rank(linear_map), stated(d, d_out), at=f"d, d', t = {shape}, rank of L")
+
+
+def coordinates(polynomials: list[Any]) -> npt.NDArray[np.int64]:
+    """Integer polynomials as rows, one column a monomial; independent rows are independent functions of the weights."""
+    terms = [p.to_dict() for p in polynomials]
+    column = {monomial: i for i, monomial in enumerate(sorted({m for row in terms for m in row}))}
+    matrix = np.zeros((len(terms), len(column)), dtype=np.int64)
+    for i, row in enumerate(terms):
+        for monomial, value in row.items():
+            matrix[i, column[monomial]] = int(value.p)
+    return matrix
+
+
+def one_token_loses(shape: Shape, allowed: int = 0) -> str | None:
+    """Just outside the hypotheses: at t = 1 the map L has a kernel, unless d = 1."""
+    d, d_out, _ = shape
+    kernel = null_space(matrix_of(list(coefficients_from_products(*shape).values()), d, d_out))
+    if d == 1:
+        expect_equal(len(kernel), allowed, at=f"d, d', t = {shape}, kernel of L")
+        return "the hypothesis t >= 2 is sufficient, not needed at d = 1"
+    # at t = 1 only the cubic forms sum_k x_k b_km(x) are seen
+    expect_equal(len(kernel), span_dimension(d, d_out) - d_out * d * (d + 1) * (d + 2) // 6 + allowed, at=str(shape))
+    if (d, d_out) != (2, 1):
+        return None
+    witness = ", ".join(
+        f"{c} in entry k = {k + 1}, x_{quadratic_monomials(d)[n][0] + 1} x_{quadratic_monomials(d)[n][1] + 1}"
+        for c, (k, _, n) in zip(kernel[0], array_entries(d, d_out), strict=True)
+        if c
+    )
+    return f"t >= 2 is needed for d >= 2: at d = 2, d' = t = 1 the array with {witness} is sent to zero"
+
+
+CLAIM = Claim(
+    id="proposition-a.5",
+    source="Proposition A.5",
+    title="M is linearly isomorphic to the arrays of products a_k(x) v_m(x)",
+    statement=(
+        r"t \ge 2 \;\Rightarrow\; \exists\, L \text{ linear, injective}:\ \varphi_{A,V} = L\big((a_k v_m)_{k,m}\big),"
+        r"\quad \dim \operatorname{span} \mathcal M = d\, d'\, \tfrac{d(d+1)}{2}"
+    ),
+    parts=(
+        Part(
+            "phi = L(array of products), symbolic weights, t = 1 included",
+            Scope.IDENTITY,
+            shapes,
+            array_to_function,
+            {"rows of A for its columns": partial(array_to_function, arrays=rows_used)},
+        ),
+        Part(
+            "R(phi) = array of products, R L = 1",
+            Scope.IDENTITY,
+            lambda quick: filter(hypotheses_hold, shapes(quick)),
+            function_to_array,
+            {"rows of A for its columns": partial(function_to_array, arrays=rows_used)},
+        ),
+        Part(
+            "rank of L and dimension of the span: d d' d(d+1)/2",
+            Scope.IDENTITY,
+            lambda quick: filter(hypotheses_hold, shapes(quick)),
+            ranks,
+            {
+                "d d' d(d-1)/2": partial(ranks, stated=lambda d, d_out: d * d_out * d * (d - 1) // 2),
+                "one token": lambda shape: ranks((*shape[:2], 1)),
+            },
+        ),
+        Part(
+            "one token: L has a kernel",
+            Scope.IDENTITY,
+            lambda quick: ((d, d_out, 1) for d in (1, 2, 3) for d_out in (1, 2)),
+            one_token_loses,
+            {"a larger kernel": partial(one_token_loses, allowed=1)},
+        ),
+    ),
+)

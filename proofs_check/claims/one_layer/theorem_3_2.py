@@ -1,0 +1,217 @@
+r"""Theorem 3.2: the fibers of one layer.
+
+Let $t \ge 2$ and $\varphi_{A,V}(X) = V X X^\top A X$. Up to rescaling, $(\lambda A, V / \lambda)$, the fiber is
+
+1. if $\operatorname{rk} A = \operatorname{rk} V = 1$, $A = p q^\top$, $V = v w^\top$: $(p q^\top, v w^\top)$ and
+   $(w q^\top, v p^\top)$;
+2. if $A = 0$ or $V = 0$: all $(A', V')$ with $A' = 0$ or $V' = 0$;
+3. otherwise: $(A, V)$ alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.transform import rank_one_factors
+from lightning_sym.rings.matrix_words import Words
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal, spell
+from proofs_check.claims.one_layer import theorem_3_2_weights as finite
+from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Pair, solve
+
+Names = tuple[str, str, str, str]
+THE_EXCHANGE: Names = ("w", "q", "v", "p")
+
+
+def named_weights(case: str, inverse: Callable[[Words], Words] = lambda c: c.inverse, to: Names = THE_EXCHANGE) -> None:
+    """Over formal words, so for matrices of every shape; the attention matrix is the query, or key and query."""
+    a, v, x, scale = Words.letter("A"), Words.letter("V"), Words.letter("X"), Words.scalar("lambda")
+    one, zero = Words.identity(), Words(frozenset())
+    if case == "rescaling":
+        changed = forward(x, [Layer(scale @ a, one, inverse(scale) @ v)])
+        expect_equal(str(changed), str(forward(x, [Layer(a, one, v)])), at="(lambda A, V / lambda)")
+    elif case == "zero":
+        for layer in (Layer(zero, one, v), Layer(a, one, zero)):
+            expect_equal(str(forward(x, [layer])), str(zero), at="A = 0 or V = 0")
+    else:
+        vectors = {name: Words.letter(name) for name in "pqvw"}
+
+        def phi(p: Words, q: Words, v: Words, w: Words) -> Words:
+            return forward(x, [Layer(q.mT, p.mT, v @ w.mT)])
+
+        # phi = v s q^T X, and s = w^T X X^T p is 1 x 1, so that it is its own transpose
+        p, q, v, w = vectors.values()
+        s = w.mT @ x @ x.mT @ p
+        expect_equal(str(phi(p, q, v, w)), str(v @ s @ q.mT @ x), at="(p q^T, v w^T)")
+        expect_equal(str(phi(*(vectors[n] for n in to))), str(v @ s.mT @ q.mT @ x), at=f"p, q, v, w to {', '.join(to)}")
+
+
+def hypotheses_hold(tokens: int) -> bool:
+    return tokens >= 2
+
+
+def fields(quick: bool) -> Iterator[Field]:
+    sizes = [Field(3, 2, 1), Field(3, 2, 2), Field(5, 2, 1)]
+    if not quick:
+        sizes += [Field(3, 2, 1, tokens=3), Field(3, 1, 3), Field(5, 1, 2), Field(7, 2, 1)]
+    return (field for field in sizes if hypotheses_hold(field.tokens))
+
+
+def stated_classes(every: AllWeights, exchange: bool = True, zeros_together: bool = True) -> Integers:
+    """A number for each weight, equal exactly where the theorem says that the functions are."""
+    a, v, p = every.attention, every.value, every.p
+    rows = finite.rescaling_class(a, v, p)
+    if exchange:
+        chosen = np.flatnonzero(finite.is_rank_one(a, p) & finite.is_rank_one(v, p))
+        (left, right), (out, row) = (finite.rank_one_factors(m[chosen], p) for m in (a, v))
+        other = finite.rescaling_class(row[:, :, None] * right[:, None], out[:, :, None] * left[:, None], p)
+        order = p ** np.arange(rows.shape[1], dtype=np.int64)  # either of the two may stand for both: take the smaller
+        smaller = other @ order < rows[chosen] @ order
+        rows[chosen[smaller]] = other[smaller]
+    if zeros_together:
+        rows[finite.is_zero(a) | finite.is_zero(v)] = 0
+    return finite.numbered(rows)
+
+
+def every_fiber(field: Field, stated: Callable[[AllWeights], Integers] = stated_classes) -> str:
+    """Two partitions of all weights, by function and by statement, are one and the same."""
+    every = finite.all_weights(field)
+    functions, classes = finite.numbered(every.coefficients), stated(every)
+    for ours, theirs in ((functions, classes), (classes, functions)):
+        first = np.unique(ours, return_index=True)[1]
+        if (wrong := np.flatnonzero(theirs != theirs[first[ours]])).size:
+            i, j = int(first[ours[wrong[0]]]), int(wrong[0])
+            equal = "the same function" if functions[i] == functions[j] else "different functions"
+            fiber = "one fiber" if classes[i] == classes[j] else "different fibers"
+            raise Refutation(f"{field}: {every.show(i)} and {every.show(j)} have {equal}, {fiber} stated")
+    found = Tally(f"{field}: {len(functions):,} weights, {functions.max() + 1:,} functions, each fiber as stated")
+    return (
+        found if hypotheses_hold(field.tokens) else f"the hypothesis t >= 2 is sufficient, not needed at d = {field.d}"
+    )
+
+
+def weights_of(attention: Any, value: Any) -> Weights:
+    return Weights.of({"Q1": attention, "K1": np.eye(len(attention), dtype=np.int64), "V1": value})
+
+
+def rank_pairs(quick: bool) -> Iterator[Weights]:
+    for d, d_out in product((2, 3), (1, 2, 3)):
+        shape = Architecture((d, d_out), (d,), 2)
+        for rk_a, rk_v in product(range(d + 1), range(min(d, d_out) + 1)):
+            ranks: dict[str, Any] = {"attention_matrix_ranks": [rk_a], "value_ranks": [rk_v]}
+            for seed in range(2 if quick else 12):
+                yield Weights.random(shape, seed=seed, denominator=2, **ranks)
+        # A = h q^T, V = v h^T: the two weights of case 1 are one
+        h, q, v = [1, -2, 3][:d], [2, 1, -1][:d], [1, 4, 2][:d_out]
+        yield weights_of(np.outer(h, q), np.outer(v, h))
+
+
+def stated_fiber(a: Any, v: Any) -> list[Pair] | None:
+    if rank(a) == 0 or rank(v) == 0:
+        return None
+    if rank(a) == rank(v) == 1:
+        (p, q), (out, w) = rank_one_factors(a), rank_one_factors(v)
+        return [(a, v), (np.outer(w, q), np.outer(out, p))]
+    return [(a, v)]
+
+
+def up_to_rescaling(pairs: list[Pair] | None) -> set[tuple[Any, ...]] | None:
+    if pairs is None:
+        return None
+    leads = [next(x for x in a.ravel() if x != 0) for a, _ in pairs]
+    return {(*(a / lead).ravel(), *(v * lead).ravel()) for (a, v), lead in zip(pairs, leads, strict=True)}
+
+
+def solved_over_q(weights: Weights, stated: Callable[[Any, Any], list[Pair] | None] = stated_fiber) -> None:
+    (layer,) = weights.layers
+    a, v = layer.key.T @ layer.query, layer.value
+    pairs = solve(polynomial_map(weights.architecture(2), weights))
+    found, expected = up_to_rescaling(pairs), up_to_rescaling(stated(a, v))
+    if found != expected:
+        count = ["all with A' = 0 or V' = 0" if s is None else str(len(s)) for s in (found, expected)]
+        raise Refutation(
+            f"A = {spell(a)}, V = {spell(v)}: "
+            f"{count[0]} weights in the fiber up to rescaling, stated {count[1]}, and not the same ones"
+        )
+    phi = polynomial_map(weights.architecture(3), weights).coefficients()
+    for pair in pairs or ():  # what two tokens determine holds for three
+        other = weights_of(*pair)
+        expect_equal(polynomial_map(other.architecture(3), other).coefficients() == phi, True, at=f"{pair}, t = 3")
+
+
+def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
+    """Two weights of case 3 with one function: a matrix and its transpose."""
+    d, d_out = shape
+    a, v = np.eye(d, dtype=np.int64), np.ones((d_out, d), dtype=np.int64)
+    a[0, 1] = 1
+    pair = weights_of(a, v), weights_of(a.T, v)
+    one, other = (polynomial_map(w.architecture(tokens), w).coefficients() for w in pair)
+    if one != other:
+        raise Refutation(f"A = {spell(a)}, V = {spell(v)}: A and A^T give different functions at t = {tokens}")
+    return "the hypothesis t >= 2 is needed for d >= 2: at t = 1 A = 1 + e_1 e_2^T and its transpose are one function"
+
+
+CLAIM = Claim(
+    id="theorem-3.2",
+    source="Theorem 3.2",
+    title="one layer: rescalings, one exchange at rk A = rk V = 1, and zero",
+    statement=(
+        r"t \ge 2:\quad \varphi_{A',V'} = \varphi_{A,V} \iff (A', V') = (\lambda A, \tfrac1\lambda V), \text{ or }"
+        r" (A', V') = (\lambda w q^\top, \tfrac1\lambda v p^\top) \text{ if } A = p q^\top,\ V = v w^\top \ne 0,"
+        r" \text{ or } A = 0 \vee V = 0 \text{ and } A' = 0 \vee V' = 0"
+    ),
+    parts=(
+        Part(
+            "the named weights are in the fiber, matrices of every shape",
+            Scope.IDENTITY,
+            lambda quick: ("rescaling", "zero", "exchange"),
+            named_weights,
+            {
+                "lambda V in place of V / lambda": partial(named_weights, inverse=lambda c: c),
+                "q and w exchanged": partial(named_weights, to=("p", "w", "v", "q")),
+            },
+        ),
+        Part(
+            "nothing else is: every weight over small prime fields",
+            Scope.EXHAUSTIVE,
+            fields,
+            every_fiber,
+            {
+                "without the exchange": partial(every_fiber, stated=partial(stated_classes, exchange=False)),
+                "zero only by rescalings": partial(every_fiber, stated=partial(stated_classes, zeros_together=False)),
+            },
+        ),
+        Part(
+            "nothing else is: the fiber solved for over Q, every pair of ranks",
+            Scope.INSTANCES,
+            rank_pairs,
+            solved_over_q,
+            {
+                "only rescalings": partial(solved_over_q, stated=lambda a, v: stated_fiber(a, v) and [(a, v)]),
+                "A^T too": partial(
+                    solved_over_q, stated=lambda a, v: (known := stated_fiber(a, v)) and [*known, (a.T, v)]
+                ),
+            },
+        ),
+        Part(
+            "one token: a matrix and its transpose give one function",
+            Scope.INSTANCES,
+            lambda quick: product((2, 3), (1, 2)),
+            one_token,
+            {"two tokens": partial(one_token, tokens=2)},
+        ),
+        Part(
+            "one token and d = 1: the statement holds",
+            Scope.EXHAUSTIVE,
+            lambda quick: (Field(3, 1, 1, tokens=1), Field(3, 1, 2, tokens=1), Field(5, 1, 2, tokens=1)),
+            every_fiber,
+            {"zero only by rescalings": partial(every_fiber, stated=partial(stated_classes, zeros_together=False))},
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Heads, skip connections, embeddings."""

@@ -1,0 +1,217 @@
+r"""Beyond the paper: the dimension of attention-only transformers.
+
+An embedding $E \in \mathbb{R}^{d \times n}$, $l$ layers with skip connections and $h$ heads each (query/key width $a$,
+value width $a_v$ with output projections), an unembedding $U \in \mathbb{R}^{n \times d}$; causal or not. With
+$n \ge d$, $t \ge 2$, $\alpha = \min(a, d)$ and $b = \min(a_v, d)$: softmax has dimension
+$d (2n - d) + l h (\alpha (2d - \alpha) + b (2d - b))$, which is $P - d^2 - l h (a^2 + a_v^2)$ if $a, a_v \le d$.
+Lightning has $d (2n - d) + l D$, $D$ the dimension of one layer alone (`section-4-heads`). Without embeddings and with
+full $A$, $V$, generic fibers in the $(A, V)$ of a causal softmax network are finite, also below $d \ge h l + 1$, which
+the machine-checked identifiability theorem (Henry 2026, Lean) asks for.
+
+With $n < d$ two tokens can see less than three. For two layers without unembedding, full matrices and $(h + 1) n \le d$
+the difference is $h$ times $n (n-1) k (k-1) / 2$, $k = h + 1$, and under a mask $h$ times $n (n+1) (k-1) (k-2) / 4$
+more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+from lightning_sym import Architecture, certified_dimension
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
+from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal, meeting_bounds
+from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
+
+Formula = Callable[[Architecture], int]
+
+
+def transformer(
+    n: int, d: int, l: int, h: int, a: int, a_v: int, *,  # noqa: E741 - the letters of the statement
+    normalization: Normalization | None = SOFTMAX, causal: bool = True, tokens: int = 2,
+) -> Architecture:  # fmt: skip
+    return Architecture(
+        (d,) * (l + 1), (a,) * l, tokens, normalization=normalization, heads=h, value_ranks=(a_v,) * l,
+        skip=True, causal=causal, embed=n, unembed=n,
+    )  # fmt: skip
+
+
+def sizes(network: Architecture) -> tuple[int, int, int, int, int, int]:
+    """`n, d, l, h, alpha, b`."""
+    assert network.embed is not None  # noqa: S101 - for the type checker
+    assert network.value_ranks is not None  # noqa: S101
+    d = network.widths[0]
+    alpha, b = min(network.attention_ranks[0], d), min(network.value_ranks[0], d)
+    return network.embed, d, network.depth, network.heads, alpha, b
+
+
+def softmax_formula(network: Architecture) -> int:
+    n, d, l, h, alpha, b = sizes(network)  # noqa: E741
+    return d * (2 * n - d) + l * h * (alpha * (2 * d - alpha) + b * (2 * d - b))
+
+
+def lightning_formula(network: Architecture) -> int:
+    n, d, l, h, alpha, b = sizes(network)  # noqa: E741
+    return d * (2 * n - d) + l * one_lightning_layer((d, d, alpha, h, b))
+
+
+def hypotheses_hold(network: Architecture) -> bool:
+    n, d, *_ = sizes(network)
+    return n >= d and network.tokens >= 2
+
+
+def transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
+    """All ranks; at the full size also widths up to four in one layer and three layers of small ones."""
+    widths, more = (1, 2, 3), (0, 1)
+    for causal, d, extra, l, h in product((False, True), widths, more, (1, 2), (1, 2)):  # noqa: E741
+        for a, a_v in product(range(1, min(d + 1, 3) + 1), range(1, min(d + 1, 3) + 1)):
+            # at the quick size d = 3 takes part with equal ranks only
+            if not quick or (d < 3 and l * h < 3 and a <= d and a_v <= d) or (a == a_v and extra and causal and l < 2):
+                yield transformer(d + extra, d, l, h, a, a_v, normalization=normalization, causal=causal)
+    if not quick:
+        for causal, d, a in product((False, True), (1, 2), (1, 2)):
+            yield transformer(d + 1, d, 3, 2, a, 1, normalization=normalization, causal=causal, tokens=3)
+
+
+def check(network: Architecture, stated: Formula) -> None:
+    expect_dimension(certified_dimension(network), stated(network))
+
+
+def by_parameters(network: Architecture, embedding_bases: bool = True) -> None:
+    """`P` minus what basis changes take away, all other things equal: the formula again, and the dimension."""
+    _, d, l, h, _, _ = sizes(network)  # noqa: E741
+    assert network.value_ranks is not None  # noqa: S101 - for the type checker
+    a, a_v = network.attention_ranks[0], network.value_ranks[0]
+    stated = network.parameter_count - (d * d if embedding_bases else 0) - l * h * (a * a + a_v * a_v)
+    expect_equal(softmax_formula(network), stated, at=network)
+    expect_dimension(certified_dimension(network), stated)
+
+
+def formula(network: Architecture) -> int:
+    return lightning_formula(network) if network.normalization is None else softmax_formula(network)
+
+
+def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
+    """n < d: part of every matrix is never seen, and the formula is too large."""
+    found = certified_dimension(network)
+    if found.upper >= stated(network):
+        raise Refutation(f"{network}: at most {found.upper}, the formula gives {stated(network)}")
+    n, d, *_ = sizes(network)
+    kind = ("causal " if network.causal else "") + ("lightning" if network.normalization is None else "softmax")
+    bounds = str(found.value) if found.value is not None else f"between {found.lower} and {found.upper}"
+    return f"n >= d is needed: n = {n}, d = {d}, l = {network.depth}, {kind}: {bounds}, formula {stated(network)}"
+
+
+def two_token_networks(quick: bool) -> Iterator[Architecture]:
+    for n, d, h in (
+        ((1, 2, 1), (2, 4, 1), (1, 3, 2)) if quick else ((1, 2, 1), (2, 4, 1), (1, 3, 2), (3, 6, 1), (2, 6, 2))
+    ):
+        for causal in (False, True):
+            yield Architecture(
+                (d,) * 3, (d,) * 2, 2, normalization=SOFTMAX, heads=h, skip=True, causal=causal, embed=n
+            )  # fmt: skip
+
+
+def forms_that_cancel(network: Architecture) -> int:
+    n, h = network.input_width, network.heads
+    k = h + 1
+    masked = n * (n + 1) * (k - 1) * (k - 2) // 4 if network.causal else 0
+    return h * (n * (n - 1) * k * (k - 1) // 2 + masked)
+
+
+def fewer_by_two_tokens(network: Architecture, stated: Formula = forms_that_cancel) -> str | None:
+    two, three = certified_dimension(network), certified_dimension(replace(network, tokens=3))
+    for found in (two, three):
+        meeting_bounds(found.lower, found.upper, found.architecture)
+    expect_equal(three.lower - two.lower, stated(network), at=f"{network}: what three tokens see and two do not")
+    if three.lower == two.lower:
+        return None
+    return f"t >= 3 is needed for n < d: {network} has dimension {two.lower}, {three.lower} with three tokens"
+
+
+def without_embeddings(quick: bool) -> Iterator[Architecture]:
+    for d, l, h in product((1, 2, 3), (1, 2, 3), (1, 2, 3)):  # noqa: E741
+        if 2 * l * h * d * d <= (16 if quick else 48) or (d, l, h) == (2, 2, 2):
+            yield Architecture(
+                (d,) * (l + 1), (d,) * l, 2, normalization=SOFTMAX, heads=h, skip=True, causal=True
+            )  # fmt: skip
+
+
+def finite_fibers(network: Architecture, lost: Callable[[int], int] = lambda h: 0) -> str | None:
+    d, l, h = network.widths[0], network.depth, network.heads  # noqa: E741
+    expect_dimension(certified_dimension(network), 2 * l * h * d * d - lost(h))
+    if d >= h * l + 1:
+        return None
+    return f"finite fibers below the threshold d >= h l + 1 = {h * l + 1}: d = {d}, l = {l}, h = {h}"
+
+
+EXAMPLE = transformer(4, 3, 2, 2, 1, 1)
+
+CLAIM = Claim(
+    id="attention-only-transformers",
+    source="beyond the paper",
+    title="embedding, residual attention layers with several heads, unembedding: the dimension",
+    statement=(
+        r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = d (2n - d) + l h (\alpha (2d - \alpha) +"
+        r" b (2d - b)),\quad \dim \mathcal M_{\text{lightning}} = d (2n - d) + l D"
+    ),
+    parts=(
+        Part(
+            "softmax, causal or not",
+            Scope.GENERIC,
+            lambda quick: filter(hypotheses_hold, transformers(quick, SOFTMAX)),
+            partial(check, stated=softmax_formula),
+            {
+                "no basis change of the stream": partial(check, stated=lambda n: softmax_formula(n) + n.widths[0] ** 2),
+                "rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads),
+            },
+        ),
+        Part(
+            "lightning, causal or not",
+            Scope.GENERIC,
+            lambda quick: filter(hypotheses_hold, transformers(quick, None)),
+            partial(check, stated=lightning_formula),
+            {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+        ),
+        Part(
+            "P - d^2 - l h (a^2 + a_v^2); n = 4, d = 3, l = h = 2, a = a_v = 1: 72 parameters, dimension 55",
+            Scope.GENERIC,
+            lambda quick: [EXAMPLE, transformer(3, 2, 1, 2, 2, 1), transformer(2, 2, 2, 1, 1, 2, causal=False)],
+            by_parameters,
+            {"the basis of the stream is fixed": partial(by_parameters, embedding_bases=False)},
+        ),
+        Part(
+            "n < d is outside",
+            Scope.GENERIC,
+            lambda quick: [
+                transformer(n, d, layers, 1, 1, 1, normalization=kind, causal=causal)
+                for n, d, layers in ((2, 3, 1), (1, 3, 2))
+                for kind in (SOFTMAX, None)
+                for causal in (False, True)
+            ],
+            narrow_embedding,
+            {"too large by more than six": partial(narrow_embedding, stated=lambda n: formula(n) - 6)},
+        ),
+        Part(
+            "n < d, two layers: two tokens see less than three",
+            Scope.GENERIC,
+            two_token_networks,
+            fewer_by_two_tokens,
+            {
+                "nothing less": partial(fewer_by_two_tokens, stated=lambda network: 0),
+                "a mask hides nothing": partial(
+                    fewer_by_two_tokens, stated=lambda network: forms_that_cancel(replace(network, causal=False))
+                ),
+            },
+        ),
+        Part(
+            "no embeddings, full A and V, causal softmax: finite fibers",
+            Scope.GENERIC,
+            without_embeddings,
+            finite_fibers,
+            {"one rescaling a head": partial(finite_fibers, lost=lambda h: h)},
+        ),
+    ),
+)

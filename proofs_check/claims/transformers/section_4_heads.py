@@ -1,0 +1,251 @@
+r"""Section 4, several heads: one layer $X \mapsto \sum_h V_h X\, P(X^\top A_h X)$ with $h$ heads.
+
+With $\alpha = \min(a, d)$, $b = \min(a_v, d, d')$ and $t \ge 2$: softmax has dimension
+$h (\alpha (2d - \alpha) + b (d + d' - b))$. Lightning sees only sums over heads, so heads mix. For $d, d' \ge 2$ its
+dimension is, wherever it is certified, the largest of $k (\alpha (2d - \alpha) + b (d + d' - b) - 1)
+- k \max(0, k - 1 - (d - \alpha)^2 - (d - b)(d' - b))$ over $k \le h$, capped by $c (d' - c) + c\, d\, d (d+1)/2$ with
+$c = \min(d', h b)$, and by $\rho (d d' + d(d+1)/2 - \rho)$ with $\rho = \min(d d', d(d+1)/2, h \alpha b)$. For $d = 1$
+it is $d'$; for $d' = 1$, with $k = \min(h, d)$, the smaller one of $h (\alpha (2d - \alpha) + d - 1)$ and
+$k (d - k) + d (k d - k (k-1)/2)$. The upper bounds are proved in `docs/transformers.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import permutations, product
+
+from lightning_sym import Architecture, certified_dimension
+from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_dimension
+
+Shape = tuple[int, int, int, int, int]  # d, d', alpha, h, b
+Formula = Callable[[Shape], int]
+
+
+def network_of(shape: Shape, normalization: Normalization | None = None, tokens: int = 2) -> Architecture:
+    d, d_out, a, h, b = shape
+    return Architecture((d, d_out), (a,), tokens, normalization=normalization, heads=h, value_ranks=(b,))
+
+
+def all_heads_free(shape: Shape) -> int:
+    d, d_out, a, h, b = shape
+    return h * (a * (2 * d - a) + b * (d + d_out - b))
+
+
+def by_rows(shape: Shape) -> int:
+    """All of the quadratic forms: `d` to each of the `c` output rows that the heads can fill."""
+    d, d_out, _, h, b = shape
+    c = min(d_out, h * b)
+    return c * (d_out - c) + c * d * d * (d + 1) // 2
+
+
+def by_rank(shape: Shape) -> int:
+    """Forms as a matrix of `d d'` by `d (d+1) / 2`, of rank at most `h alpha b`."""
+    d, d_out, a, h, b = shape
+    rows, columns = d * d_out, d * (d + 1) // 2
+    rank = min(rows, columns, h * a * b)
+    return rank * (rows + columns - rank)
+
+
+def count_of(shape: Shape, mixing: bool = True) -> int:
+    d, d_out, a, h, b = shape
+    mixed = h * max(0, h - 1 - (d - a) ** 2 - (d - b) * (d_out - b)) if mixing else 0
+    return all_heads_free(shape) - h - mixed
+
+
+def formula(shape: Shape, mixing: bool = True, largest: bool = True, low_rank: bool = True) -> int:
+    d, d_out, a, h, b = shape
+    if d == 1:
+        return d_out
+    fewer = range(1 if largest else h, h + 1)  # a layer with fewer heads is a layer with a head of zeros
+    count = max(count_of((d, d_out, a, k, b), mixing) for k in fewer)
+    return min(count, by_rows(shape), by_rank(shape) if low_rank else count)
+
+
+def one_output(shape: Shape, syzygies: bool = True) -> int:
+    """For `d' = 1`: `d` forms in the ideal of `h` linear ones, or fewer if the ranks do not allow so many."""
+    d, _, _, h, _ = shape
+    k = min(h, d)
+    ideal = k * (d - k) + d * (k * d - k * (k - 1) // 2 if syzygies else k * d)
+    return min(all_heads_free(shape) - h, ideal)
+
+
+def shapes(d: int, d_out: int, most_heads: int) -> Iterator[Shape]:
+    for a, h, b in product(range(1, d + 1), range(1, most_heads + 1), range(1, min(d, d_out) + 1)):
+        yield d, d_out, a, h, b
+
+
+def hypotheses_hold(network: Architecture) -> bool:
+    return network.depth == 1 and network.tokens >= 2
+
+
+def softmax_networks(quick: bool) -> Iterator[Architecture]:
+    for d, d_out, t in product((1, 2, 3), (1, 2, 3), (2,) if quick else (2, 3)):
+        for shape in shapes(d, d_out, 2 if quick else 3):
+            yield network_of(shape, SOFTMAX, t)
+
+
+def softmax(network: Architecture, rescalings: int = 0, stated: Formula = all_heads_free) -> None:
+    assert network.value_ranks is not None  # noqa: S101 - for the type checker
+    d, d_out = network.widths
+    shape = (d, d_out, network.attention_ranks[0], network.heads, network.value_ranks[0])
+    expect_dimension(certified_dimension(network), stated(shape) - rescalings * network.heads)
+
+
+def bounds(shape: Shape) -> tuple[int, int]:
+    found = certified_dimension(network_of(shape))
+    return found.lower, found.upper
+
+
+Block = tuple[int, int, int]
+
+
+def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[Block]:
+    """`d, d'` and the largest number of heads: one piece of the map each."""
+    widths = (1, 2, 3) if quick else (1, 2, 3, 4)
+    return [
+        (d, d_out, (2 if d > 2 else 4) if quick else {3: 5, 4: 2}.get(d, 7))
+        for d, d_out in product(widths, outputs if quick or outputs == (1,) else (*outputs, 4))
+    ]
+
+
+def territory(block: Block, stated: Formula = formula) -> str:
+    """All ranks and numbers of heads: each certified value is compared, and what is undecided is listed."""
+    d, d_out, most = block
+    certified, undecided = 0, []
+    for shape in shapes(*block):
+        lower, upper = bounds(shape)
+        if not lower <= stated(shape) <= upper:
+            raise Refutation(f"{network_of(shape)}: between {lower} and {upper}, stated {stated(shape)}")
+        if lower == upper:
+            certified += 1
+        else:
+            undecided.append(f"a, h, b = {shape[2:]}: {lower} to {upper}, formula {stated(shape)}")
+    return f"d = {d}, d' = {d_out}, h <= {most}: {certified} shapes certified, all as stated; " + (
+        f"{len(undecided)} undecided ({'; '.join(undecided)})" if undecided else "none undecided"
+    )
+
+
+def count_at_h(shape: Shape) -> int:
+    return formula(shape, largest=False)
+
+
+def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
+    """Without the largest over `k <= h` the count falls again once the heads fill everything."""
+    found = certified_dimension(network_of(shape))
+    if found.lower <= stated(shape):
+        raise Refutation(f"{network_of(shape)}: the count {stated(shape)} is not below {found.lower}")
+    return (
+        f"more heads never lower the dimension, but the count at h itself falls: d, d', a, h, b = {shape} has "
+        f"dimension {found.value}, the count gives {stated(shape)}"
+    )
+
+
+def exception(shape: Shape, stated: Formula = formula) -> str:
+    """Where the first formula that comes to mind, capped by rows alone, is one too large."""
+    lower, upper = bounds(shape)
+    if not lower <= stated(shape) <= upper:
+        raise Refutation(f"{network_of(shape)}: between {lower} and {upper}, stated {stated(shape)}")
+    if lower < upper:
+        raise Undecided(f"{network_of(shape)}: between {lower} and {upper}")
+    return (
+        f"d, d', a, h, b = {shape}: {lower}, one less than the span of the rows, {by_rows(shape)}: five heads give a "
+        f"6 x 6 matrix of forms of rank five"
+    )
+
+
+def permuted(heads: int, parts: str = "QKV") -> None:
+    """Any permutation of whole heads, over formal words, for any pattern of the scores."""
+    for form in (LIGHTNING, Form(lambda s: Words.letter(f"pattern({s})"), skip=True)):
+        layer = [Layer(*(Words.letter(f"{letter}{h}") for letter in "QKV")) for h in range(heads)]
+        x = Words.letter("X")
+        for order in permutations(range(heads)):
+            new = [
+                Layer(*(getattr(layer[k if n[0].upper() in parts else h], n) for n in ("query", "key", "value")))
+                for h, k in enumerate(order)
+            ]
+            if attention_layer(x, new, form) != attention_layer(x, layer, form):
+                raise Refutation(f"{heads} heads in the order {order}: the function is another one")
+
+
+def mixed(heads: int, back: int = -1) -> str:
+    """A_1 + c A_2 with V_2 - c V_1: the same sum, for lightning scores."""
+    one, c, x = Words.identity(), Words.scalar("c"), Words.letter("X")
+    minus_c = Words(frozenset((key, back * n) for key, n in c.terms))
+    a, v = ([Words.letter(f"{letter}{h}") for h in range(heads)] for letter in "AV")
+    old = [Layer(a[h], one, v[h]) for h in range(heads)]
+    new = [Layer(a[0] + c @ a[1], one, v[0]), Layer(a[1], one, v[1] + minus_c @ v[0]), *old[2:]]
+    if attention_layer(x, new) != attention_layer(x, old):
+        raise Refutation(f"{heads} heads: A_1 + c A_2 with V_2 + ({back}) c V_1 is another function")
+    return "permutations and rescalings of heads are not all: A_1 + c A_2, V_2 - c V_1 is the same lightning function"
+
+
+CLAIM = Claim(
+    id="section-4-heads",
+    source="Section 4, multiple heads; beyond the paper",
+    title="one layer with several heads: softmax keeps them apart, lightning mixes them",
+    statement=(
+        r"t \ge 2,\ h \text{ heads} \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = h (\alpha (2d - \alpha) + b (d +"
+        r" d' - b)),\quad \dim \mathcal M_{\text{lightning}} = \min(\max_{k \le h} k (\alpha (2d - \alpha) + b (d + d'"
+        r" - b) - 1 - \max(0, k - 1 - (d-\alpha)^2 - (d-b)(d'-b))),\ c (d' - c) + c\, d\, d (d+1)/2,\ \rho (d d' +"
+        r" d (d+1)/2 - \rho))\ (d, d' \ge 2)"
+    ),
+    parts=(
+        Part(
+            "softmax: the heads are independent",
+            Scope.GENERIC,
+            lambda quick: filter(hypotheses_hold, softmax_networks(quick)),
+            softmax,
+            {"a rescaling in every head": partial(softmax, rescalings=1)},
+        ),
+        Part(
+            "lightning, d' >= 2: the formula wherever the bounds meet",
+            Scope.GENERIC,
+            blocks,
+            territory,
+            {
+                "no mixing of heads": partial(territory, stated=partial(formula, mixing=False)),
+                "no cap": partial(territory, stated=count_of),
+            },
+        ),
+        Part(
+            "lightning, d' = 1: forms in an ideal, wherever the bounds meet",
+            Scope.GENERIC,
+            partial(blocks, outputs=(1,)),
+            partial(territory, stated=one_output),
+            {"no syzygies": partial(territory, stated=partial(one_output, syzygies=False))},
+        ),
+        Part(
+            "the count at h itself falls when the heads fill all forms",
+            Scope.GENERIC,
+            lambda quick: [(2, 2, 1, 7, 1), (2, 3, 1, 8, 1)],
+            past_the_top,
+            {"with the largest over k <= h": partial(past_the_top, stated=formula)},
+        ),
+        Part(
+            "d = 3, d' = 2, a = 1, h = 5, b = 1: 35",
+            Scope.GENERIC,
+            lambda quick: [(3, 2, 1, 5, 1)],
+            exception,
+            {"capped by rows alone": partial(exception, stated=partial(formula, low_rank=False))},
+        ),
+        Part(
+            "heads may be permuted",
+            Scope.IDENTITY,
+            lambda quick: [2, 3, 4],
+            permuted,
+            {"queries alone": partial(permuted, parts="Q"), "values alone": partial(permuted, parts="V")},
+        ),
+        Part(
+            "heads of lightning layers mix",
+            Scope.IDENTITY,
+            lambda quick: [2, 3, 4],
+            mixed,
+            {"with the other sign": partial(mixed, back=1)},
+        ),
+    ),
+)

@@ -1,0 +1,178 @@
+r"""Section 4, skip connections: $X \mapsto X + \varphi_W(X)$ in every layer.
+
+The paper expects that skip connections break the scaling symmetry and that the parametrization via $(A_i, V_i)$ is
+then generically one-to-one, as in the normalized case. The rescaling *inside* a layer, $(A, V) \mapsto (\lambda A,
+\lambda^{-1} V)$, survives. What skip connections remove are the symmetries *between* layers: for equal widths $d$,
+$\alpha = \min(a, d)$ and $t \ge 2$, $\dim \mathcal M = l\, (\alpha (2d - \alpha) + d^2) - l$, and without $- l$ for
+softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+
+from lightning_sym import Architecture, Weights, certified_dimension
+from lightning_sym.network.attention import Form, forward
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, expect_dimension, expect_equal, spell
+
+Formula = Callable[[Architecture], int]
+
+
+def pairs(network: Architecture) -> int:
+    """Dimension of the space of all `(A_1, V_1, ..., A_l, V_l)` with the ranks that the widths allow."""
+    total = 0
+    for a, d in zip(network.attention_ranks, network.widths, strict=False):
+        alpha = min(a, d)
+        total += alpha * (2 * d - alpha) + d * d
+    return total
+
+
+def hypotheses_hold(network: Architecture) -> bool:
+    return network.skip and network.tokens >= 2
+
+
+def small_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
+    """Equal widths, any ranks, up to three layers."""
+    for depth, d, t in product((1, 2, 3), (1, 2, 3) if quick else (1, 2, 3, 4), (1, 2, 3)):
+        for ranks in product(range(1, d + 1), repeat=depth):
+            if depth == 3 and len(set(ranks)) > 1 and d == (3 if quick else 4):
+                continue
+            if quick and depth == 3 and t == 3:
+                continue
+            yield Architecture((d,) * (depth + 1), ranks, t, normalization=normalization, skip=True)
+
+
+def instances(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
+    return filter(hypotheses_hold, small_networks(quick, normalization))
+
+
+def rescaled_words(depth: int, power: int = -1, pattern: Callable[[Words], Words] | None = None) -> None:
+    """All layers rescaled, over formal words: every width, every rank, every number of tokens at once."""
+    form = Form(skip=True) if pattern is None else Form(pattern, skip=True)
+    old, new = [], []
+    for i in range(1, depth + 1):
+        layer = Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV"))
+        old.append(layer)
+        scale, back = (Words.scalar(f"lambda{i}", k) for k in (1, power))
+        new.append(layer._replace(query=scale @ layer.query, value=back @ layer.value))
+    x = Words.letter("X")
+    if (found := forward(x, new, form)) != forward(x, old, form):
+        raise Refutation(f"{depth} layers with skip: rescaled weights give {str(found)[:200]} ...")
+
+
+def one_to_one(network: Architecture) -> None:
+    """The statement of the paper: fails if generic fibers have positive dimension, and two equal weights show it."""
+    found = certified_dimension(network)
+    if found.upper >= pairs(network):
+        return
+    # a skip changes no shape, so the weights are those of the plain network
+    plain = Architecture(network.widths, network.attention_ranks, network.tokens)
+    weights = Weights.random(plain, seed=1, bound=3)
+    moved = [layer._replace(query=2 * layer.query, value=layer.value / 2) for layer in weights.layers]
+    d, t = network.widths[0], network.tokens
+    ring = PolynomialRing(entry_names("x", d, t))
+    x = ring.matrix("x", d, t)
+    ours, theirs = (
+        forward(x, [Layer(*map(ring.constants, layer)) for layer in layers], Form(skip=True))
+        for layers in (weights.layers, moved)
+    )
+    expect_equal([str(e) for e in theirs.ravel()], [str(e) for e in ours.ravel()], at=f"{network}, rescaled by 2")
+    attention, value = weights.layers[0].key.T @ weights.layers[0].query, weights.layers[0].value
+    if (attention == 0).all() or (value == 0).all():
+        return
+    raise Refutation(
+        f"{network}: A = {spell(attention)}, V = {spell(value)} and A = {spell(2 * attention)}, V = {spell(value / 2)}"
+        f" have the same function{' (with the other layers rescaled too)' if network.depth > 1 else ''}; "
+        f"generic fibers in the (A_i, V_i) have dimension {pairs(network) - found.upper} at least"
+    )
+
+
+def lightning_formula(network: Architecture) -> int:
+    return pairs(network) - network.depth
+
+
+def check(network: Architecture, stated: Formula) -> None:
+    expect_dimension(certified_dimension(network), stated(network))
+
+
+def between_layers(network: Architecture) -> int:
+    """What would be lost if bases could be changed between layers."""
+    return (network.depth - 1) * network.widths[0] ** 2
+
+
+def one_token(network: Architecture, stated: Formula) -> str:
+    found = certified_dimension(network)
+    if found.upper >= stated(network):
+        raise Refutation(f"{network}: at most {found.upper}, the formula gives {stated(network)}")
+    return "the hypothesis t >= 2 is needed: for one token and a = d = 2 both formulas are too large"
+
+
+CLAIM = Claim(
+    id="section-4-skip",
+    source="Section 4, skip connections",
+    title="with skip connections the parametrization in (A_i, V_i) is generically one-to-one",
+    statement=(
+        r"X \mapsto X + \varphi_{A_i, V_i}(X)\ (1 \le i \le l) \;\Rightarrow\;"
+        r"(A_i, V_i)_i \mapsto \phi \text{ is generically one-to-one}"
+    ),
+    parts=(
+        Part(
+            "generically one-to-one in (A_i, V_i)",
+            Scope.GENERIC,
+            lambda quick: [Architecture((2,) * (depth + 1), (2,) * depth, 2, skip=True) for depth in (1, 2)],
+            one_to_one,
+            expected=Verdict.REFUTED,
+        ),
+        Part(
+            "(lambda A_i, V_i / lambda) has the same function, all widths",
+            Scope.IDENTITY,
+            lambda quick: [1, 2, 3],
+            rescaled_words,
+            {
+                "(lambda A, lambda V)": partial(rescaled_words, power=1),
+                "normalized scores too": partial(
+                    rescaled_words, pattern=lambda scores: Words.letter(f"pattern({scores})")
+                ),
+            },
+        ),
+        Part(
+            "lightning: the dimension falls short of the (A_i, V_i) by l, one rescaling a layer",
+            Scope.GENERIC,
+            instances,
+            partial(check, stated=lightning_formula),
+            {
+                "one-to-one up to finitely many": partial(check, stated=pairs),
+                "bases change between layers": partial(
+                    check, stated=lambda n: lightning_formula(n) - between_layers(n)
+                ),
+            },
+        ),
+        Part(
+            "softmax: finitely many (A_i, V_i) to a function",
+            Scope.GENERIC,
+            partial(instances, normalization=SOFTMAX),
+            partial(check, stated=pairs),
+            {
+                "rescalings inside layers": partial(check, stated=lightning_formula),
+                "bases change between layers": partial(check, stated=lambda n: pairs(n) - between_layers(n)),
+            },
+        ),
+        Part(
+            "one token is outside",
+            Scope.GENERIC,
+            lambda quick: [
+                n
+                for normalization in (None, SOFTMAX)
+                for n in small_networks(True, normalization)
+                if n.tokens == 1 and n.widths[0] == 2 and set(n.attention_ranks) == {2}
+            ],
+            lambda n: one_token(n, pairs if n.normalization is not None else lightning_formula),
+        ),
+    ),
+)
