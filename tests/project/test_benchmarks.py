@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import floating
+import growth
+import many
 import numpy as np
+import peers
 import pytest
+import systems
 from shapes import SHAPES
 
 from lightning_sym import SOFTMAX, Architecture, Layer, certified_dimension
 from lightning_sym.exact.rational import rank
 from lightning_sym.network.jacobian import weight_gradients
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-import floating
-import growth
-import many
-import peers
-import systems
 
 # ten inputs are too few for it: three layers of width four, attention matrices of rank one
 CAPPED = Architecture((4, 4, 4, 4), (1, 1, 1), tokens=3)

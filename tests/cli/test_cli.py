@@ -18,7 +18,7 @@ from lightning_sym.errors import ProgramError
 from proofs_check.claim import Scope, Verdict
 from proofs_check.run import ClaimResult, PartResult
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def test_dimension_in_words(capsys: pytest.CaptureFixture[str]) -> None:

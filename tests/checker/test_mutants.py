@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import random
-import sys
 from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from mutate_certificates import CHANGES, GOOD, certificates, is_true, mutate
 
 from proofs_check.checker import verify
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-from mutate_certificates import CHANGES, GOOD, certificates, is_true, mutate
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from transformers import random_transformer
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
@@ -19,10 +18,6 @@ from lightning_sym.rings.derivatives import Dual, Recorded
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, reduce_mod
 from proofs_check.claims.normalized.free_exponentials import written
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-
-from transformers import random_transformer
 
 P = PRIMES[0]
 BY_SERIES = replace(SOFTMAX, name="softmax by its series", growth=None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ranks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,9 +19,6 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact import elimination
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.rings.prime_field import PRIMES
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-import ranks
 
 P = PRIMES[0]
 SOURCE = Path(elimination.__file__).read_text(encoding="utf-8")

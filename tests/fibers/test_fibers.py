@@ -442,7 +442,7 @@ def test_same_command(files, second, code):
 
 def test_launcher(files, tmp_path):
     """Exit codes as a shell sees them."""
-    launcher = Path(__file__).parent.parent / "cli.py"
+    launcher = Path(__file__).parents[2] / "cli.py"
     for second, code in (("swapped", 0), ("other", 1), ("narrow", 2)):
         words = [sys.executable, str(launcher), "same", files("one"), files(second)]
         done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)

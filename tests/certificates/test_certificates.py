@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificates.make_corpus import changed
 from checker import SCHEMA, checked_alone, copied_checker, matches, verdict, written
+from make_corpus import changed
 
 from lightning_sym import (
     SOFTMAX,

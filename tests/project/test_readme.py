@@ -14,7 +14,7 @@ import pytest
 from lightning_cli.main import main
 from proofs_check.registry import all_claims
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n\$ (.*)\n((?:.*\n)*?)```", README)
 

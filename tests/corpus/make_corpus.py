@@ -1,4 +1,4 @@
-"""Writes the certificates in `good/` and `bad/`: `python tests/certificates/make_corpus.py`.
+"""Writes the certificates in `good/` and `bad/`: `python tests/corpus/make_corpus.py`.
 
 The good ones come from the program; every bad one is a good one with one thing changed. Why a bad one must be
 rejected stands in `tests/test_certificate_files.py`.

@@ -17,9 +17,9 @@ from lightning_sym.certificates.files import write_certificate
 from proofs_check.checker import verify
 
 Document = dict[str, Any]
-CORPUS = Path(__file__).parent / "certificates"
+CORPUS = Path(__file__).parents[1] / "corpus"
 GOOD, REJECTED = (sorted((CORPUS / name).glob("*.json")) for name in ("good", "bad"))
-SCHEMA = json.loads((CORPUS.parent.parent / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((CORPUS.parents[1] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 MEMORY = 2**30
 """Bytes that the checker may take."""
 

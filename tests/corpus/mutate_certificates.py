@@ -1,6 +1,6 @@
 """Random changes to good certificates: does the checker accept one whose claim is false?
 
-    python benchmarks/mutate_certificates.py [--count 2000] [--seed 0] [--json FILE]
+    python tests/corpus/mutate_certificates.py [--count 2000] [--seed 0] [--json FILE]
 
 What the checker accepts in spite of the change is decided by another road: bounds of the dimension by the program
 itself, the same function or not by its own answer. Exits with 1 if a false claim was accepted.
@@ -45,7 +45,7 @@ from lightning_sym.fibers.same_function import Answer
 from proofs_check.checker import verify
 
 Document = dict[str, Any]
-GOOD = Path(__file__).parent.parent / "tests" / "certificates" / "good"
+GOOD = Path(__file__).parent / "good"
 FAMILIES = ("query-key", "value-output", "stream", "scale", "homogeneous", "unwritten", "unread", "inside", "pattern",
             "skew", "mixing", "cancelling", "skew differences", "symmetric products")  # fmt: skip
 LARGEST_TABLES = 10_000
