@@ -25,8 +25,7 @@ from lightning_sym.network.jacobian import RandomJacobian, Sample, random_weight
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries.attention_motions import counts_symmetrically, pattern_is_constant, sees_one_direction
-from lightning_sym.symmetries.group import orbit_dimension_at
+from lightning_sym.symmetries.families import families_of, orbit_dimension_at
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
@@ -126,49 +125,6 @@ def minor_document(
     }
 
 
-def symmetry_families(architecture: Architecture) -> list[str]:
-    """The families of symmetries that a network has, by the names that certificates use.
-
-    Example:
-        >>> symmetry_families(Architecture((2, 2, 2), (1, 1), 2))
-        ['query-key', 'stream', 'scale']
-    """
-    embedded, unembedded = architecture.embed is not None, architecture.unembed is not None
-    between = architecture.depth > 1 or embedded or unembedded
-    here = {
-        "query-key": True,
-        "value-output": architecture.value_ranks is not None,
-        "stream": embedded and unembedded if architecture.skip else between,
-        "scale": architecture.normalization is None,
-    }
-    return [name for name, applies in here.items() if applies]
-
-
-def unseen_families(architecture: Architecture) -> list[str]:
-    """The other families of directions that the function of such a network does not see.
-
-    Example:
-        >>> unseen_families(Architecture((2, 2), (1,), 2, heads=2))
-        ['unwritten', 'unread', 'mixing']
-    """
-    lightning, one_head = architecture.normalization is None, architecture.heads == 1
-    two_tokens = not lightning and architecture.tokens == 2
-    one_direction = sees_one_direction(architecture)
-    added = architecture.skip and not architecture.causal
-    here = {
-        "unwritten": True,
-        "unread": True,
-        "inside": architecture.value_ranks is not None,
-        "pattern": pattern_is_constant(architecture),
-        "skew": any(counts_symmetrically(architecture)),
-        "mixing": lightning and not one_head,
-        "cancelling": two_tokens or one_direction,
-        "skew differences": two_tokens and architecture.causal,
-        "symmetric products": lightning and one_head and added and not one_direction,
-    }
-    return [name for name, applies in here.items() if applies]
-
-
 def directions_document(
     kind: str, bound: int, weights: Sequence[PrimeFieldMatrix], families: Sequence[str], p: int
 ) -> Document:
@@ -183,11 +139,13 @@ def _upper_bound(result: CertifiedDimension) -> Document:
         p = PRIMES[0]
         generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`
         weights = random_weights(architecture, generator, p)
-        families = symmetry_families(architecture)
+        families = [family.name for family in families_of(architecture, symmetry=True)]
         fibers = architecture.parameter_count - upper
         if "orbit" in evidence or orbit_dimension_at(architecture, weights, generator, p) == fibers:
             return directions_document("orbit", upper, weights, families, p)
-        return directions_document("directions", upper, weights, families + unseen_families(architecture), p)
+        return directions_document(
+            "directions", upper, weights, [family.name for family in families_of(architecture)], p
+        )
     if "factorization" in evidence:
         pieces = [piece.dimension for piece in virtual_weight_variety(architecture).pieces]
         return {"kind": "factorization", "bound": upper, "variety": "virtual weights", "pieces": pieces}

@@ -34,8 +34,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.rings.prime_field import PRIMES
-from lightning_sym.symmetries.group import orbit_dimension_at, symmetry_count
-from lightning_sym.symmetries.unseen import fiber_dimension_at
+from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
 
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""

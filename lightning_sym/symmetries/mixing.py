@@ -24,6 +24,9 @@ import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
 
@@ -153,3 +156,28 @@ def _mixing(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     conditions = count * rows_per_head - free
     if rank_mod_p(system, p) == free + min(conditions, extra):
         yield null_space_mod_p(system, p)[:, :motions]
+
+
+def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Motions of all heads of a layer together that leave their sum alone, layer after layer."""
+    architecture, weights, stream = point.architecture, point.weights, point.stream
+    letters = "QKV" if architecture.value_ranks is None else "QKVO"
+    for i in range(architecture.depth):
+        names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+        matrices = [[weights[letter + name] for letter in letters] for name in names]
+        heads = [
+            head_motion(
+                m[0], m[1], m[2], m[3] if len(m) == 4 else None,
+                written=stream.written[i], read=stream.read[i + 1], p=point.prime,
+            )
+            for m in matrices
+        ]  # fmt: skip
+        for solutions in mixing_directions(heads, point.prime):
+            if not len(solutions):
+                continue
+            blocks, start = {}, 0
+            for name, head in zip(names, matrices, strict=True):
+                for letter, matrix in zip(letters, head, strict=True):
+                    blocks[letter + name] = solutions[:, start : start + matrix.size].reshape(-1, *matrix.shape)
+                    start += matrix.size
+            yield point.moving(**blocks)
