@@ -27,6 +27,9 @@ from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import families_of, orbit_dimension_at
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options that certificates have words for."""
+
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
 LONGEST_POLYNOMIAL = 100
@@ -75,6 +78,7 @@ def network_document(architecture: Architecture) -> Document:
         >>> network_document(Architecture((2, 1), (3,), 2))["attention_ranks"]
         [3]
     """
+    architecture.require("a certificate", KNOWN)
     return {
         "widths": list(architecture.widths),
         "attention_ranks": list(architecture.attention_ranks),

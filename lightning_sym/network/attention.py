@@ -109,12 +109,16 @@ def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], f
         weights: matrices over the ring of `x`, in the order of `architecture.weight_shapes()`.
         form: in place of the architecture's own.
 
+    Raises:
+        BadInput: the network has an option that is not carried out here.
+
     Example:
         >>> one = np.array([[2]])
         >>> shape = Architecture((1, 1), (1,), 1, skip=True, unembed=1)
         >>> network_output(np.array([[1]]), shape, [one] * 4).tolist()      # 2 (1 + 2 * 2 * 2)
         [[18]]
     """
+    architecture.require("the forward pass", KNOWN)
     source: Iterator[Any] = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x

@@ -27,7 +27,7 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.cancelling import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import value_of
+from lightning_sym.symmetries.stream import KNOWN, value_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
 
 Residues = npt.NDArray[np.int64]
@@ -40,6 +40,7 @@ LARGEST_WORD_COUNT = 64
 
 def counts_symmetrically(architecture: Architecture) -> list[bool]:
     """By layer, whether only the symmetric part of attention matrices matters."""
+    architecture.require("that symmetric parts count alone", KNOWN)
     if architecture.normalization is not None:
         return [False] * architecture.depth
     # one row of input, unmasked: X = e z^T stays of the form y z^T, and y^T A y is all there is of A
@@ -59,6 +60,7 @@ def counts_symmetrically(architecture: Architecture) -> list[bool]:
 
 def sees_one_direction(architecture: Architecture) -> bool:
     """Lightning, and the stream is `y z^T` with a vector `y` in every layer: one token, or one row without mask."""
+    architecture.require("that a stream has one direction", KNOWN)
     one = architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal)
     return architecture.normalization is None and one
 

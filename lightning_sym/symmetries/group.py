@@ -145,8 +145,13 @@ class Tangents:
     right: dict[str, Any] = field(default_factory=dict)
 
 
+ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
+
+
 def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Basis changes inside queries and keys, head by head (Lemma 3.1)."""
+    architecture.require("the symmetry query-key", ANY)
     for i, a in enumerate(architecture.attention_ranks):
         for h in range(architecture.heads):
             yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))})
@@ -154,6 +159,7 @@ def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
 
 def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Basis changes between values and output projections, head by head."""
+    architecture.require("the symmetry value-output", ANY)
     for i, b in enumerate(architecture.value_ranks or ()):
         change = _moving(_all_directions(b), p)
         for h in range(architecture.heads):
@@ -163,6 +169,7 @@ def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
 
 def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Basis changes between layers (Eq. 9), where skip connections make them all one."""
+    architecture.require("the symmetry stream", ANY)
     depth, heads = architecture.depth, range(architecture.heads)
     free_ends = (architecture.embed is not None, architecture.unembed is not None)
     if architecture.skip:
@@ -191,6 +198,7 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
 
 def scale(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Rescalings of scores against values, head by head (Eq. 13), of lightning networks."""
+    architecture.require("the symmetry scale", ANY - {"normalization"})
     for i, a in enumerate(architecture.attention_ranks):
         rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
         grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
@@ -216,6 +224,7 @@ def tangent_directions(
     Yields:
         Blocks of shape `(directions, parameters)` modulo `p`.
     """
+    architecture.require("the symmetry group", ANY)
     names = [name for name, _ in architecture.weight_shapes()]
     still = {
         name: Dual(w, PrimeFieldMatrix(np.zeros_like(w.entries), p)) for name, w in zip(names, weights, strict=True)

@@ -13,14 +13,19 @@ from lightning_sym.symmetries.group import head_name
 
 Residues = npt.NDArray[np.int64]
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which what is said here of the stream is proved."""
+
 
 def pattern_is_constant(architecture: Architecture) -> bool:
     """One token, normalized: it attends to itself with weight one, whatever the queries and keys are."""
+    architecture.require("that a pattern is constant", KNOWN)
     return architecture.normalization is not None and architecture.tokens == 1
 
 
 def value_of(architecture: Architecture, weights: dict[str, Residues], i: int, h: int, p: int) -> Residues:
     """What a head writes: its value matrix, with its output projection if there is one."""
+    architecture.require("the value matrix of a head", KNOWN)
     name = head_name(architecture, i, h)
     value = weights["V" + name]
     return value if architecture.value_ranks is None else weights["O" + name] @ value % p
@@ -43,6 +48,7 @@ class Stream:
 
 def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: int) -> Stream:
     """The spaces $F_i$ and $R_i$ at the given weights."""
+    architecture.require("what is written to the stream", KNOWN)
     depth, heads, widths = architecture.depth, architecture.heads, architecture.widths
     ones = [np.eye(d, dtype=np.int64) for d in widths]
 
