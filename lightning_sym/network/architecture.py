@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.rings.normalization import Normalization
@@ -89,7 +90,7 @@ class Architecture:
         if self.skip and len(set(self.widths)) > 1:
             raise ShapeError(f"skip needs equal widths, to add input and output; got {','.join(map(str, self.widths))}")
 
-    @property
+    @cached_property
     def options(self) -> frozenset[str]:
         """Names of the fields that make this more than a plain lightning network: those that are not left at nothing.
 
@@ -114,7 +115,7 @@ class Architecture:
             Traceback (most recent call last):
             lightning_sym.errors.BadInput: this is not proved for the option skip of widths 2,2, ranks 1, tokens 2, skip
         """
-        if more := sorted(self.options - set(proved)):
+        if more := sorted(self.options.difference(proved)):
             raise BadInput(f"{what} is not proved for the option{'s' * (len(more) > 1)} {', '.join(more)} of {self}")
 
     @property

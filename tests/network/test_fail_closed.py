@@ -104,9 +104,9 @@ def test_every_entry_refuses_by_name(label: str, network: Architecture) -> None:
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_every_family_refuses_by_name(family: Any) -> None:
-    network = WithRotations((2, 2), (1,), 2)
-    point = Point(network, [random_residues(np.random.default_rng(0), s, P) for _, s in network.weight_shapes()], P)
-    object.__setattr__(network, "rotary", True)
+    network, known = WithRotations((2, 2), (1,), 2, rotary=True), Architecture((2, 2), (1,), 2)
+    point = Point(known, [random_residues(np.random.default_rng(0), s, P) for _, s in known.weight_shapes()], P)
+    point.architecture = network
     assert not family.belongs_to(network)
     with pytest.raises(BadInput, match="rotary"):
         list(family.at(point))
