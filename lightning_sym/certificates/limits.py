@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from lightning_sym.certificates.steps import Document
+from lightning_sym.certificates.document import Document
 from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
 
