@@ -110,7 +110,7 @@ def dimension_certificate(
         TooLarge: the certificate would be larger than checkers read, or the Jacobian larger than `memory`.
 
     Example:
-        >>> from lightning_sym.dimension.certify import certified_dimension
+        >>> from lightning_sym import Architecture, certified_dimension
         >>> certificate = dimension_certificate(certified_dimension(Architecture((3, 2), (2,), 2), all_bounds=True))
         >>> certificate["lower"], certificate["upper"], certificate["upper_bounds"][0]["kind"]
         (13, 13, 'orbit')
