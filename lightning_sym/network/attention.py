@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Layer
-from lightning_sym.rings.protocol import Matrix, masked, normalized
+from lightning_sym.rings.protocol import Matrix, masked, normalized, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -82,6 +82,8 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
     for head in [layer] if isinstance(layer, Layer) else layer:
         scores = (head.key @ x).mT @ (head.query @ x)
         part = (head.value @ x) @ form.pattern(scores)
+        if output is not None:
+            require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part
     result: M = output
     return result
@@ -111,6 +113,7 @@ def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], f
 
     Raises:
         BadInput: the network has an option that is not carried out here.
+        ShapeError: the input has another shape than the network's.
 
     Example:
         >>> one = np.array([[2]])
@@ -119,6 +122,7 @@ def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], f
         [[18]]
     """
     architecture.require("the forward pass", KNOWN)
+    require_shape(x, (architecture.input_width, architecture.tokens), "the input")
     source: Iterator[Any] = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x

@@ -45,6 +45,11 @@ class Dual:
     def __init__(self, value: Any, tangent: Any) -> None:
         self.value, self.tangent = value, tangent
 
+    @property
+    def shape(self) -> Any:
+        """That of the value, `None` where the ring has none."""
+        return getattr(self.value, "shape", None)
+
     def __matmul__(self, other: Dual) -> Dual:
         return Dual(self.value @ other.value, self.tangent @ other.value + self.value @ other.tangent)
 
@@ -99,6 +104,11 @@ class Recorded:
         """What was made of some operands, each with the map that takes a gradient back to it."""
         moving = tuple(operand for operand in operands if not operand[0].constant)
         return Recorded(value, constant=not moving, operands=moving)
+
+    @property
+    def shape(self) -> Any:
+        """That of the value, `None` where the ring has none."""
+        return getattr(self.value, "shape", None)
 
     def __matmul__(self, other: Recorded) -> Recorded:
         a, b = self.value, other.value

@@ -5,6 +5,7 @@ A matrix over a ring is anything that has
 | | operation | what needs it |
 |---|---|---|
 | required | `a @ b`, `a + b`, `a.mT` (transpose) | every network |
+| optional | `a.shape`, batches first | comparing shapes before adding; formal matrices have none |
 | optional | `a * b` entry by entry, `a.like(constants)`: a matrix of numbers over the ring of `a` | masks |
 | optional | the same, `a.reciprocal(inverses)`, and one of `a.evaluate(S)`, `a.apply(taylor)` | normalized scores |
 | optional | `a.gradient_part(product, left, right)`: as much of a product as a gradient by `a` needs | speed alone |
@@ -27,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import RingError
+from lightning_sym.errors import RingError, ShapeError
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -51,6 +52,28 @@ def ring_of(matrix: object) -> str:
         kind = type(matrix.flat[0]).__name__ if matrix.dtype == object and matrix.size else str(matrix.dtype)
         return f"arrays of {kind}"
     return type(matrix).__name__
+
+
+def require_shape(matrix: object, expected: tuple[int, ...] | None, what: str) -> None:
+    """Refuse a matrix of another shape, which some rings would add or multiply all the same, by repeating entries.
+
+    Args:
+        matrix: over any ring; leading axes are batches.
+        expected: what it must be, batches left aside; `None` where no shape is known.
+        what: the matrix, as the message begins.
+
+    Raises:
+        ShapeError: it has another shape.
+
+    Example:
+        >>> require_shape(np.array([[1, 2]]), (2, 1), "the input")
+        Traceback (most recent call last):
+        lightning_sym.errors.ShapeError: the input must be of shape 2 x 1, got 1 x 2
+    """
+    found: tuple[int, ...] | None = getattr(matrix, "shape", None)
+    if found is not None and expected is not None and found[-2:] != expected[-2:]:
+        must, got = (" x ".join(map(str, sizes[-2:])) for sizes in (expected, found))
+        raise ShapeError(f"{what} must be of shape {must}, got {got}")
 
 
 def operation(matrix: object, name: str, purpose: str) -> Any:
@@ -96,6 +119,7 @@ def masked(scores: Any, seen: npt.NDArray[Any]) -> Any:
         [[2, 3], [0, 5]]
     """
     operation(scores, "__mul__", "a mask")
+    require_shape(scores, seen.shape, "the scores behind a mask")
     return scores * constants(scores, seen, "a mask")
 
 

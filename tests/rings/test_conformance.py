@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from conformance import NETWORKS, ONE_PLUS_Y, RINGS, SERIES_RINGS, Ring, SeriesRing, ask_series, ask_values, conforms
 
-from lightning_sym import SOFTMAX, Architecture
-from lightning_sym.errors import RingError
-from lightning_sym.network.attention import network_output
+from lightning_sym import SOFTMAX, Architecture, Layer
+from lightning_sym.errors import RingError, ShapeError
+from lightning_sym.network.attention import Form, attention_layer, form_of, network_output
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import map_entries
 
@@ -69,6 +69,26 @@ MUTANTS = [
 def test_mutants_are_found(ring: Ring) -> None:
     with pytest.raises(AssertionError):
         ask_values(ring, Architecture((2, 2), (2,), 2))
+
+
+# ---- shapes are compared before entries are added: rings of arrays would repeat rows and columns
+
+
+@pytest.mark.parametrize("ring", [ring for ring in RINGS if ring.name != "words"], ids=lambda ring: ring.name)
+def test_shapes_are_compared_first(ring: Ring) -> None:
+    def matrix(rows: int, columns: int) -> Any:
+        return ring.make("", map_entries(Fraction, np.ones((rows, columns), dtype=object)))
+
+    wide, narrow = (Layer(matrix(1, 2), matrix(1, 2), matrix(d_out, 2)) for d_out in (2, 1))
+    with pytest.raises(ShapeError, match="added to the stream must be of shape 2 x 3, got 1 x 3"):
+        attention_layer(matrix(2, 3), [wide, narrow])
+    with pytest.raises(ShapeError, match="added to the stream must be of shape 2 x 3, got 1 x 3"):
+        attention_layer(matrix(2, 3), narrow, Form(skip=True))
+    one_token = Architecture((2, 2), (1,), 1, causal=True)
+    with pytest.raises(ShapeError, match="the input must be of shape 2 x 1, got 2 x 3"):
+        network_output(matrix(2, 3), one_token, [matrix(1, 2), matrix(1, 2), matrix(2, 2)])
+    with pytest.raises(ShapeError, match="behind a mask must be of shape 1 x 1, got 3 x 3"):
+        attention_layer(matrix(2, 3), wide, form_of(one_token))
 
 
 # ---- what a ring does not have is refused in one line of ours
