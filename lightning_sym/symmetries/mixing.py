@@ -7,8 +7,10 @@ kinds of directions keep these sums:
 - $\dot A_h = \sum_k c_{hk} A_k$ with $\dot V_k = -\sum_h c_{hk} V_h$, the Lie algebra of $GL_h$;
 - if there is one row ($v_h$ a single form): $\dot A_h = \sum_k v_k s_{hk}^\top$ with $s_{hk} = -s_{kh}$, the syzygies.
 
-Where ranks are limited the $\dot A_h$, $\dot V_h$ must be tangent to the matrices of those ranks. And where the heads
-are so many that their sums fill the whole space of quadratic forms, every solution of "the sums do not move" counts.
+Where ranks are limited the $\dot A_h$, $\dot V_h$ must be tangent to the matrices of those ranks. For a pair of heads
+$v_k s^\top$ and $-v_h s^\top$ are, if $s$ lies in the row spaces of both; the system of all `c` and `s` does not count
+where it has more conditions than unknowns, so each pair has a system of its own. And where the heads are so many that
+their sums fill the whole space of quadratic forms, every solution of "the sums do not move" counts.
 
 Each is a linear system in the motions and the coefficients `c`, `s`. As in `unseen`, a solution counts only if the
 system has, at the point, the largest rank it can have anywhere.
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +38,11 @@ class HeadMotion:
     Attributes:
         attention: `A` on the written space, `f x f`.
         value: `V` from the written to the read space, `r x f`.
-        attention_motions: one motion of `(Q, K)` a row, as the motion of `A`, flattened.
+        attention_motions: one motion of `(Q, K)` a row, those of `Q` first, as the motion of `A`, flattened.
         value_motions: one motion of `V` (and `O`) a row, as the motion of `V`, flattened.
         attention_dimension: dimension of the matrices `A` allowed.
         value_dimension: dimension of the matrices `V` allowed.
+        rank: largest rank of `A`.
     """
 
     attention: Residues
@@ -47,6 +51,7 @@ class HeadMotion:
     value_motions: Residues
     attention_dimension: int
     value_dimension: int
+    rank: int
 
 
 def head_motion(
@@ -82,7 +87,7 @@ def head_motion(
     return HeadMotion(
         on_stream(key.T @ query % p), through(whole),
         attention_motions.reshape(-1, f * f), value_motions.reshape(-1, r * f),
-        determinantal(f, f, a), determinantal(r, f, inner),
+        determinantal(f, f, a), determinantal(r, f, inner), min(a, f),
     )  # fmt: skip
 
 
@@ -90,6 +95,8 @@ def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     """Solutions, one a row: the coefficients of all heads' attention motions and value motions, head after head."""
     yield from _filling(heads, p)
     yield from _mixing(heads, p)
+    if heads[0].value.shape[0] == 1:
+        yield from _syzygies(heads, p)
 
 
 def _filling(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
@@ -153,3 +160,24 @@ def _mixing(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     conditions = count * rows_per_head - free
     if rank_mod_p(system, p) == free + min(conditions, extra):
         yield null_space_mod_p(system, p)[:, :motions]
+
+
+def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
+    """Of every pair of heads: `dA_h = v_k s^T`, `dA_k = -v_h s^T` by motions of the keys, so with row spaces kept."""
+    f = heads[0].value.shape[1]
+    units = np.eye(f, dtype=np.int64)[:, None, :]
+    starts = np.cumsum([0] + [len(head.attention_motions) + len(head.value_motions) for head in heads])
+    for h, k in combinations(range(len(heads)), 2):
+        keys = {j: heads[j].attention_motions[len(heads[j].attention_motions) // 2 :] for j in (h, k)}
+        syzygies = [(heads[k].value.T * units).reshape(f, -1), -(heads[h].value.T * units).reshape(f, -1)]
+        nothing = np.zeros_like(keys[h])
+        system = np.block([[keys[h], nothing], [nothing, keys[k]], syzygies]).T % p
+        rank = heads[h].rank + heads[k].rank
+        # a vector s adds to the rank only what it has outside of both row spaces
+        if rank_mod_p(system, p) == f * rank + f - max(0, rank - f):
+            found = null_space_mod_p(system, p)
+            motions = np.zeros((len(found), starts[-1]), dtype=np.int64)
+            for j, part in zip((h, k), np.split(found[:, : 2 * len(nothing)], 2, axis=1), strict=True):
+                start = starts[j] + len(nothing)  # behind those of the query
+                motions[:, start : start + len(nothing)] = part
+            yield motions

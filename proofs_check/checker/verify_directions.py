@@ -223,6 +223,12 @@ class Unseen:
                     images.append(image((-1, j, 0, product(T(v[k]), [e])), (1, k, 0, product(T(v[j]), [e]))))
             most = net.h * (D(f, f, net.a[i]) + D(r, f, min(r, f, net.b[i])))
             yield from self.solve(units, images, most + min(size - most, len(images) - len(units)))
+            start, a = len(units) + len(pairs), min(net.a[i], f)
+            for n, both in enumerate(itertools.combinations(heads, 2) if r == 1 else ()):  # one pair of heads alone
+                keys = [m for m, (k, _, s, _) in enumerate(moves) if s == "K" and k in both]
+                vectors = range(start + n * f, start + n * f + f)
+                most = f * 2 * a + f - max(0, 2 * a - f)
+                yield from self.solve([units[m] for m in keys], [images[m] for m in (*keys, *vectors)], most)
 
     def cancelling(self) -> Iterator[int]:
         """Motions whose blocks between words, that is products of values, cancel in the scores."""
