@@ -28,7 +28,12 @@ import numpy.typing as npt
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
-from lightning_sym.symmetries.attention_motions import attention_motions, pattern_is_constant, value_of
+from lightning_sym.symmetries.attention_motions import (
+    attention_motions,
+    pattern_is_constant,
+    sees_one_direction,
+    value_of,
+)
 from lightning_sym.symmetries.group import head_name, tangent_directions_mod_p, verify_identity
 from lightning_sym.symmetries.mixing import head_motion, mixing_directions
 
@@ -170,7 +175,14 @@ def _mixing_motions(
     matrices = [[weights[letter + name] for letter in letters] for name in names]
     heads = [
         head_motion(
-            m[0], m[1], m[2], m[3] if len(m) == 4 else None, written=stream.written[i], read=stream.read[i + 1], p=p
+            m[0],
+            m[1],
+            m[2],
+            m[3] if len(m) == 4 else None,
+            written=stream.written[i],
+            read=stream.read[i + 1],
+            p=p,
+            symmetric=sees_one_direction(architecture),
         )
         for m in matrices
     ]
