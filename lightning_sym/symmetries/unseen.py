@@ -7,7 +7,8 @@ mask the function is the same after
 - $K_i, Q_i, V_i \mapsto \cdot + N$ with $N F_{i-1} = 0$, and $U \mapsto U + N$ with $N F_l = 0$,
 - $V_i$ (or $O_i$, or $E$) $\mapsto \cdot + N$ with $R_i N = 0$;
 
-and after motions of `Q`, `K` that no score shows (`attention_motions`), and mixtures of heads (`mixing`).
+and after motions of `Q`, `K` that no score shows (`attention_motions`), and mixtures of heads (`mixing`) and of the
+first two layers (`one_row`).
 
 **Why a rank at one point is enough.** These directions are the solutions of linear systems whose coefficients are
 polynomials in the weights. At the point used here each system has the largest rank it can have at any point (this is
@@ -36,6 +37,7 @@ from lightning_sym.symmetries.attention_motions import (
 )
 from lightning_sym.symmetries.group import head_name, tangent_directions_mod_p, verify_identity
 from lightning_sym.symmetries.mixing import head_motion, mixing_directions
+from lightning_sym.symmetries.one_row import has_one_row, one_row_directions
 
 Residues = npt.NDArray[np.int64]
 
@@ -163,6 +165,9 @@ def unseen_directions_mod_p(
                 yield moving(**{letter + name: motions for letter, motions in zip("QK", found, strict=True)})
         if architecture.heads > 1 and architecture.normalization is None:
             yield from _mixing_motions(moving, architecture, weights, i, stream, p)
+    if has_one_row(architecture):
+        for blocks in one_row_directions(architecture, weights, stream.read[2], p):
+            yield moving(**blocks)
     if architecture.unembed is not None and len(free := null_space_mod_p(stream.written[-1], p)):
         yield moving(U=outer(eye(architecture.unembed), free))
 
