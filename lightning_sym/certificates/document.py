@@ -27,6 +27,7 @@ from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import counts_symmetrically, pattern_is_constant, sees_one_direction
 from lightning_sym.symmetries.group import orbit_dimension_at
+from lightning_sym.symmetries.one_row import has_one_row
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
@@ -165,6 +166,7 @@ def unseen_families(architecture: Architecture) -> list[str]:
         "cancelling": two_tokens or one_direction,
         "skew differences": two_tokens and architecture.causal,
         "symmetric products": lightning and one_head and added and not one_direction,
+        "first layers": has_one_row(architecture),
     }
     return [name for name, applies in here.items() if applies]
 

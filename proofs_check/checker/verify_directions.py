@@ -63,6 +63,7 @@ def families(net: Network) -> dict[str, bool]:
         "cancelling": two if normal else line(net),
         "skew differences": normal and two and net.causal,
         "symmetric products": plain and net.skip and not line(net) and net.n > 1,
+        "first layers": not normal and net.skip and net.l > 1 and net.n == 1,
     }
 
 
@@ -71,6 +72,7 @@ def directions(point: Point, family: str) -> Iterator[int]:
     at = Unseen(point)
     makers: dict[str, Callable[[], Iterator[int]]] = {"mixing": at.mixing, "cancelling": at.cancelling}
     makers |= {"skew differences": at.skew_differences, "symmetric products": at.symmetric_products}
+    makers |= {"first layers": at.first_layers}
     yield from makers[family]() if family in makers else at.unseen(family)
 
 
@@ -386,3 +388,48 @@ class Unseen:
             forms = [[[*x, *y] for x, y in [*zipped(a, b), *zipped(c, d)]] for a, b, c, d in new]
             W = [[*x, *y] for x, y in zipped(W, product(self.v[i - 1, 0], W))]
             yield from self.combinations(i, 0, W, forms)
+
+    def first_layers(self) -> Iterator[int]:
+        """Motions of E and of two layers that leave the coefficients of what they write in place."""
+        net, R, one = self.net, self.R[2], line(self.net)
+        r, a, b, units, images = len(R), min(net.a[2], 2), min(len(R), 2, net.b[2]), list[int](), list[list[int]]()
+        for key in [key for key in self.w if key[0] == "E" or key[1] in (1, 2)]:
+            for place in itertools.product(range(len(self.w[key])), range(len(self.w[key][0]))):
+                units.append(self.entry(key, *place))
+                images.append(self.moved_coefficients(R, key, place))
+        forms, most = (S(2, 2 * a), D(r, 3, net.h * b)) if one else (D(2, 2, a), D(r, 5, net.h * b))
+        yield from self.solve(units, images, 2 * r + min(most, net.h * (forms + D(r, 2, b) - 1)))
+
+    def moved_coefficients(self, R: Matrix, key: Any, place: tuple[int, int]) -> list[int]:
+        """How the motion of one entry moves R e, R (g + c_1), R c_2, ...; every matrix beside its derivative."""
+        net, p, one = self.net, self.p, line(self.net)
+
+        def still(x: Matrix) -> Any:
+            return x, [[0] * len(x[0])] * len(x)
+
+        def weight(name: Any) -> Any:
+            x, dx = still(self.w[name])
+            return x, [[int((name, i, j) == (key, *place)) for j in range(len(row))] for i, row in enumerate(dx)]
+
+        def times(x: Any, y: Any) -> Any:
+            return self.product(x[0], y[0]), self.sum([self.product(x[1], y[0]), self.product(x[0], y[1])])
+
+        def head(i: int, k: int, frame: Any) -> Any:
+            keys, queries, v = (times(weight((s, i, k)), frame) for s in "KQV")
+            return times((T(keys[0]), T(keys[1])), queries), times(weight(("O", i, k)), v) if "O" in net.letters else v
+
+        e = weight(("E", 0, 0)) if net.embed else still([[1]])
+        written = [times(v, a) for a, v in (head(1, k, e) for k in range(net.h))]
+        g = [self.sum([w[at] for w in written]) for at in (0, 1)]
+        frame = [[[*x, *y] for x, y in zipped(e[at], g[at])] for at in (0, 1)]
+        _, ends = times(still(R), frame)
+        found = defaultdict[Any, list[int]](lambda: [0] * len(R))
+        found[0, 0, 0] = [row[1] for row in ends]
+        for h in range(net.h):
+            (a, da), v = head(2, h, frame)
+            v, dv = times(still(R), v)
+            for m, k, n in itertools.product((0, 1), repeat=3):
+                name = tuple(sorted((m, k, n))) if one else (k, *sorted((m, n)))
+                more = [da[m][k] * x[n] + a[m][k] * y[n] for x, y in zipped(v, dv)]
+                found[name] = [(x + y) % p for x, y in zipped(found[name], more)]
+        return [row[0] for row in ends] + [x for name in sorted(found) for x in found[name]]
