@@ -103,7 +103,7 @@ class Network:
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
         sizes = {"widths": d, "ranks": a, "tokens": self.t, "heads": self.h, "value ranks": b, "skip": self.skip,
             "mask": self.causal, "embed": self.embed, "unembed": self.unembed}
-        says = (f"{key} {str(value).strip('[]').replace(' ', '')}" if value else f"no {key}" for key, value in sizes.items())
+        says = (f"{k} {str(x).strip('[]').replace(' ', '')}" if x else f"no {k}" for k, x in sizes.items())
         self.name += f" of {', '.join(says).replace(' True', '')}"  # in full: what the claim is about
 # ---- arithmetic modulo p
 def pack(values: Any) -> int:
