@@ -146,12 +146,13 @@ def points(of: Iterable[Shape]) -> Iterator[Point]:
     """The points of these shapes.
 
     Raises:
-        ProgramError: the hypotheses hold, and a kind of point was not seen.
+        ProgramError: the hypotheses hold, all points are decided, and a kind of point was not seen.
     """
     for shape in of:
         yield from points_of(shape)
         seen = set().union(*map(kinds, points_of(shape)))
-        if hypotheses_hold(shape) and (missing := KINDS - seen):
+        decided = all(point.decided.decided for point in points_of(shape))
+        if hypotheses_hold(shape) and decided and (missing := KINDS - seen):
             raise ProgramError(f"{shape}: no point was seen of the kind {', '.join(sorted(missing))}")
 
 
