@@ -12,7 +12,7 @@ The formulas of the paper are printed beside the result; nothing that is certifi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
@@ -144,10 +144,6 @@ class CertifiedDimension:
         if self.value is None or self.formula.value is None:
             return None
         return self.formula.value == self.value
-
-
-LISTENERS: list[Callable[[CertifiedDimension], None]] = []
-"""Called with every result, in order: whoever keeps them, and who asks for them need not know."""
 
 
 def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
@@ -293,10 +289,7 @@ def certified_dimension(
             break
     if search.lower > upper:
         raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
-    result = CertifiedDimension(
+    return CertifiedDimension(
         architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
         search.prime, search.rows, search.order,
     )  # fmt: skip
-    for listener in LISTENERS:
-        listener(result)
-    return result

@@ -75,9 +75,9 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
 
 def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> int:
     """A lower bound of the rank of the differential in all weights, at these integer weights."""
-    jacobian = RandomJacobian(shape, np.random.default_rng(0), p := PRIMES[0])
-    jacobian.weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
-    return rank_mod_p(jacobian.rows(inputs), p)
+    p = PRIMES[0]
+    weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
+    return rank_mod_p(RandomJacobian(shape, np.random.default_rng(0), p, weights=weights).rows(inputs), p)
 
 
 def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Any]]) -> bool:

@@ -33,7 +33,7 @@ from lightning_sym.network.one_layer import products_of_linear_forms
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
 from proofs_check.claims.geometry.lemma_a_3 import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
@@ -44,6 +44,7 @@ from proofs_check.claims.geometry.theorem_3_4_boundary import (
     squares_on_m,
 )
 from proofs_check.claims.geometry.theorem_3_4_boundary import hypotheses_hold as printed_hypotheses_hold
+from proofs_check.expect import spell
 
 
 def batch(points: Any, rows: int, axis: int) -> ObjectArray:
