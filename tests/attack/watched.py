@@ -69,6 +69,7 @@ def _one_process(task: Callable[[int], tuple[str, str]], start: int, stop: int, 
 
 
 def _work(task: Callable[[int], tuple[str, str]], start: int, stop: int, writing: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say when they are cut off
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it ends the process, whatever is running in C

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import FileFormatError
+from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.network.readers.bounds import (
     LARGEST_FILE,
     LONGEST_FORM,
@@ -53,7 +53,7 @@ def read_npz(content: bytes) -> Contents:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             return _read_members(archive)
     except _BAD_ARCHIVE as error:
-        if isinstance(error, FileFormatError):
+        if isinstance(error, BadInput):
             raise
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise FileFormatError(f"it must be an .npz archive of plain arrays: {reason}") from error
