@@ -202,8 +202,8 @@ def damaged_header(rng: Random) -> Callable[[bytes], bytes]:
                 text = rng.choice(HEADERS)
                 return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + member[128:]
             case 2:
-                zeros = b"{'descr': '|i1', 'fortran_order': False, 'shape': (900, 900), }"
-                return b"\x93NUMPY\x01\x00" + len(zeros).to_bytes(2, "little") + zeros + b"\0" * 810_000
+                zeros = b"{'descr': '|i1', 'fortran_order': False, 'shape': (150, 150), }"
+                return b"\x93NUMPY\x01\x00" + len(zeros).to_bytes(2, "little") + zeros + b"\0" * 22_500
             case _:
                 return member
 
@@ -213,7 +213,7 @@ def damaged_header(rng: Random) -> Callable[[bytes], bytes]:
 def damaged_npz(rng: Random) -> bytes:
     """An archive with changed headers, or changed bytes, or both."""
     if rng.random() < 0.02:  # small, and large when it is opened
-        return npz(rng, {f"Q{i}": [[0] * 1000] * 1000 for i in range(1, rng.randint(2, 6))})
+        return npz(rng, {f"Q{i}": [[0] * 300] * 300 for i in range(1, rng.randint(2, 6))})
     content = npz(rng, _matrices(rng), damaged_header(rng) if rng.random() < 0.4 else bytes)
     return damaged_bytes(rng, content) if rng.random() < 0.8 else content
 
