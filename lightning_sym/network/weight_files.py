@@ -2,7 +2,9 @@
 
 The JSON form is `{"schema": "lightning-sym/weights/1", "weights": {"Q1": [["1", "-2/3"], ...], "K1": ..., ...}}`,
 or the object of matrices alone; numbers are integers or strings such as
-`"-2/3"`. In the binary forms the arrays carry the same names.
+`"-2/3"`. In the binary forms the arrays carry the same names. A file may say which network its weights are of:
+`"form": {"normalization": "softmax", "mask": "causal", "skip": true}`, in JSON beside the matrices; in `.npz` an entry
+`form`, in `.safetensors` the metadata `form`, that hold this object as text. Without it: lightning attention.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
+from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.whole_files import replacing
@@ -55,7 +58,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _from_json(path: Path) -> dict[str, Any]:
+Contents = tuple[dict[str, Any], object]
+"""Matrices by name, and the form as a JSON value, `None` where the file names none."""
+
+
+def _form_value(path: Path, text: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}: the form must be JSON: {str(error)[:80] or type(error).__name__}") from error
+
+
+def _from_json(path: Path) -> Contents:
     try:
         document = json.loads(
             path.read_text(encoding="utf-8"),
@@ -70,6 +84,7 @@ def _from_json(path: Path) -> dict[str, Any]:
         raise FileFormatError(f"{path} must be JSON: {str(error) or type(error).__name__}") from error
     if not isinstance(document, dict):
         raise FileFormatError(f'{path} must be an object of matrices, {{"Q1": [[1, "-2/3"]], "K1": ..., "V1": ...}}')
+    form = document.pop("form", None)
     weights: Any = document  # the matrices alone will do
     if "schema" in document or "weights" in document:
         if document.get("schema", SCHEMA) != SCHEMA:
@@ -91,7 +106,7 @@ def _from_json(path: Path) -> dict[str, Any]:
     for name, rows in weights.items():
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             raise FileFormatError(f"{path}: {name} must be a list of rows")
-    return {name: [[number(x) for x in row] for row in rows] for name, rows in weights.items()}
+    return {name: [[number(x) for x in row] for row in rows] for name, rows in weights.items()}, form
 
 
 _BAD_ARCHIVE = (
@@ -101,13 +116,17 @@ _BAD_ARCHIVE = (
 """What NumPy and zipfile raise for archives that are damaged, encrypted, or not what their headers say."""
 
 
-def _from_npz(path: Path) -> dict[str, Any]:
+def _from_npz(path: Path) -> Contents:
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > LARGEST_FILE:
                 raise FileFormatError(f"{path} must hold at most {LARGEST_FILE:,} bytes decompressed")
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            found = {name: arrays[name] for name in arrays.files}
+        text = found.pop("form", None)
+        if text is not None and (text.dtype.kind != "U" or text.ndim):
+            raise FileFormatError(f"{path}: the form must be one text")
+        return found, None if text is None else _form_value(path, str(text))
     except _BAD_ARCHIVE as error:
         if isinstance(error, BadInput):
             raise
@@ -124,7 +143,7 @@ _SAFETENSORS_TYPES = {
 }  # fmt: skip
 
 
-def _from_safetensors(path: Path) -> dict[str, Any]:
+def _from_safetensors(path: Path) -> Contents:
     try:
         import safetensors
     except ImportError as error:
@@ -143,14 +162,17 @@ def _from_safetensors(path: Path) -> dict[str, Any]:
             result[name] = np.frombuffer(data, dtype=_SAFETENSORS_TYPES[kind]).reshape(shape)
         else:
             raise FileFormatError(f"{path}: {name} must hold integers or floats, got {kind}")
-    return result
+    with safetensors.safe_open(path, framework="numpy") as opened:
+        text = (opened.metadata() or {}).get("form")
+    return result, None if text is None else _form_value(path, text)
 
 
 def load_weights(path: str | os.PathLike[str]) -> Weights:
     """Read weights; floats are converted exactly.
 
     Args:
-        path: a `.json`, `.npz` or `.safetensors` file with matrices `Q1, K1, V1, Q2, ...`.
+        path: a `.json`, `.npz` or `.safetensors` file with matrices `Q1, K1, V1, Q2, ...`, all of the names that
+            `Architecture.weight_shapes()` prints.
 
     Raises:
         FileFormatError: the file is missing, truncated or not of its documented form.
@@ -158,7 +180,7 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
         MissingExtra: `.safetensors` without the extra of that name.
     """
     file = Path(path)
-    readers: dict[str, Callable[[Path], dict[str, Any]]] = {
+    readers: dict[str, Callable[[Path], Contents]] = {
         ".json": _from_json, ".npz": _from_npz, ".safetensors": _from_safetensors,
     }  # fmt: skip
     if file.suffix not in readers:
@@ -168,11 +190,11 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
             raise FileFormatError(f"{file} must be a readable regular file")
         if file.stat().st_size > LARGEST_FILE:
             raise FileFormatError(f"{file} must have at most {LARGEST_FILE:,} bytes, got {file.stat().st_size:,}")
-        matrices = readers[file.suffix](file)
+        matrices, form = readers[file.suffix](file)
     except OSError as error:
         raise FileFormatError(f"{file} must be a readable file: {error.strerror or error}") from error
     try:
-        return Weights.of(matrices)
+        return Weights.of(matrices, LIGHTNING_FORM if form is None else NetworkForm.from_json(form))
     except BadInput as error:
         raise type(error)(f"{file}: {error}") from error
 
@@ -209,6 +231,8 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     named = weights.named()
+    # what is not said means lightning attention
+    form = None if weights.form == LIGHTNING_FORM else json.dumps(weights.form.to_json())
     if file.suffix == ".json":
         limit = 10**LONGEST_NUMBER
         for name, m in named.items():
@@ -218,7 +242,8 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
         matrices = (
             f'  "{name}": {json.dumps([[str(x) for x in row] for row in m.tolist()])}' for name, m in named.items()
         )
-        text = f'{{\n "schema": "{SCHEMA}",\n "weights": {{\n' + ",\n".join(matrices) + "\n }\n}"
+        said = "" if form is None else f' "form": {form},\n'
+        text = f'{{\n "schema": "{SCHEMA}",\n{said} "weights": {{\n' + ",\n".join(matrices) + "\n }\n}"
 
         def write(target: str) -> None:
             Path(target).write_text(text + "\n", encoding="utf-8")
@@ -229,7 +254,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
 
             def write(target: str) -> None:
                 with open(target, "wb") as stream:
-                    np.savez(stream, allow_pickle=False, **plain)
+                    np.savez(stream, allow_pickle=False, **plain, **({} if form is None else {"form": np.array(form)}))
 
         else:
             try:
@@ -240,7 +265,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
                 ) from error
 
             def write(target: str) -> None:
-                save_file(plain, target)
+                save_file(plain, target, None if form is None else {"form": form})
 
     else:
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")
