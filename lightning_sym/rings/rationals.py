@@ -106,3 +106,16 @@ class RationalMatrix:
         result = np.empty(self.shape[0] * self.shape[1], dtype=object)
         result[:] = [Fraction(int(x.p), int(x.q)) for x in self.flint.entries()]
         return result.reshape(self.shape)
+
+
+def rational_product(first: npt.ArrayLike, *others: npt.ArrayLike) -> ObjectArray:
+    """The product of matrices of integers or rationals, as `Fraction`, by flint.
+
+    Example:
+        >>> rational_product([[1, 2]], [[Fraction(1, 2)], [1]]).tolist()
+        [[Fraction(5, 2)]]
+    """
+    result = RationalMatrix.of(first)
+    for other in others:
+        result = result @ RationalMatrix.of(other)
+    return result.fractions()
