@@ -17,7 +17,7 @@ from lightning_sym.fibers.cost import entry_bits, evaluation_cost, solving_cost,
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.attention import forward
-from lightning_sym.network.polynomial_map import polynomial_map
+from lightning_sym.network.polynomial_map import count_terms_at_most, polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -28,6 +28,9 @@ COEFFICIENT_MEMORY = 2**25
 
 SMALL_INPUT, LARGE_INPUT = 3, 2**31
 """Largest absolute value of the entries of inputs: first for a readable witness, then for a small error bound."""
+
+COEFFICIENT = 2e-6
+"""Seconds for a coefficient, for each word of the weights; measured, and rough."""
 
 SMALL_TRIES = 8
 MORE_TRIES = 64
@@ -187,6 +190,11 @@ def _by_kind(question: _Question) -> Comparison | None:
 
 
 def _by_coefficients(question: _Question) -> Comparison | None:
+    if not question.shallow:
+        return None
+    for shape, bits in zip(question.shapes, question.bits, strict=True):
+        terms = min(count_terms_at_most(shape, symbolic=False), question.memory // 16)
+        question.work.spend(COEFFICIENT * terms * (1 + sum(bits.values()) // 64), "all coefficients")
     try:
         first, second = (
             polynomial_map(shape, weights, memory=question.memory).coefficients()

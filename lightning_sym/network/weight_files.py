@@ -168,7 +168,7 @@ def _from_safetensors(path: Path) -> Contents:
 
 
 def load_weights(path: str | os.PathLike[str]) -> Weights:
-    """Read weights; floats are converted exactly.
+    """Read weights; floats are converted exactly. They are of a lightning network unless the file says more.
 
     Args:
         path: a `.json`, `.npz` or `.safetensors` file with matrices `Q1, K1, V1, Q2, ...`, all of the names that
@@ -179,6 +179,11 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
         BadInput: an entry is not a finite number, or shapes do not fit.
         MissingExtra: `.safetensors` without the extra of that name.
     """
+    return load_weights_and_form(path)[0]
+
+
+def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, NetworkForm | None]:
+    """As `load_weights`, with the form that the file names, `None` where it names none."""
     file = Path(path)
     readers: dict[str, Callable[[Path], Contents]] = {
         ".json": _from_json, ".npz": _from_npz, ".safetensors": _from_safetensors,
@@ -194,7 +199,8 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
     except OSError as error:
         raise FileFormatError(f"{file} must be a readable file: {error.strerror or error}") from error
     try:
-        return Weights.of(matrices, LIGHTNING_FORM if form is None else NetworkForm.from_json(form))
+        named = None if form is None else NetworkForm.from_json(form)
+        return Weights.of(matrices, LIGHTNING_FORM if named is None else named), named
     except BadInput as error:
         raise type(error)(f"{file}: {error}") from error
 

@@ -209,7 +209,11 @@ class Weights:
             BadInput: the network has more than these, or is not a lightning network: all that is computed from the
                 layers alone would be about another network.
         """
-        self.require_plain("weights layer by layer")
+        if more := self._additions():
+            raise BadInput(
+                f"weights layer by layer must be of one-head lightning attention with nothing added, got {more}; "
+                "named() has all matrices, network_output takes them"
+            )
         named = list(self.matrices.values())
         return tuple(Layer(*named[i : i + 3]) for i in range(0, len(named), 3))
 
@@ -219,6 +223,11 @@ class Weights:
         Raises:
             BadInput: this is another network.
         """
+        if more := self._additions():
+            raise BadInput(f"{what} is not yet decided for {more}, only for one-head lightning attention")
+
+    def _additions(self) -> str:
+        """All that is not a lightning network with one head, by name."""
         shape, words = self._shape(1), self.form.words
         for more, name in (
             (shape.heads > 1, f"{shape.heads} heads"),
@@ -227,8 +236,7 @@ class Weights:
             (shape.unembed is not None, "an unembedding U"),
         ):
             words += [name] * more
-        if words:
-            raise BadInput(f"{what}: not yet decided for {', '.join(words)}; it is for one-head lightning attention")
+        return ", ".join(words)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
         return Weights.of, (dict(self.matrices), self.form)

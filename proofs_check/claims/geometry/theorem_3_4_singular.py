@@ -36,7 +36,8 @@ from typing import NamedTuple
 
 from lightning_sym import Architecture, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.geometry.classify import Classification, Label, NormalForm, classify, normal_forms
+from lightning_sym.geometry.classify import Classification, Label, classify
+from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, expect_equal, spell
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
