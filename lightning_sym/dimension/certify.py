@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
 from itertools import product
+from typing import NoReturn
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from lightning_sym.dimension.varieties import (
     quadratic_forms,
     virtual_weight_variety,
 )
-from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 from lightning_sym.network.architecture import Architecture
@@ -59,6 +60,9 @@ class Status(Enum):
 
     CERTIFIED = "certified"
     UNDECIDED = "undecided"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "status is Status.CERTIFIED")
 
 
 class Evidence(StrEnum):
@@ -112,6 +116,9 @@ class CertifiedDimension:
     prime: int
     rows: int
     order: int | None
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "result.status is Status.CERTIFIED")
 
     @property
     def status(self) -> Status:

@@ -2,7 +2,9 @@
 
 The JSON form is `{"schema": "lightning-sym/weights/1", "weights": {"Q1": [["1", "-2/3"], ...], "K1": ..., ...}}`,
 or the object of matrices alone; numbers are integers, decimals (1.25 is 5/4, exactly) or strings such as
-`"-2/3"`. In the binary forms the arrays carry the same names.
+`"-2/3"`. In the binary forms the arrays carry the same names. A file may say which network its weights are of:
+`"form": {"normalization": "softmax", "mask": "causal", "skip": true}`, in JSON beside the matrices; in `.npz` an entry
+`form`, in `.safetensors` the metadata `form`, that hold this object as text. Without it: lightning attention.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
-from lightning_sym.network.readers.bounds import LARGEST_FILE, read_whole, shown
+from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.readers.bounds import LARGEST_FILE, read_whole
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
 from lightning_sym.network.readers.json_file import SCHEMA, read_json
 from lightning_sym.network.readers.npz_file import read_npz
@@ -32,23 +35,28 @@ _READERS = {".json": read_json, ".npz": read_npz, ".safetensors": read_safetenso
 
 
 def load_weights(path: str | os.PathLike[str]) -> Weights:
-    """Read weights; floats are converted exactly.
+    """Read weights; floats are converted exactly. They are of a lightning network unless the file says more.
 
     Args:
-        path: a `.json`, `.npz` or `.safetensors` file with matrices `Q1, K1, V1, Q2, ...`.
+        path: a `.json`, `.npz` or `.safetensors` file with matrices `Q1, K1, V1, Q2, ...`, all of the names that
+            `Architecture.weight_shapes()` prints.
 
     Raises:
         FileFormatError: the file is missing, truncated or not of its documented form.
         BadInput: an entry is not a finite number, or shapes do not fit.
     """
+    return load_weights_and_form(path)[0]
+
+
+def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, NetworkForm | None]:
+    """As `load_weights`, with the form that the file names, `None` where it names none."""
     file = Path(path)
     if file.suffix not in _READERS:
         raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
     try:
         matrices, form = _READERS[file.suffix](read_whole(file))
-        if form is not None:
-            raise FileFormatError(f'there must be no entry "form", got {shown(form)}')
-        return Weights.of(matrices)
+        named = None if form is None else NetworkForm.from_json(form)
+        return Weights.of(matrices, LIGHTNING_FORM if named is None else named), named
     except BadInput as error:
         raise type(error)(f"{file}: {error}") from error
 
@@ -86,6 +94,8 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     named = weights.named()
+    # what is not said means lightning attention
+    form = None if weights.form == LIGHTNING_FORM else json.dumps(weights.form.to_json())
     if file.suffix == ".json":
         limit = 10**LONGEST_NUMBER
         for name, m in named.items():
@@ -95,7 +105,8 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
         matrices = (
             f'  "{name}": {json.dumps([[str(x) for x in row] for row in m.tolist()])}' for name, m in named.items()
         )
-        text = f'{{\n "schema": "{SCHEMA}",\n "weights": {{\n' + ",\n".join(matrices) + "\n }\n}"
+        said = "" if form is None else f' "form": {form},\n'
+        text = f'{{\n "schema": "{SCHEMA}",\n{said} "weights": {{\n' + ",\n".join(matrices) + "\n }\n}"
         if len(text) >= LARGEST_FILE:
             raise BadInput(f"weights must have at most {LARGEST_FILE:,} bytes in JSON, got {len(text):,}")
 
@@ -108,7 +119,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
 
             def write(target: str) -> None:
                 with open(target, "wb") as stream:
-                    np.savez(stream, allow_pickle=False, **plain)
+                    np.savez(stream, allow_pickle=False, **plain, **({} if form is None else {"form": np.array(form)}))
 
         else:
             try:
@@ -119,7 +130,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
                 ) from error
 
             def write(target: str) -> None:
-                save_file(plain, target)
+                save_file(plain, target, None if form is None else {"form": form})
 
     else:
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")

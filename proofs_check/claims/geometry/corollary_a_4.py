@@ -26,7 +26,7 @@ from math import prod
 import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
-from lightning_sym.geometry.classify import differential, layer_function
+from lightning_sym.geometry.layer_function import differential, layer_function
 from lightning_sym.network.one_layer import one_layer_map, product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict

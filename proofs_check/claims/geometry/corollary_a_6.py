@@ -200,7 +200,10 @@ def both_identities(shape: tuple[int, int], sign: int = -1) -> None:
 def critical_all_the_same(rank_a: int) -> str:
     """Just outside, d = 3, a = 2: the differential in Q, K, V drops rank, and the function is not on the boundary."""
     point = point_of(Architecture((3, 2), (2,), 2), rank_a, 2, 0)
-    found, dimension = classify(Weights((point.layer,))).weight_rank_upper, dimension_of(point.architecture)
+    found, dimension = (
+        classify(Weights.of(dict(zip(("Q1", "K1", "V1"), point.layer, strict=True)))).weight_rank_upper,
+        dimension_of(point.architecture),
+    )
     if found >= dimension or is_limit(point.attention, point.value):
         raise Refutation(f"{point}: rank {found} in Q, K, V, dim M = {dimension}, the statement holds")
     return (

@@ -24,7 +24,8 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
-from lightning_sym.geometry.classify import NormalForm, differential, normal_forms, tangent_directions
+from lightning_sym.geometry.layer_function import differential, tangent_directions
+from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally

@@ -34,9 +34,10 @@ from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
-from lightning_sym import Architecture, Layer, Weights
+from lightning_sym import Architecture, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.geometry.classify import Classification, Label, NormalForm, classify, normal_forms
+from lightning_sym.geometry.classify import Classification, Label, classify
+from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
@@ -98,7 +99,7 @@ def moved(weights: Weights, seed: int) -> Weights:
     square = Architecture((d, d, d, d), (1, 1, 1), 2)
     g, h, _ = (part.value for part in Weights.random(square, seed=seed, bound=3, value_ranks=[d, d, d]).layers)
     k = Weights.random(Architecture((d_out, d_out), (1,), 2), seed=seed, bound=3, value_ranks=[d_out])["V1"]
-    return Weights((Layer(query=layer.query @ h, key=layer.key @ g.T, value=k @ layer.value @ g.T),))
+    return Weights.of({"Q1": layer.query @ h, "K1": layer.key @ g.T, "V1": k @ layer.value @ g.T})
 
 
 def shapes(quick: bool) -> Iterator[Shape]:
