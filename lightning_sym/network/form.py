@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 _NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}
@@ -39,7 +39,12 @@ class NetworkForm:
 
     @classmethod
     def of(cls, architecture: Architecture) -> NetworkForm:
-        """The form of a network."""
+        """The form of a network.
+
+        Raises:
+            BadInput: the network has an option that no weight file can name.
+        """
+        architecture.require("the form of weights", SHAPED)
         return cls(architecture.normalization, architecture.causal, architecture.skip)
 
     @classmethod
