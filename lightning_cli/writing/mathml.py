@@ -66,8 +66,8 @@ def _polished(text: str) -> str:
     return re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>", r'<mo lspace="0" rspace="0.167em">\2</mo>', text)
 
 
-def mathml(latex: str) -> str:
-    r"""One formula as MathML.
+def mathml(latex: str, display: str = "block") -> str:
+    r"""One formula as MathML, on lines of its own (`block`) or in a sentence (`inline`).
 
     Raises:
         ProgramError: it uses what the converter does not know; a page with raw LaTeX on it is never written.
@@ -85,7 +85,7 @@ def mathml(latex: str) -> str:
         )
     try:
         # latex2mathml leaves a bare ampersand bare
-        text = _polished(str(convert(source, display="block")))
+        text = _polished(str(convert(source, display=display)))
         root = ElementTree.fromstring(text)  # noqa: S314 - our own statements
     except Exception as error:
         raise ProgramError(f"the formula {latex!r} must convert to MathML: {error!r}") from error
