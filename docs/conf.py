@@ -22,9 +22,9 @@ extensions = [
     "native_mathml",
     "made_pages",
     "page_links",
+    "docstrings",
 ]
 exclude_patterns = ["_tools"]
-nitpicky = True
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 4
@@ -38,6 +38,8 @@ autodoc_typehints_format = "short"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_attr_annotations = False
 
 html_theme = "furo"
 html_title = "Lightning-Sym"

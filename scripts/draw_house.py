@@ -7,16 +7,21 @@ from, so every arrow points down.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("lightning_sym", "proofs_check", "lightning_cli")
 
-BOX, GAP, HIGH, BETWEEN, MARGIN = 118, 14, 42, 46, 8
+BOX, GAP, HIGH, BETWEEN, MARGIN = 112, 18, 42, 44, 8
+LANE = 10
+"""A line that passes a floor takes so much room beside the boxes."""
+_MODULE = re.compile(rf"({'|'.join(PACKAGES)})\.[a-z_.]+")
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ def _imported(path: Path) -> frozenset[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _MODULE.fullmatch(node.value):
+            names.add(node.value)  # the name of a module in a table: imported when it is asked for
     return frozenset(names)
 
 
@@ -105,57 +112,95 @@ def needed(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
     )
 
 
-def _ordered(rows: list[list[str]], lines: list[tuple[str, str]]) -> list[list[str]]:
-    """Rooms of a floor beside the rooms that they are joined to, to keep lines from crossing."""
-    place = {room: (i + 0.5) / len(row) for row in rows for i, room in enumerate(row)}
-    for _ in range(8):
-        for i, row in enumerate(rows):
-            joined = {r: [place[b if a == r else a] for a, b in lines if r in (a, b)] or [place[r]] for r in row}
-            rows[i] = sorted(row, key=lambda room: (sum(joined[room]) / len(joined[room]), room))
-            place |= {room: (k + 0.5) / len(row) for k, room in enumerate(rows[i])}
-    return rows
+Spot = tuple[str, str, int]
+"""A box `(room, "", floor)`, or where a line from one room to another passes a floor, `(room, other, floor)`."""
+
+
+def _routes(rows: list[list[str]], lines: list[tuple[str, str]]) -> list[list[Spot]]:
+    """Every line as the spots it touches, from above."""
+    floor = {room: i for i, row in enumerate(rows) for room in row}
+    return [
+        [(a, "", floor[a]), *((a, b, i) for i in range(floor[a] - 1, floor[b], -1)), (b, "", floor[b])]
+        for a, b in lines
+    ]
+
+
+def _placed(rows: list[list[str]], routes: list[list[Spot]]) -> dict[Spot, float]:
+    """The middle of every spot: spots of a floor beside each other, near the spots that they are joined to."""
+    spots: list[list[Spot]] = [[(room, "", i) for room in row] for i, row in enumerate(rows)]
+    joined: dict[Spot, list[Spot]] = {spot: [] for row in spots for spot in row}
+    for route in routes:
+        for spot in route[1:-1]:
+            spots[spot[2]].append(spot)
+            joined[spot] = []
+        for one, other in pairwise(route):
+            joined[one].append(other)
+            joined[other].append(one)
+    place = {spot: float(i * BOX) for row in spots for i, spot in enumerate(row)}
+    for sweep in range(60):
+        for row in spots if sweep % 2 else reversed(spots):
+            wanted = {s: sum(place[o] for o in joined[s]) / len(joined[s]) if joined[s] else place[s] for s in row}
+            if sweep < 40:
+                row.sort(key=lambda spot: (wanted[spot], spot))
+            at: list[float] = []
+            for i, spot in enumerate(row):
+                apart = (_width(row[i - 1]) + _width(spot)) / 2 + GAP if i else 0
+                at.append(max(wanted[spot], at[-1] + apart) if i else wanted[spot])
+            shift = sum(at[i] - wanted[spot] for i, spot in enumerate(row)) / len(row)
+            place |= {spot: at[i] - shift for i, spot in enumerate(row)}
+    left = min(place[spot] - _width(spot) / 2 for spot in place)
+    return {spot: round(x - left + MARGIN, 1) for spot, x in place.items()}
+
+
+def _width(spot: Spot) -> int:
+    return LANE if spot[1] else BOX
+
+
+def _line(points: list[tuple[float, float]]) -> str:
+    """A line from the foot of a box, straight through the floors it passes, to the head of another."""
+    (x, y), *others = points
+    y += HIGH
+    path = f"M{x:g} {y:g}"
+    for i, (a, b) in enumerate(others, start=2):
+        middle = (y + b) / 2
+        path += f" C{x:g} {middle:g} {a:g} {middle:g} {a:g} {b:g}"
+        x, y = a, b
+        if i < len(points):
+            y += HIGH
+            path += f" L{x:g} {y:g}"
+    return f'<path d="{path}" fill="none" stroke="currentColor" stroke-opacity="0.4"/>'
 
 
 def house() -> Drawing:
     """The house as it stands now."""
     graph = arrows()
-    lines = needed(graph)
-    rows = _ordered(floors(graph), lines)
+    lines, rows = needed(graph), floors(graph)
+    routes = _routes(rows, lines)
+    place = _placed(rows, routes)
     where = files()
     count = {room: sum(r == room for r in where.values()) for room in graph}
-    width = max(len(row) for row in rows) * (BOX + GAP) - GAP + 2 * MARGIN
+    width = max(x + _width(spot) / 2 for spot, x in place.items()) + MARGIN
     height = len(rows) * (HIGH + BETWEEN) - BETWEEN + 2 * MARGIN
-    corner: dict[str, tuple[float, float]] = {}
-    for floor, row in enumerate(rows):
-        left = (width - len(row) * (BOX + GAP) + GAP) / 2
-        for i, room in enumerate(row):
-            corner[room] = (left + i * (BOX + GAP), height - MARGIN - HIGH - floor * (HIGH + BETWEEN))
+    top = [height - MARGIN - HIGH - floor * (HIGH + BETWEEN) for floor in range(len(rows))]
     out = [
-        f'<svg class="house" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        f'<svg class="house" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img" '
         'aria-label="rooms of the code and which imports from which">'
     ]
-    for room, other in lines:
-        (x1, y1), (x2, y2) = corner[room], corner[other]
-        y1 += HIGH
-        bend = min((y2 - y1) / 2, BETWEEN / 2)
-        a, b = x1 + BOX / 2, x2 + BOX / 2
-        out.append(
-            f'<path class="arrow" d="M{a:g} {y1:g} C{a:g} {y1 + bend:g} {b:g} {y2 - bend:g} {b:g} {y2:g}" '
-            'fill="none" stroke="currentColor" stroke-opacity="0.35"/>'
-        )
-    for room, (x, y) in sorted(corner.items()):
-        package, _, name = room.partition(".")
-        number = f"{count[room]} files" if count[room] > 1 else "one file"
-        out.append(
-            f'<g class="room {package}"><rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HIGH}" rx="5"/>'
-            f'<text class="name" x="{x + BOX / 2:g}" y="{y + 18:g}">{escape(name or package)}</text>'
-            f'<text class="size" x="{x + BOX / 2:g}" y="{y + 33:g}">{escape(number)}</text></g>'
-        )
+    out += [_line([(place[spot], top[spot[2]]) for spot in route]) for route in routes]
+    for floor, row in enumerate(rows):
+        for room in row:
+            package, _, name = room.partition(".")
+            x, y = place[room, "", floor], top[floor]
+            number = f"{count[room]} files" if count[room] > 1 else "one file"
+            out.append(
+                f'<g class="room {package}"><rect x="{x - BOX / 2:g}" y="{y:g}" width="{BOX}" height="{HIGH}" rx="5"/>'
+                f'<text class="name" x="{x:g}" y="{y + 18:g}">{escape(name or package)}</text>'
+                f'<text class="size" x="{x:g}" y="{y + 33:g}">{escape(number)}</text></g>'
+            )
     out.append("</svg>")
-    arrow_count = sum(map(len, graph.values()))
     caption = (
-        f"{len(where)} files in {len(graph)} rooms on {len(rows)} floors, {arrow_count} arrows from room to room, "
-        f"of which the {len(lines)} that do not follow from others are drawn."
+        f"{len(where)} files in {len(graph)} rooms on {len(rows)} floors, {sum(map(len, graph.values()))} arrows from "
+        f"room to room, of which the {len(lines)} that do not follow from others are drawn."
     )
     return Drawing("\n".join(out), caption)
 

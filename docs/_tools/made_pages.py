@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from functools import partial
 from inspect import getdoc
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,13 @@ from proofs_check.registry import MODULES, all_claims
 
 DOCS = Path(__file__).parents[1]
 SCHEMAS = DOCS / "reference" / "schemas"
-_MADE = re.compile(r"^<!-- made: ([\w-]+) -->$", flags=re.MULTILINE)
+BESIDE_THE_CODE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changes.md",
+    "LICENSE": "license.md",
+}
+_MADE = re.compile(r"^<!-- made: ([\w.-]+) -->$", flags=re.MULTILINE)
 
 
 def help_of(name: str | None) -> str:
@@ -97,9 +104,22 @@ def schemas() -> Iterator[str]:
 
 def _floors() -> Iterator[str]:
     drawn = house()
-    yield drawn.svg
-    yield ""
-    yield drawn.caption
+    yield from ('<div class="house-frame">', drawn.svg, "</div>", "", drawn.caption)
+
+
+def _from_the_root(name: str) -> Iterator[str]:
+    """A page that stands beside the code, where people look for it; its links lead to pages of the site."""
+    text = (DOCS.parent / name).read_text(encoding="utf-8")
+    yield re.sub(r"\]\(([^):#]+)\)", lambda link: f"]({_in_the_site(link[1])})", text)
+
+
+def _in_the_site(target: str) -> str:
+    """Where a link of a page beside the code leads on the site.
+
+    Raises:
+        KeyError: it leads to a file that has no page.
+    """
+    return target.removeprefix("docs/") if target.startswith("docs/") else BESIDE_THE_CODE[target]
 
 
 PIECES: dict[str, Callable[[], Iterator[str]]] = {
@@ -109,6 +129,7 @@ PIECES: dict[str, Callable[[], Iterator[str]]] = {
     "scopes": scopes,
     "schemas": schemas,
     "house": _floors,
+    **{name: partial(_from_the_root, name) for name in BESIDE_THE_CODE},
 }
 
 

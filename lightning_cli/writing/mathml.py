@@ -61,6 +61,13 @@ def _polished(text: str) -> str:
     text = re.sub(r"<mi>&#x0(21[9A-F]|27F)([0-9A-F]);</mi>", r"<mo>&#x0\1\2;</mo>", text)
     text = text.replace("<mo>&#x022A4;</mo>", "<mi>&#x022A4;</mi>")
     text = re.sub(r"<mo[^>]*>(?:&#x0007C;|\|)</mo>", "<mi>|</mi>", text)
+    # a bar as long as what is under it; a dot that is the accent of its letter
+    text = text.replace('<mo accent="true">&#x02015;</mo>', '<mo accent="true" stretchy="true">&#x0203E;</mo>')
+    text = re.sub(r"<mover>(<mi>\w</mi>)(<mo)>(&#x002D9;)", r'<mover accent="true">\1\2 accent="true">\3', text)
+    # dots and infinity are no relations; a minus behind a sign, a comma or an opening bracket is a sign itself
+    text = re.sub(r"<mo>(&#x0(?:2026|22EF|221E);)</mo>", r"<mi>\1</mi>", text)
+    before = r"(<mo[^>]*>&#x0(?:003D|002C|0028|005B|007B|2264|2265|21A6);</mo>)"
+    text = re.sub(before + "<mo>&#x02212;</mo>", r'\1<mo form="prefix">&#x02212;</mo>', text)
     text = text.replace("<mi>&#x029F5;</mi>", "<mo>&#x02216;</mo>")  # a set minus that fonts have
     text = re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>(?=<mo[^>]*>&#x00028;)", r'<mo lspace="0" rspace="0">\2</mo>', text)
     return re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>", r'<mo lspace="0" rspace="0.167em">\2</mo>', text)
