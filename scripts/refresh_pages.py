@@ -67,7 +67,9 @@ def examples(page: str) -> Iterator[Example]:
         elif block.language == "python":
             output = _PRINTS.match(page, block.start + len(block.text) + len("```\n"))
             end = block.start + len(block.text)
-            yield Example("python", block.text, output[1] if output else "", output.start(1) if output else end, block.line)
+            yield Example(
+                "python", block.text, output[1] if output else "", output.start(1) if output else end, block.line
+            )
 
 
 def _commands(block: Block) -> Iterator[Example]:

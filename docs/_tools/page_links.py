@@ -1,4 +1,4 @@
-"""`docs/some-page.md` in a text, as code and certificates cite pages, becomes a link to that page."""
+"""The name of a page in a text, as code and certificates cite pages (`docs/upper-bound.md`), becomes a link to it."""
 
 from __future__ import annotations
 
