@@ -202,7 +202,7 @@ def command(
     from lightning_sym.dimension.certify import Status, certified_dimension
 
     if certificate is not None:
-        from lightning_sym.certificates.document import dimension_certificate
+        from lightning_sym.certificates.dimension import dimension_certificate
         from lightning_sym.certificates.files import require_certificate_path, write_certificate
 
         require_certificate_path(certificate)

@@ -34,8 +34,10 @@ from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.rings.prime_field import PRIMES
-from lightning_sym.symmetries.group import orbit_dimension_at, symmetry_count
-from lightning_sym.symmetries.unseen import fiber_dimension_at
+from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which the bounds below are proved, all of them."""
 
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
@@ -223,6 +225,7 @@ def certified_dimension(
         Bounds `lower <= dimension <= upper` with what proves them.
 
     Raises:
+        BadInput: the network has an option for which the bounds are not proved, or the seed is negative.
         TooLarge: the estimate exceeds `memory`.
         ProgramError: the lower bound exceeds the upper bound.
 
@@ -231,6 +234,7 @@ def certified_dimension(
         >>> result.value, result.fiber_dimension, result.formula_agrees
         (38, 26, True)
     """
+    architecture.require("the dimension", KNOWN)
     if seed < 0:
         raise BadInput(f"the seed must not be negative, got {seed}")
     report = progress or (lambda stage, done, total: None)

@@ -186,43 +186,73 @@ class Unseen:
             narrow, stream = narrow or min(net.a[i], stream) == 1, min(stream, net.b[i], net.d[i])
 
     def mixing(self) -> Iterator[int]:
-        net, product, p, heads = self.net, self.product, self.p, range(self.net.h)
+        net, product, p, heads, one = self.net, self.product, self.p, range(self.net.h), line(self.net)
         for i in range(1, net.l + 1):
             F, R, f, r = T(self.F[i - 1]), self.R[i], len(self.F[i - 1]), len(self.R[i])
-            A = [product(T(product(self.w["K", i, k], F)), product(self.w["Q", i, k], F)) for k in heads]
-            v = [product(product(R, self.v[i, k]), F) for k in heads]
-            moves = [(k, *move) for k in heads for move in self.motions(net.letters, i, k, F, R)]
-            units, size, forms = [move[1] for move in moves], net.h * (f * f + r * f), f * r * f * (f + 1) // 2
 
-            def filled(a: Matrix, rows: Matrix, f: int = f) -> list[int]:
-                pairs = itertools.combinations_with_replacement(range(f), 2)
-                entries = [(x, y) for x, y in pairs]
-                return [
-                    (b[x] * c[y] + (b[y] * c[x] if x != y else 0)) % p for b in T(a) for c in rows for x, y in entries
-                ]
+            def part(a: Matrix, f: int = f) -> Matrix:
+                """What counts of a form: on a line its symmetric part."""
+                return [[(a[x][y] + a[y][x]) % p for y in range(f)] for x in range(f)] if one else a
+
+            A = [part(product(T(product(self.w["K", i, k], F)), product(self.w["Q", i, k], F))) for k in heads]
+            v = [product(product(R, self.v[i, k]), F) for k in heads]
+            moves = [
+                (k, u, s, part(b) if s in "QK" else b)
+                for k in heads
+                for u, s, b in self.motions(net.letters, i, k, F, R)
+            ]
+            units, b, a = [move[1] for move in moves], min(r, f, net.b[i]), min(net.a[i] * (1 + one), f)
+            places = [(x, y) for x in range(f) for y in range(x if one else 0, f)]
+            monomials = list(itertools.combinations_with_replacement(range(f), 3 if one else 2))
+            if one:
+                forms = D(r, len(monomials), net.h * b)
+            else:
+                forms = min(D(r, f * len(monomials), net.h * b), D(f * r, len(monomials), net.h * a * b))
+
+            def filled(a: Matrix, rows: Matrix, monomials: Any = monomials) -> list[int]:
+                """The forms of the columns of A, or of A, times those of V."""
+                if one:
+                    cubic = [[a[x][y] * c[z] + a[y][z] * c[x] + a[z][x] * c[y] for x, y, z in monomials] for c in rows]
+                else:
+                    cubic = [[b[x] * c[y] + b[y] * c[x] for x, y in monomials] for b in T(a) for c in rows]
+                return [x % p for form in cubic for x in form]
 
             if len(units) >= forms:
-                spend(len(units) * forms * 64)
+                spend(len(units) * f * r * len(monomials) * 64)
                 images = [filled(b, v[k]) if s in "QK" else filled(A[k], b) for k, _, s, b in moves]
                 yield from self.solve(units, images, forms)
 
-            def image(*parts: tuple[int, int, int, Matrix], size: int = size, f: int = f, r: int = r) -> list[int]:
+            each = len(places) + r * f
+            size = net.h * each
+
+            def image(
+                *parts: tuple[int, int, int, Matrix], size: int = size, each: int = each, places: Any = places
+            ) -> list[int]:
                 """Blocks dA_k (0) or dv_k (1) of all heads in a row."""
                 found = [0] * size
                 for sign, k, kind, block in parts:
-                    start = k * (f * f + r * f) + kind * f * f
-                    for j, x in enumerate(itertools.chain(*block)):
+                    entries = list(itertools.chain(*block)) if kind else [block[x][y] for x, y in places]
+                    start = k * each + kind * len(places)
+                    for j, x in enumerate(entries):
                         found[start + j] = sign * x % p
                 return found
 
             images = [image((1, k, int(s in "VO"), block)) for k, _, s, block in moves]
             pairs = list(itertools.permutations(heads, 2))
             images += [image((-1, j, 0, A[k]), (1, k, 1, v[j])) for j, k in pairs]
-            for j, k in (pair for pair in pairs if r == 1 and pair[0] < pair[1]):
+            twos = [pair for pair in pairs if r == 1 and pair[0] < pair[1]]
+            for j, k in twos:
                 for e in unit(f):
-                    images.append(image((-1, j, 0, product(T(v[k]), [e])), (1, k, 0, product(T(v[j]), [e]))))
-            most = net.h * (D(f, f, net.a[i]) + D(r, f, min(r, f, net.b[i])))
+                    two = [part(product(T(v[m]), [e])) for m in (j, k)]
+                    images.append(image((-1, j, 0, two[1]), (1, k, 0, two[0])))
+            alone = (S(f, a) if one else D(f, f, a)) + D(r, f, b)  # of one head
+            most = net.h * alone
             yield from self.solve(units, images, most + min(size - most, len(images) - len(units)))
+            for n, both in enumerate(twos):  # the syzygies of one pair of heads
+                own = [m for m, move in enumerate(moves) if move[0] in both]
+                vectors = range(len(units) + len(pairs) + n * f, len(units) + len(pairs) + (n + 1) * f)
+                most = 2 * alone + f - max(0, 2 * a - f)
+                yield from self.solve([units[m] for m in own], [images[m] for m in (*own, *vectors)], most)
 
     def cancelling(self) -> Iterator[int]:
         """Motions whose blocks between words, that is products of values, cancel in the scores."""

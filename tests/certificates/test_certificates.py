@@ -24,12 +24,10 @@ from lightning_sym import (
     transform,
 )
 from lightning_sym.certificates import limits as certificate_limits
-from lightning_sym.certificates.document import (
-    dimension_certificate,
-    normalization_document,
-    same_certificate,
-)
+from lightning_sym.certificates.dimension import dimension_certificate
+from lightning_sym.certificates.document import normalization_document
 from lightning_sym.certificates.files import certificate_text, write_certificate
+from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput, TooLarge
 from proofs_check.certificates import certificates_into
 from proofs_check.checker import verify
