@@ -25,6 +25,7 @@ extensions = [
     "docstrings",
 ]
 exclude_patterns = ["_tools"]
+smartquotes = False  # `--` is the beginning of an option
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 4

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from functools import partial
+from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 
 from lightning_cli.main import COMMANDS, cli
 from lightning_cli.writing.mathml import formula_lines
+from lightning_sym.rings import protocol
 from proofs_check.claim import Claim, Scope, Verdict
 from proofs_check.registry import MODULES, all_claims
 
@@ -95,11 +96,18 @@ def schemas() -> Iterator[str]:
     """The JSON answers, by their schemas."""
     for path in sorted(SCHEMAS.glob("*.json")):
         schema = json.loads(path.read_text(encoding="utf-8"))
+        if "properties" not in schema:  # what the others refer to
+            continue
         yield from (f"## {schema['title']}", "", schema["description"], "")
         yield from ("| field | meaning |", "|---|---|")
         for name, field in schema["properties"].items():
             yield f"| `{name}` | {_cell(field['description'])} |"
         yield from ("", f"[The schema](schemas/{path.name})", "")
+
+
+def ring() -> Iterator[str]:
+    """The contract of a ring, which is the docstring of its module."""
+    yield getdoc(protocol) or ""
 
 
 def _floors() -> Iterator[str]:
@@ -129,6 +137,7 @@ PIECES: dict[str, Callable[[], Iterator[str]]] = {
     "scopes": scopes,
     "schemas": schemas,
     "house": _floors,
+    "ring": ring,
     **{name: partial(_from_the_root, name) for name in BESIDE_THE_CODE},
 }
 

@@ -12,13 +12,17 @@ from typing import Any
 import pytest
 from command import run
 from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from lightning_cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "docs" / "reference" / "schemas").glob("*.schema.json"))
 SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8")) for path in FILES}
-VALIDATORS = {name: Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
+COMMON = SCHEMAS.pop("common")
+KNOWN = Registry().with_resource(COMMON["$id"], DRAFT202012.create_resource(COMMON))
+VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schema in SCHEMAS.items()}
 SHAPE = ("--widths", "2,2,2", "--ranks", "1,2", "--tokens", "2")
 EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
 
@@ -64,6 +68,7 @@ def test_answers_are_of_their_schema(
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_are_schemas(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
+    Draft202012Validator.check_schema(COMMON)
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -80,7 +85,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_leave_nothing_open(name: str) -> None:
-    for found in objects(SCHEMAS[name]):
+    for found in objects([SCHEMAS[name], COMMON]):
         assert found["additionalProperties"] is not True
         assert found.get("required", []) == list(found.get("properties", {}))
     assert all("description" in field for field in SCHEMAS[name]["properties"].values())

@@ -80,7 +80,8 @@ def test_an_example_that_prints_something_else_is_seen(tmp_path: Path) -> None:
 
 
 def test_refreshing_keeps_what_is_right_and_writes_what_is_not(tmp_path: Path) -> None:
-    page = "A.\n\n```console\n$ cat examples/config.json\nx\n...\nx\n```\n\n```python\nprint(7)\n```\n\nprints\n\n```text\n8\n```\n"
+    page = "A.\n\n```console\n$ cat examples/config.json\nx\n...\nx\n```\n"
+    page += "\n```python\nprint(7)\n```\n\nprints\n\n```text\n8\n```\n"
     new = refreshed(page, Session(tmp_path))
     assert new == page.replace("\nx\n...\nx\n", "\n{\n...\n}\n").replace("8\n", "7\n")
 
