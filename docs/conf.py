@@ -44,7 +44,7 @@ napoleon_attr_annotations = False
 
 html_theme = "furo"
 html_title = "Lightning-Sym"
-html_static_path = ["_static", "pictures"]
+html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False

@@ -28,6 +28,8 @@ PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 _FENCE = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1\n", flags=re.MULTILINE | re.DOTALL)
 _PRINTS = re.compile(r"\nprints\n\n```text\n(.*?)^```\n", flags=re.MULTILINE | re.DOTALL)
 LEFT_OUT = "..."
+PICTURES = {"docs/pictures/figure-3.svg": "lightning-sym figure 3 --output"}
+"""Pictures of the pages, and the command that draws them."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,15 @@ def refreshed(page: str, session: Session) -> str:
     return "".join(out) + page[at:]
 
 
+def drawn(command: str, session: Session, suffix: str) -> bytes:
+    """The picture that a command draws."""
+    file = f"picture{suffix}"
+    session.run(Example("console", f"{command} {file}", "", 0, 0))
+    return (session.folder / file).read_bytes()
+
+
 def main() -> None:
-    """Rewrite the given pages, or all of them."""
+    """Rewrite the given pages, or all of them and their pictures."""
     os.environ.pop("COLUMNS", None)
     sys.path.insert(0, str(ROOT))  # this checkout's program, whatever is installed
     for page in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
@@ -178,6 +187,15 @@ def main() -> None:
         if new != old:
             page.write_text(new, encoding="utf-8", newline="\n")
             print(f"changed: {page.relative_to(ROOT)}")
+    if sys.argv[1:]:
+        return
+    for name, command in PICTURES.items():
+        picture = ROOT / name
+        with tempfile.TemporaryDirectory() as folder:
+            content = drawn(command, Session(Path(folder)), picture.suffix)
+        if not picture.exists() or picture.read_bytes() != content:
+            picture.write_bytes(content)
+            print(f"changed: {name}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import click
 import draw_house
 import made_pages
 import pytest
-from refresh_pages import PAGES, ROOT, Example, Session, blocks, examples, refreshed, shown, steady
+from refresh_pages import PAGES, PICTURES, ROOT, Example, Session, blocks, drawn, examples, refreshed, shown, steady
 
 from lightning_cli.main import COMMANDS
 from proofs_check.checker import verify
@@ -63,6 +63,13 @@ def test_examples_print_what_the_page_says(name: str, tmp_path: Path) -> None:
     session = Session(tmp_path)
     wrong = [told for example in examples(text(name)) if (told := complaint(example, session.run(example)))]
     assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_what_their_command_draws(name: str, tmp_path: Path) -> None:
+    picture = ROOT / name
+    assert drawn(PICTURES[name], Session(tmp_path), picture.suffix) == picture.read_bytes()
+    assert set(PICTURES) >= {str(p.relative_to(ROOT)) for p in (DOCS / "pictures").iterdir()}
 
 
 def test_most_kinds_of_pages_have_examples() -> None:
