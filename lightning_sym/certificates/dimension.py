@@ -10,7 +10,7 @@ import numpy as np
 
 from lightning_sym.certificates.document import Document, network_document, opening
 from lightning_sym.certificates.limits import inputs, require_checkable, require_size, require_steps
-from lightning_sym.dimension.certify import SURPLUS_ROWS, CertifiedDimension
+from lightning_sym.dimension.certify import SURPLUS_ROWS, CertifiedDimension, Evidence
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import pivots_mod_p
@@ -22,7 +22,7 @@ from lightning_sym.symmetries.families import families_of, orbit_dimension_at
 ROW_BYTES = 8 + 8 + 40 + 8
 """Bytes for each entry of the Jacobian while its rows are chosen."""
 
-_VARIETIES = {"linear": "linear maps", "forms": "head forms"}
+_VARIETIES = {Evidence.LINEAR: "linear maps", Evidence.FORMS: "head forms"}
 
 
 def _matrices(weights: Sequence[PrimeFieldMatrix]) -> list[list[list[int]]]:
@@ -69,27 +69,27 @@ def directions_document(
 
 
 def _upper_bound(result: CertifiedDimension) -> Document:
-    """One of the bounds that attain the smallest; an orbit where there is one."""
+    """The simplest of the bounds that attain the smallest: an orbit, a count, other directions."""
     architecture, upper, evidence = result.architecture, result.upper, result.upper_evidence
-    if "orbit" in evidence or "directions" in evidence:
-        p = PRIMES[0]
-        generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`
+    p = PRIMES[0]
+    generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`
+    if Evidence.ORBIT in evidence or Evidence.DIRECTIONS in evidence:
         weights = random_weights(architecture, generator, p)
-        families = [family.name for family in families_of(architecture, symmetry=True)]
         fibers = architecture.parameter_count - upper
-        if "orbit" in evidence or orbit_dimension_at(architecture, weights, generator, p) == fibers:
-            return directions_document("orbit", upper, weights, families, p)
-        return directions_document(
-            "directions", upper, weights, [family.name for family in families_of(architecture)], p
-        )
-    if "factorization" in evidence:
+        if Evidence.ORBIT in evidence or orbit_dimension_at(architecture, weights, generator, p) == fibers:
+            names = [family.name for family in families_of(architecture, symmetry=True)]
+            return directions_document("orbit", upper, weights, names, p)
+    if Evidence.FACTORIZATION in evidence:
         pieces = [piece.dimension for piece in virtual_weight_variety(architecture).pieces]
         return {"kind": "factorization", "bound": upper, "variety": "virtual weights", "pieces": pieces}
     for name, variety in _VARIETIES.items():
         if name in evidence:
             return {"kind": "factorization", "bound": upper, "variety": variety, "pieces": [upper]}
-    if "span" in evidence:
+    if Evidence.SPAN in evidence:
         return {"kind": "span", "bound": upper}
+    if Evidence.DIRECTIONS in evidence:
+        names = [family.name for family in families_of(architecture)]
+        return directions_document("directions", upper, weights, names, p)
     raise ProgramError(f"no certificate is known for the evidence {', '.join(evidence)}")
 
 

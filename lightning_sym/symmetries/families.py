@@ -17,7 +17,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import Fold
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
-from lightning_sym.symmetries import attention_motions, group, mixing, unseen
+from lightning_sym.symmetries import attention_motions, group, mixing, one_row, unseen
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import pattern_is_constant
 
@@ -110,6 +110,7 @@ TABLE = (
         lambda network: network.skip and not attention_motions.sees_one_direction(network),
         attention_motions.symmetric_products,
     ),
+    Family("first layers", "docs/transformers.md", LIGHTNING, one_row.has_one_row, one_row.first_layers),
 )  # fmt: skip
 
 

@@ -48,7 +48,8 @@ from proofs_check.checker import verify
 Document = dict[str, Any]
 GOOD = Path(__file__).parent / "good"
 FAMILIES = ("query-key", "value-output", "stream", "scale", "homogeneous", "unwritten", "unread", "inside", "pattern",
-            "skew", "mixing", "cancelling", "skew differences", "symmetric products")  # fmt: skip
+            "skew", "mixing", "cancelling", "skew differences", "symmetric products",
+            "first layers")  # fmt: skip
 LARGEST_TABLES = 10_000
 FRESH = (
     (Architecture((2, 2, 2), (2, 2), 2), True),
