@@ -8,7 +8,7 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
-from lightning_sym.certificates.document import dimension_certificate
+from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import write_certificate
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, TooLarge

@@ -1,14 +1,19 @@
 r"""How heads of a lightning layer mix: directions in which the sum of several heads does not move.
 
 A lightning layer depends on its heads only through the quadratic forms $\sum_h a_{h,k}(x)\, v_{h,m}(x)$, where
-$a_{h,k}$ are the columns of $A_h$ and $v_{h,m}$ the rows of $V_h$ as linear forms on what is written to the stream. Two
-kinds of directions keep these sums:
+$a_{h,k}$ are the columns of $A_h$ and $v_{h,m}$ the rows of $V_h$ as linear forms on what is written to the stream.
+Where the stream is one vector times a row (one token, or one row of input without mask) it depends only on the cubic
+forms $\sum_h (x^\top A_h x)\, v_{h,m}(x)$, and $A_h$ stands for its symmetric part $A_h + A_h^\top$ below. These
+directions keep the sums:
 
 - $\dot A_h = \sum_k c_{hk} A_k$ with $\dot V_k = -\sum_h c_{hk} V_h$, the Lie algebra of $GL_h$;
 - if there is one row ($v_h$ a single form): $\dot A_h = \sum_k v_k s_{hk}^\top$ with $s_{hk} = -s_{kh}$, the syzygies.
 
-Where ranks are limited the $\dot A_h$, $\dot V_h$ must be tangent to the matrices of those ranks. And where the heads
-are so many that their sums fill the whole space of quadratic forms, every solution of "the sums do not move" counts.
+Where ranks are limited the $\dot A_h$, $\dot V_h$ must be tangent to the matrices of those ranks. For a pair of heads
+$v_k s^\top$ and $-v_h s^\top$ are, if $s$ lies in the row spaces of both; the system of all `c` and `s` does not count
+where it has more conditions than unknowns, so each pair has a system of its own. And where the heads are so many that
+their sums fill the whole space of forms, or all matrices of forms of the rank that they can have, every solution of
+"the sums do not move" counts.
 
 Each is a linear system in the motions and the coefficients `c`, `s`. As in `unseen`, a solution counts only if the
 system has, at the point, the largest rank it can have anywhere.
@@ -18,12 +23,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations, permutations
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.determinantal import determinantal
+from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.symmetries.attention_motions import sees_one_direction
+from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
 
@@ -33,20 +44,39 @@ class HeadMotion:
     """All motions of one head's matrices, and what they do to `A` and `V` on the stream.
 
     Attributes:
-        attention: `A` on the written space, `f x f`.
+        attention: `A` on the written space, `f x f`, or its symmetric part.
         value: `V` from the written to the read space, `r x f`.
-        attention_motions: one motion of `(Q, K)` a row, as the motion of `A`, flattened.
-        value_motions: one motion of `V` (and `O`) a row, as the motion of `V`, flattened.
-        attention_dimension: dimension of the matrices `A` allowed.
-        value_dimension: dimension of the matrices `V` allowed.
+        attention_motions: one motion of `(Q, K)` each, as the motion of `A`, `n x f x f`.
+        value_motions: one motion of `V` (and `O`) each, as the motion of `V`, `n x r x f`.
+        symmetric: whether only symmetric parts of `A` count.
+        rank: largest rank of `A`.
+        value_rank: largest rank of `V`.
     """
 
     attention: Residues
     value: Residues
     attention_motions: Residues
     value_motions: Residues
-    attention_dimension: int
-    value_dimension: int
+    symmetric: bool
+    rank: int
+    value_rank: int
+
+    @property
+    def attention_dimension(self) -> int:
+        """Dimension of the matrices `A` allowed."""
+        f = len(self.attention)
+        return symmetric_determinantal(f, self.rank) if self.symmetric else determinantal(f, f, self.rank)
+
+    @property
+    def value_dimension(self) -> int:
+        """Dimension of the matrices `V` allowed."""
+        r, f = self.value.shape
+        return determinantal(r, f, self.value_rank)
+
+    def coordinates(self, matrices: Residues) -> Residues:
+        """Of matrices like `A`, one behind the other."""
+        f = len(self.attention)
+        return matrices[:, *np.triu_indices(f)] if self.symmetric else matrices.reshape(-1, f * f)
 
 
 def head_motion(
@@ -58,13 +88,15 @@ def head_motion(
     written: Residues,
     read: Residues,
     p: int,
+    symmetric: bool = False,
 ) -> HeadMotion:
     """The motions of one head at a point modulo `p`; `written` and `read` are bases, one vector a row."""
     a, d = query.shape
     f, r = len(written), len(read)
 
     def on_stream(matrices: Residues) -> Residues:
-        return written @ (matrices @ written.T % p) % p
+        found: Residues = written @ (matrices @ written.T % p) % p
+        return (found + found.mT) % p if symmetric else found
 
     def through(matrices: Residues) -> Residues:
         return read @ (matrices @ written.T % p) % p
@@ -79,77 +111,144 @@ def head_motion(
         whole, inner = output @ value % p, min(r, f, len(value))
         projections = np.eye(output.size, dtype=np.int64).reshape(-1, *output.shape)
         value_motions = np.concatenate([through(output @ steps % p), through(projections @ value % p)])
+    rank = min(2 * a if symmetric else a, f)
     return HeadMotion(
-        on_stream(key.T @ query % p), through(whole),
-        attention_motions.reshape(-1, f * f), value_motions.reshape(-1, r * f),
-        determinantal(f, f, a), determinantal(r, f, inner),
-    )  # fmt: skip
+        on_stream(key.T @ query % p), through(whole), attention_motions, value_motions, symmetric, rank, inner
+    )
 
 
 def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     """Solutions, one a row: the coefficients of all heads' attention motions and value motions, head after head."""
     yield from _filling(heads, p)
     yield from _mixing(heads, p)
+    if len(heads[0].value) == 1:
+        yield from _syzygies(heads, p)
+
+
+def _largest_filling(heads: list[HeadMotion]) -> int:
+    """The dimension of all forms, or of the matrices of forms of a rank that the heads cannot exceed."""
+    r, f = heads[0].value.shape
+    lines = sum(head.value_rank for head in heads)
+    if heads[0].symmetric:
+        return determinantal(r, comb(f + 2, 3), lines)
+    quadrics = comb(f + 1, 2)
+    products = sum(head.rank * head.value_rank for head in heads)
+    return min(determinantal(r, f * quadrics, lines), determinantal(f * r, quadrics, products))
 
 
 def _filling(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     r, f = heads[0].value.shape
-    pairs = np.triu_indices(f)
 
-    def forms(columns: Residues, rows: Residues) -> Residues:
-        """Coefficients of all `a_k v_m`, for a batch of `A` (columns) and of `V` (rows)."""
-        products = np.einsum("nik,nmj->nkmij", columns, rows) % p
-        both = products + products.swapaxes(-1, -2)
-        coefficients: Residues = both[..., pairs[0], pairs[1]].reshape(len(products), -1) % p
-        return coefficients
+    def forms(a: Residues, v: Residues) -> Residues:
+        """Coefficients of all `a_k v_m`, or of all `(x^T A x) v_m`, for a batch of `A` and of `V`."""
+        products = np.einsum("nik,nmj->nmkij", a, v) % p
+        if heads[0].symmetric:
+            cubic = products + np.moveaxis(products, 2, 4) + np.moveaxis(products, 4, 2)
+            i, j, k = np.array([x for x in np.ndindex(f, f, f) if x[0] <= x[1] <= x[2]]).T
+            coefficients: Residues = cubic[:, :, i, j, k]
+        else:
+            both = products + products.swapaxes(-1, -2)
+            coefficients = both[..., *np.triu_indices(f)]
+        return coefficients.reshape(len(products), -1) % p
 
     equations = []
     for head in heads:
-        a, v = head.attention_motions.reshape(-1, f, f), head.value_motions.reshape(-1, r, f)
+        a, v = head.attention_motions, head.value_motions
         equations.append(forms(a, np.broadcast_to(head.value, (len(a), r, f))))
         equations.append(forms(np.broadcast_to(head.attention, (len(v), f, f)), v))
     system = np.concatenate(equations).T
-    if rank_mod_p(system, p) == len(system):
+    if rank_mod_p(system, p) == _largest_filling(heads):
         yield null_space_mod_p(system, p)
+
+
+class _System:
+    """Unknowns by what they do to the `A` and `V` of all heads: the motions of some heads, then coefficients."""
+
+    def __init__(self, heads: list[HeadMotion], moved: tuple[int, ...], p: int) -> None:
+        self.heads, self.prime = heads, p
+        self.columns = list[Residues]()
+        self.places = list[int]()  # of the motions of these heads among those of all
+        self.free, place = 0, 0
+        for h, head in enumerate(heads):
+            steps = [(h, "A", m) for m in head.attention_motions] + [(h, "V", m) for m in head.value_motions]
+            if h in moved:
+                self.free += head.attention_dimension + head.value_dimension
+                self.places += range(place, place + len(steps))
+                for step in steps:
+                    self.add(step)
+            place += len(steps)
+        self.motions = place
+
+    def add(self, *blocks: tuple[int, str, Residues]) -> None:
+        """An unknown that moves the `A` or `V` of these heads by these matrices."""
+        parts = []
+        for h, head in enumerate(self.heads):
+            for kind, like in (("A", head.attention), ("V", head.value)):
+                block = sum((b for at, name, b in blocks if (at, name) == (h, kind)), np.zeros_like(like))
+                parts.append(head.coordinates(block[None])[0] if kind == "A" else block.ravel())
+        self.columns.append(np.concatenate(parts) % self.prime)
+
+    def product(self, h: int, s: Residues) -> Residues:
+        """`v_h s^T` for the one row of `V_h`, or its symmetric part."""
+        found = np.outer(self.heads[h].value[0], s)
+        return found + found.T if self.heads[h].symmetric else found
+
+    def solutions(self, largest: int) -> Iterator[Residues]:
+        """In the motions of all heads, if the system has this rank."""
+        system = np.array(self.columns).T
+        if rank_mod_p(system, self.prime) == largest:
+            found = null_space_mod_p(system, self.prime)
+            result = np.zeros((len(found), self.motions), dtype=np.int64)
+            result[:, self.places] = found[:, : len(self.places)]
+            yield result
 
 
 def _mixing(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     r, f = heads[0].value.shape
-    count = len(heads)
-    rows_per_head = f * f + r * f
-    columns: list[Residues] = []
-
-    def column(entries: dict[tuple[int, str], Residues]) -> Residues:
-        result = np.zeros(count * rows_per_head, dtype=np.int64)
-        for (h, kind), value in entries.items():
-            start = h * rows_per_head + (0 if kind == "A" else f * f)
-            result[start : start + value.size] = value.ravel()
-        return result
-
-    for h, head in enumerate(heads):
-        columns += [column({(h, "A"): motion}) for motion in head.attention_motions]
-        columns += [column({(h, "V"): motion}) for motion in head.value_motions]
-    motions = len(columns)
-    for h in range(count):
-        for k in range(count):
-            if h != k:  # dA_h - c A_k = 0 and dV_k + c V_h = 0
-                columns.append(column({(h, "A"): -heads[k].attention, (k, "V"): heads[h].value}) % p)
+    system = _System(heads, tuple(range(len(heads))), p)
+    motions = len(system.columns)
+    for h, k in permutations(range(len(heads)), 2):  # dA_h - c A_k = 0 and dV_k + c V_h = 0
+        system.add((h, "A", -heads[k].attention), (k, "V", heads[h].value))
     if r == 1:
-        for h in range(count):
-            for k in range(h):
-                for unit in np.eye(f, dtype=np.int64):
-                    columns.append(
-                        column(
-                            {
-                                (h, "A"): -np.outer(heads[k].value[0], unit),
-                                (k, "A"): np.outer(heads[h].value[0], unit),
-                            }
-                        )
-                        % p
-                    )
-    extra = len(columns) - motions
-    system = np.array(columns).T
-    free = sum(head.attention_dimension + head.value_dimension for head in heads)
-    conditions = count * rows_per_head - free
-    if rank_mod_p(system, p) == free + min(conditions, extra):
-        yield null_space_mod_p(system, p)[:, :motions]
+        for h, k in combinations(range(len(heads)), 2):
+            for unit in np.eye(f, dtype=np.int64):
+                system.add((h, "A", -system.product(k, unit)), (k, "A", system.product(h, unit)))
+    conditions, extra = len(system.columns[0]) - system.free, len(system.columns) - motions
+    yield from system.solutions(system.free + min(conditions, extra))
+
+
+def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
+    """Of every pair of heads alone: `dA_h = v_k s^T`, `dA_k = -v_h s^T`."""
+    f = len(heads[0].attention)
+    for h, k in combinations(range(len(heads)), 2):
+        system = _System(heads, (h, k), p)
+        for unit in np.eye(f, dtype=np.int64):
+            system.add((h, "A", -system.product(k, unit)), (k, "A", system.product(h, unit)))
+        # a vector s adds to the rank only what it has outside of both row spaces
+        yield from system.solutions(system.free + f - max(0, heads[h].rank + heads[k].rank - f))
+
+
+def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Motions of all heads of a layer together that leave their sum alone, layer after layer."""
+    architecture, weights, stream = point.architecture, point.weights, point.stream
+    letters = "QKV" if architecture.value_ranks is None else "QKVO"
+    for i in range(architecture.depth):
+        names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+        matrices = [[weights[letter + name] for letter in letters] for name in names]
+        heads = [
+            head_motion(
+                m[0], m[1], m[2], m[3] if len(m) == 4 else None,
+                written=stream.written[i], read=stream.read[i + 1], p=point.prime,
+                symmetric=sees_one_direction(architecture),
+            )
+            for m in matrices
+        ]  # fmt: skip
+        for solutions in mixing_directions(heads, point.prime):
+            if not len(solutions):
+                continue
+            blocks, start = {}, 0
+            for name, head in zip(names, matrices, strict=True):
+                for letter, matrix in zip(letters, head, strict=True):
+                    blocks[letter + name] = solutions[:, start : start + matrix.size].reshape(-1, *matrix.shape)
+                    start += matrix.size
+            yield point.moving(**blocks)

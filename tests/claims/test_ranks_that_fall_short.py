@@ -14,7 +14,7 @@ import pytest
 import lightning_sym.dimension.certify as certify
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.geometry import classify
-from lightning_sym.symmetries.group import orbit_dimension_at
+from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.claim import Claim, Part, Scope, Verdict
 from proofs_check.claims.geometry import theorem_3_4_singular
 from proofs_check.registry import all_claims

@@ -22,13 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym import SOFTMAX, Architecture, Normalization
-from lightning_sym.certificates.document import (
-    directions_document,
-    minor_document,
-    network_document,
-    opening,
-    symmetry_families,
-)
+from lightning_sym.certificates.dimension import directions_document, minor_document
+from lightning_sym.certificates.document import network_document, opening
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
@@ -36,7 +31,8 @@ from lightning_sym.network.jacobian import Sample, random_weights
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-from lightning_sym.symmetries.group import tangent_directions_mod_p, verify_identity
+from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
+from lightning_sym.symmetries.group import verify_identity
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
@@ -143,7 +139,7 @@ def of_values(network: Architecture, shift: int, inputs: int | None = None, all_
         lower = rank_mod_p(sample.rows, PRIME)
         if (minor := minor_document(point, sample, lower, PRIME, terms=None)) is None:
             raise ProgramError(f"{network}, S(y) = {shift} + y: no minor of {lower} rows is found")
-        families = symmetry_families(network) + ([] if shift else ["homogeneous"])
+        families = [family.name for family in families_of(network, symmetry=True)] + ([] if shift else ["homogeneous"])
         named = {"name": "1 + y" if shift else "y", "taylor": [str(shift), "1"]}
         return opening("dimension") | {
             "network": network_document(network) | {"normalization": named},

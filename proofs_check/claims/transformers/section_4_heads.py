@@ -5,8 +5,11 @@ $h (\alpha (2d - \alpha) + b (d + d' - b))$. Lightning sees only sums over heads
 dimension is, wherever it is certified, the largest of $k (\alpha (2d - \alpha) + b (d + d' - b) - 1)
 - k \max(0, k - 1 - (d - \alpha)^2 - (d - b)(d' - b))$ over $k \le h$, capped by $c (d' - c) + c\, d\, d (d+1)/2$ with
 $c = \min(d', h b)$, and by $\rho (d d' + d(d+1)/2 - \rho)$ with $\rho = \min(d d', d(d+1)/2, h \alpha b)$. For $d = 1$
-it is $d'$; for $d' = 1$, with $k = \min(h, d)$, the smaller one of $h (\alpha (2d - \alpha) + d - 1)$ and
-$k (d - k) + d (k d - k (k-1)/2)$. The upper bounds are proved in `docs/transformers.md`.
+it is $d'$. For $d' = 1$ it is the smaller one of $k (d - k) + d (k d - k (k-1)/2)$ with $k = \min(h, d)$, and of the
+largest $k (\alpha (2d - \alpha) + d - 1) - \binom{k}{2} \max(0, 2\alpha - d)$ over $k \le h$. The upper bounds are
+proved in `docs/transformers.md`, and for $d' = 1$ the formula itself, if $h < d$ and $h \le d - \alpha + 1$ (for $h =
+d - \alpha + 1$ if also $2\alpha \ge d$), or $\alpha = d > h$; so for two heads. For other numbers of heads, and for
+$d' \ge 2$, the formulas are what was certified wherever it was tried, and nothing is claimed of other shapes.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
 from proofs_check.expect import Bounds, expect_dimension, expect_more, expect_value
+from proofs_check.samples import Dice, Range, distinct
 
 Shape = tuple[int, int, int, int, int]  # d, d', alpha, h, b
 Formula = Callable[[Shape], int]
@@ -68,12 +72,13 @@ def formula(shape: Shape, mixing: bool = True, largest: bool = True, low_rank: b
     return min(count, by_rows(shape), by_rank(shape) if low_rank else count)
 
 
-def one_output(shape: Shape, syzygies: bool = True) -> int:
+def one_output(shape: Shape, syzygies: bool = True, pairs: bool = True) -> int:
     """For `d' = 1`: `d` forms in the ideal of `h` linear ones, or fewer if the ranks do not allow so many."""
-    d, _, _, h, _ = shape
+    d, _, a, h, _ = shape
     k = min(h, d)
     ideal = k * (d - k) + d * (k * d - k * (k - 1) // 2 if syzygies else k * d)
-    return min(all_heads_free(shape) - h, ideal)
+    common = max(0, 2 * a - d) if pairs else 0  # of the row spaces of two heads
+    return min(max(all_heads_free((d, 1, a, k, 1)) - k - k * (k - 1) // 2 * common for k in range(1, h + 1)), ideal)
 
 
 def shapes(d: int, d_out: int, most_heads: int) -> Iterator[Shape]:
@@ -91,11 +96,8 @@ def softmax_networks(quick: bool) -> Iterator[Architecture]:
             yield network_of(shape, SOFTMAX, t)
 
 
-def softmax(network: Architecture, rescalings: int = 0, stated: Formula = all_heads_free) -> None:
-    assert network.value_ranks is not None  # noqa: S101 - for the type checker
-    d, d_out = network.widths
-    shape = (d, d_out, network.attention_ranks[0], network.heads, network.value_ranks[0])
-    expect_dimension(certified_dimension(network), stated(shape) - rescalings * network.heads)
+def rescaled_heads(shape: Shape) -> int:
+    return all_heads_free(shape) - shape[3]
 
 
 def bounds(shape: Shape) -> tuple[int, int]:
@@ -134,6 +136,34 @@ def territory(block: Block, stated: Formula = formula) -> str:
     return f"d = {d}, d' = {d_out}, h <= {most}: {certified} shapes certified, all as stated; " + (
         f"{len(undecided)} undecided ({'; '.join(undecided)})" if undecided else "none undecided"
     )
+
+
+def random_layers(
+    quick: bool, outputs: Range = (2, 8), normalization: Normalization | None = None
+) -> Iterator[Architecture]:
+    """Beyond the blocks: widths up to eight, all ranks, two to six heads, two to four tokens."""
+
+    def draw(dice: Dice) -> Architecture | None:
+        d, d_out = dice.number((2, 8)), dice.number(outputs)
+        shape = (d, d_out, dice.number((1, d)), dice.number((2, 6)), dice.number((1, min(d, d_out))))
+        network = network_of(shape, normalization, dice.number((2, 4)))
+        return network if network.parameter_count <= (120 if quick else 400) else None
+
+    return distinct(draw, 12 if quick else 60, seed=20261121)
+
+
+NARROW_ROWS = [(5, 1, 3, 2, 1), (6, 1, 4, 2, 1), (7, 1, 4, 3, 1), (8, 1, 5, 3, 1)]
+"""One output row, row spaces of heads that meet, and forms that do not fill the ideal: the first such shapes."""
+
+
+def shape_of(network: Architecture) -> Shape:
+    assert network.value_ranks is not None  # noqa: S101 - for the type checker
+    d, d_out = network.widths
+    return d, d_out, network.attention_ranks[0], network.heads, network.value_ranks[0]
+
+
+def certified(network: Architecture, stated: Formula = formula) -> None:
+    expect_dimension(certified_dimension(network), stated(shape_of(network)))
 
 
 def count_at_h(shape: Shape) -> int:
@@ -193,15 +223,25 @@ CLAIM = Claim(
         r"t \ge 2,\ h \text{ heads} \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = h (\alpha (2d - \alpha) + b (d +"
         r" d' - b)),\quad \dim \mathcal M_{\text{lightning}} = \min(\max_{k \le h} k (\alpha (2d - \alpha) + b (d + d'"
         r" - b) - 1 - \max(0, k - 1 - (d-\alpha)^2 - (d-b)(d'-b))),\ c (d' - c) + c\, d\, d (d+1)/2,\ \rho (d d' +"
-        r" d (d+1)/2 - \rho))\ (d, d' \ge 2)"
+        r" d (d+1)/2 - \rho))\ (d, d' \ge 2),\quad \min(\max_{k \le h} k (\alpha (2d - \alpha) + d - 1) - \tbinom{k}{2}"
+        r" \max(0, 2\alpha - d),\ \kappa (d - \kappa) + d (\kappa d - \tbinom{\kappa}{2}))\ (d' = 1),\ \kappa ="
+        r" \min(h, d)"
     ),
     parts=(
         Part(
             "softmax: the heads are independent",
             Scope.GENERIC,
             lambda quick: filter(hypotheses_hold, softmax_networks(quick)),
-            softmax,
-            {"a rescaling in every head": partial(softmax, rescalings=1)},
+            partial(certified, stated=all_heads_free),
+            {"a rescaling in every head": partial(certified, stated=rescaled_heads)},
+            certifies=itself,
+        ),
+        Part(
+            "softmax: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_layers, outputs=(1, 8), normalization=SOFTMAX),
+            partial(certified, stated=all_heads_free),
+            {"a rescaling in every head": partial(certified, stated=rescaled_heads)},
             certifies=itself,
         ),
         Part(
@@ -224,6 +264,36 @@ CLAIM = Claim(
             {"no syzygies": partial(territory, stated=partial(one_output, syzygies=False))},
             instance="d, d' and the largest number of heads",
             certifies=lambda block: map(of_shape, shapes(*block)),
+        ),
+        Part(
+            "lightning, d' = 1: 49 and 72, where vectors in two row spaces are syzygies; 3 heads",
+            Scope.GENERIC,
+            lambda quick: map(network_of, NARROW_ROWS[:2] if quick else NARROW_ROWS),
+            partial(certified, stated=one_output),
+            {"50 and 74, nothing in two row spaces": partial(certified, stated=partial(one_output, pairs=False))},
+            certifies=itself,
+        ),
+        Part(
+            "lightning, d' = 1: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_layers, outputs=(1, 1)),
+            partial(certified, stated=one_output),
+            {
+                "no syzygies": partial(certified, stated=partial(one_output, syzygies=False)),
+                "nothing in two row spaces": partial(certified, stated=partial(one_output, pairs=False)),
+            },
+            certifies=itself,
+        ),
+        Part(
+            "lightning, d' >= 2: random shapes up to d = 8",
+            Scope.GENERIC,
+            random_layers,
+            certified,
+            {
+                "no cap": partial(certified, stated=count_of),
+                "no mixing of heads": partial(certified, stated=partial(formula, mixing=False)),
+            },
+            certifies=itself,
         ),
         Part(
             "the count at h itself falls when the heads fill all forms",

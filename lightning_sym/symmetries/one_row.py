@@ -1,0 +1,109 @@
+r"""One row of input, skip connections, lightning: what the first two layers write is compared as a whole.
+
+The input is a row $z$ and the stream $e z$ with one vector $e$. Every token sees $s_i = \sum_j z_j^2$, over the tokens
+`j` that it attends to. The first layer adds $g\, z_i s_i$, $g = \sum_h (e^\top A_h e) V_h e$. The second one reads
+vectors $x_i = e z_i + g z_i s_i$ and adds forms in their two coordinates. The lowest one, $\sum_h (e^\top A_h e) V_h e$
+with *its* matrices, belongs to $z_i s_i$ again: one layer can write this term for the other. So the function depends
+on these layers only through the matrix of coefficients
+
+$$ R\,\bigl(e,\ g + c_1,\ c_2, \dots, c_N\bigr), $$
+
+`R` what is read behind them, and $c_1, \dots, c_N$ the coefficients of the second layer: of the $x_{i,k} \sum_j x_{j,m}
+x_{j,n}$, six; or where the stream is one vector times a row, of the cubic monomials in two variables, four.
+
+Every motion that leaves this matrix in place counts, if its differential has the largest rank it can have anywhere.
+Proof in `docs/transformers.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
+from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.symmetries.attention_motions import sees_one_direction
+from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.point import Point
+
+Residues = npt.NDArray[np.int64]
+
+
+def has_one_row(architecture: Architecture) -> bool:
+    """Whether this is such a network.
+
+    Example:
+        >>> has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=1))
+        True
+    """
+    two_layers = architecture.skip and architecture.depth > 1 and architecture.normalization is None
+    return two_layers and architecture.input_width == 1
+
+
+def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Motions of the embedding and of the first two layers that leave what they write together in place."""
+    architecture, weights, read, p = point.architecture, point.weights, point.stream.read[2], point.prime
+    line = sees_one_direction(architecture)
+    names = [head_name(architecture, i, h) for i in (0, 1) for h in range(architecture.heads)]
+    letters = "QKV" if architecture.value_ranks is None else "QKVO"
+    moved = ["E"] * (architecture.embed is not None) + [letter + name for name in names for letter in letters]
+    system = np.concatenate([_moves(architecture, weights, moving, read, p) for moving in moved]).T
+    r, heads, a = len(read), architecture.heads, architecture.attention_ranks[1]
+    b = min(r, 2) if architecture.value_ranks is None else min(r, 2, architecture.value_ranks[1])
+    forms = symmetric_determinantal(2, 2 * a) if line else determinantal(2, 2, a)
+    one_by_one = heads * (forms + determinantal(r, 2, b) - 1)
+    if rank_mod_p(system, p) == 2 * r + min(determinantal(r, 3 if line else 5, heads * b), one_by_one):
+        found, sizes = null_space_mod_p(system, p), [weights[name].size for name in moved]
+        if len(found):
+            parts = np.split(found, np.cumsum(sizes)[:-1], axis=1)
+            blocks = {name: part.reshape(-1, *point.shapes[name]) for name, part in zip(moved, parts, strict=True)}
+            yield point.moving(**blocks)
+
+
+def _moves(
+    architecture: Architecture, weights: Mapping[str, Residues], moving: str, read: Residues, p: int
+) -> Residues:
+    """What the unit motions of one weight do to the matrix of coefficients, one motion a row."""
+    count = weights[moving].size
+    units = np.eye(count, dtype=np.int64).reshape(count, *weights[moving].shape)
+
+    def pair(name: str) -> tuple[Residues, Residues]:
+        """A weight and its motions."""
+        return weights[name], units if name == moving else np.zeros((count, *weights[name].shape), dtype=np.int64)
+
+    def product(x: tuple[Residues, Residues], y: tuple[Residues, Residues]) -> tuple[Residues, Residues]:
+        return x[0] @ y[0] % p, (x[1] @ y[0] % p + x[0] @ y[1] % p) % p
+
+    def transposed(x: tuple[Residues, Residues]) -> tuple[Residues, Residues]:
+        return x[0].T, x[1].mT
+
+    def head(i: int, h: int, frame: tuple[Residues, Residues]) -> tuple[tuple[Residues, Residues], ...]:
+        """`A` and `V` of a head on the columns of the frame."""
+        name = head_name(architecture, i, h)
+        keys, queries = (product(pair(letter + name), frame) for letter in "KQ")
+        value = product(pair("V" + name), frame)
+        if architecture.value_ranks is not None:
+            value = product(pair("O" + name), value)
+        return product(transposed(keys), queries), value
+
+    one = np.ones((1, 1), dtype=np.int64)
+    e = (one, np.zeros((count, 1, 1), dtype=np.int64)) if architecture.embed is None else pair("E")
+    written = [product(value, score) for score, value in (head(0, h, e) for h in range(architecture.heads))]
+    g = sum(w[0] for w in written) % p, sum(w[1] for w in written) % p
+    frame = np.hstack([e[0], g[0]]), np.concatenate([e[1], g[1]], axis=2)
+    form = (read, np.zeros((count, *read.shape), dtype=np.int64))
+    coefficients: dict[tuple[int, ...], Residues] = {}
+    for h in range(architecture.heads):
+        (a, da), value = head(1, h, frame)
+        v, dv = product(form, value)
+        for m, k, n in np.ndindex(2, 2, 2):  # x_jm A_mk x_ik, times v_n x_jn
+            key = tuple(sorted((m, k, n))) if sees_one_direction(architecture) else (k, *sorted((m, n)))
+            moved = (da[:, m, k, None] * v[:, n] + a[m, k] * dv[:, :, n]) % p
+            coefficients[key] = (coefficients.get(key, 0) + moved) % p
+    ends = product(form, frame)[1]
+    coefficients[0, 0, 0] = (coefficients[0, 0, 0] + ends[:, :, 1]) % p
+    return np.concatenate([ends[:, :, 0], *coefficients.values()], axis=1)

@@ -1,0 +1,131 @@
+"""Random shapes, seeded: a formula that was found on small networks is tried beyond them.
+
+The same arguments give the same shapes; none stands twice. What is too large to be checked in seconds is not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lightning_sym.errors import ProgramError
+from lightning_sym.network.architecture import Architecture
+
+T = TypeVar("T", bound=Hashable)
+Range = tuple[int, int]
+"""The smallest and the largest number that may be drawn."""
+
+MOST_REFUSED = 20_000
+"""Draws in a row that are of no use: then there are no more shapes of this kind."""
+
+
+class Dice:
+    """Numbers in ranges, from a seed.
+
+    Example:
+        >>> dice = Dice(3)
+        >>> dice.number((5, 5)), dice.numbers((2, 2), 3), dice.chance(0.0)
+        (5, (2, 2, 2), False)
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def number(self, limits: Range) -> int:
+        """One number, both limits included."""
+        least, most = limits
+        return int(self._generator.integers(least, most + 1))
+
+    def numbers(self, limits: Range, count: int) -> tuple[int, ...]:
+        """Several."""
+        return tuple(self.number(limits) for _ in range(count))
+
+    def chance(self, share: float) -> bool:
+        """`True` in this share of all cases."""
+        return bool(self._generator.random() < share)
+
+
+def distinct(draw: Callable[[Dice], T | None], count: int, seed: int) -> Iterator[T]:
+    """`count` different draws; `None` is drawn again.
+
+    Args:
+        draw: makes a shape, or `None` where it is of no use (outside the hypotheses, or too large).
+        count: how many.
+        seed: of the dice.
+
+    Raises:
+        ProgramError: there are not so many.
+
+    Example:
+        >>> sorted(distinct(lambda dice: dice.number((1, 3)), 3, seed=0))
+        [1, 2, 3]
+        >>> list(distinct(lambda dice: None, 1, seed=0))
+        Traceback (most recent call last):
+        lightning_sym.errors.ProgramError: 1 random shapes must be found, there are 0
+    """
+    dice, seen, refused = Dice(seed), set[T](), 0
+    while len(seen) < count:
+        shape = draw(dice)
+        if shape is None or shape in seen:
+            refused += 1
+            if refused > MOST_REFUSED:
+                raise ProgramError(f"{count} random shapes must be found, there are {len(seen)}")
+            continue
+        refused = 0
+        seen.add(shape)
+        yield shape
+
+
+def random_networks(
+    count: int,
+    seed: int,
+    *,
+    depth: Range = (1, 1),
+    width: Range = (1, 8),
+    rank: Range = (1, 8),
+    tokens: Range = (2, 4),
+    heads: Range = (1, 1),
+    value_rank: Range | None = None,
+    equal_widths: bool = False,
+    parameters: Range = (1, 300),
+    fits: Callable[[Architecture], bool] = lambda network: True,
+    **options: Any,
+) -> Iterator[Architecture]:
+    """Different networks with numbers from these ranges.
+
+    Args:
+        count: how many.
+        seed: of the dice.
+        depth: layers.
+        width: of every place of the stream.
+        rank: query/key widths.
+        tokens: of the input.
+        heads: of every layer.
+        value_rank: widths of the values; `None` without output projections.
+        equal_widths: one width for the whole stream, as skip connections need it.
+        parameters: how many weights a network may have: what is larger is drawn again.
+        fits: further hypotheses.
+        options: the other fields of `Architecture`, as they are (`skip`, `causal`, `normalization`, ...).
+
+    Raises:
+        ProgramError: there are not so many.
+
+    Example:
+        >>> networks = list(random_networks(20, 1, depth=(2, 2), width=(5, 8), parameters=(1, 200)))
+        >>> len(set(networks)), max(n.parameter_count for n in networks) <= 200
+        (20, True)
+    """
+
+    def draw(dice: Dice) -> Architecture | None:
+        layers = dice.number(depth)
+        widths = (dice.number(width),) * (layers + 1) if equal_widths else dice.numbers(width, layers + 1)
+        network = Architecture(
+            widths, dice.numbers(rank, layers), dice.number(tokens), heads=dice.number(heads),
+            value_ranks=None if value_rank is None else dice.numbers(value_rank, layers), **options,
+        )  # fmt: skip
+        least, most = parameters
+        return network if least <= network.parameter_count <= most and fits(network) else None
+
+    return distinct(draw, count, seed)
