@@ -75,4 +75,5 @@ class Work:
                 "by a rough rate; a larger work (--work) lifts this"
             )
         if self._progress is not None:
-            self._progress(what, done, total)
+            estimate = f", about {seconds:,.0f} s" if seconds >= 1 else ""
+            self._progress(what + estimate, done, total)

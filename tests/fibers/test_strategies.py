@@ -204,6 +204,9 @@ def test_progress_tells_the_stages() -> None:
     same_function(BIG, rescale(BIG, layer=1, by=2), progress=lambda stage, done, total: told.append(stage))
     assert told == ["virtual weights", "virtual weights", "the group element"]
     told.clear()
+    Work(100, lambda stage, done, total: told.append(stage)).spend(7, "a long step")
+    assert told == ["a long step, about 7 s"]
+    told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
     assert told == ["virtual weights", "the dimension in (Q, K, V)", "the differential in A, V and in Q, K, V"]

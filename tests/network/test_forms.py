@@ -209,3 +209,11 @@ def test_prescribed_ranks_hold_in_every_head() -> None:
     assert [rank(weights[f"V1.{h}"]) for h in (1, 2)] == [2, 2]
     with pytest.raises(BadInput, match="without an output projection"):
         Weights.random(NETWORKS["projected"], value_ranks=[1])
+
+
+def test_a_form_is_made_of_what_it_says() -> None:
+    for bad in ({"normalization": "softmax"}, {"causal": 1}, {"skip": "no"}):
+        with pytest.raises(BadInput, match=f"{next(iter(bad))} must be"):
+            NetworkForm(**bad)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="the form must be a NetworkForm"):
+        Weights.of(LAYER, {"normalization": "softmax"})  # type: ignore[arg-type]
