@@ -28,6 +28,9 @@ class NetworkForm:
         causal: token `i` attends to the tokens `j <= i` only.
         skip: each layer adds its input to its output.
 
+    Raises:
+        BadInput: one of them is of another type.
+
     Example:
         >>> NetworkForm(SOFTMAX, causal=True).to_json()
         {'normalization': 'softmax', 'mask': 'causal', 'skip': False}
@@ -36,6 +39,15 @@ class NetworkForm:
     normalization: Normalization | None = None
     causal: bool = False
     skip: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, kind, rule in (
+            ("normalization", self.normalization, (Normalization, type(None)), "a Normalization or None"),
+            ("causal", self.causal, bool, "true or false"),
+            ("skip", self.skip, bool, "true or false"),
+        ):
+            if not isinstance(value, kind):
+                raise BadInput(f"{name} must be {rule}, got {value!r}")
 
     @classmethod
     def of(cls, architecture: Architecture) -> NetworkForm:
