@@ -103,8 +103,8 @@ class Network:
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
         sizes = {"widths": d, "ranks": a, "tokens": self.t, "heads": self.h, "value ranks": b, "skip": self.skip,
             "mask": self.causal, "embed": self.embed, "unembed": self.unembed}
-        says = (f"{key} {str(value).strip('[]').replace(' ', '')}" if value else f"no {key}" for key, value in sizes.items())
-        self.name += f" of {', '.join(says).replace(' True', '')}"  # in full: what the claim is about
+        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in sizes.items())
+        self.name += f" of {', '.join(says)}"  # in full, for it is what the claim is about
 # ---- arithmetic modulo p
 def pack(values: Any) -> int:
     """One integer with 64 bits for each number: a multiple of a row, or a product of series, is one operation."""
