@@ -222,4 +222,5 @@ def test_progress_tells_the_stages() -> None:
     told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
-    assert told == ["virtual weights", "the dimension in (Q, K, V)", "the differential in A, V and in Q, K, V"]
+    assert told == ["virtual weights", "the dimension in (Q, K, V)", "the differential in A, V and in Q, K, V",
+                    "the differential at the exchanged point"]  # fmt: skip
