@@ -651,27 +651,6 @@ def put(data, path, value):
     data[path[-1]] = value
 
 
-DIFFERENT |= {"second": {**LAYER, "V1": [[1, 0], [2, "2/3"]]}, "input": [[1, 2], [3, -1]], "prime": None}
-
-
-ONE = {"Q1": [[2]], "K1": [[3]], "V1": [[5]]}
-
-
-SAME.insert(0, same({**ONE, "Q1": [[0]]}, {**ONE, "V1": [[0]]}, {"step": "zero"}))
-
-
-SAME.insert(0, same(TWO, {**TWO, "Q2": [[2, 2]], "K2": [[1, "5/2"]]}, {"step": "layer", "layer": 2}))
-
-
-SAME.insert(0, same({**TWO, "Q1": [[1, 2], [0, 1]], "K1": [[3, 1], [1, 1]]}, TWO, {"step": "zero"}))
-
-
-SAME[0] |= {"first": {**TWO, "Q2": [[0, 0]]}, "second": {**TWO, "K1": [[0, 0]]}}
-
-
-SAME[-1]["second"] = {**TWO, "V1": [[3, 1], [2, 1]], "Q2": [[1, 0]], "K2": [[2, 3]], "V2": [[1, 0]]}
-
-
 @pytest.mark.parametrize("data", SAME, ids=range(len(SAME)))
 def test_the_same_function(data, tmp_path, capsys):
     assert "the same function of 2 tokens" in answer(data, tmp_path, capsys)
