@@ -24,6 +24,7 @@ from lightning_sym import Architecture, certified_dimension
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal, meeting_bounds
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
+from proofs_check.samples import Dice, distinct
 
 Formula = Callable[[Architecture], int]
 
@@ -73,6 +74,20 @@ def transformers(quick: bool, normalization: Normalization | None) -> Iterator[A
     if not quick:
         for causal, d, a in product((False, True), (1, 2), (1, 2)):
             yield transformer(d + 1, d, 3, 2, a, 1, normalization=normalization, causal=causal, tokens=3)
+
+
+def random_transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
+    """Beyond the small ones: widths up to eight, ranks of all sizes, up to three layers, four heads and four tokens."""
+
+    def draw(dice: Dice) -> Architecture | None:
+        d = dice.number((3, 8))
+        network = transformer(
+            d + dice.number((0, 2)), d, dice.number((1, 3)), dice.number((1, 4)), dice.number((1, d + 1)),
+            dice.number((1, d + 1)), normalization=normalization, causal=dice.chance(0.5), tokens=dice.number((2, 4)),
+        )  # fmt: skip
+        return network if network.parameter_count <= (150 if quick else 300) else None
+
+    return distinct(draw, 10 if quick else 40, seed=20261121)
 
 
 def check(network: Architecture, stated: Formula) -> None:
@@ -174,6 +189,20 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, transformers(quick, None)),
             partial(check, stated=lightning_formula),
             {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+        ),
+        Part(
+            "softmax: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_transformers, normalization=SOFTMAX),
+            partial(check, stated=softmax_formula),
+            {"rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+        ),
+        Part(
+            "lightning: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_transformers, normalization=None),
+            partial(check, stated=lightning_formula),
+            {"the heads are independent": partial(check, stated=softmax_formula)},
         ),
         Part(
             "P - d^2 - l h (a^2 + a_v^2); n = 4, d = 3, l = h = 2, a = a_v = 1: 72 parameters, dimension 55",
