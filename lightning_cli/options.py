@@ -157,8 +157,17 @@ def architecture(
     )
 
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options that have a key in JSON answers."""
+
+
 def architecture_json(network: Any) -> dict[str, Any]:
-    """The architecture as it stands in every JSON answer."""
+    """The architecture as it stands in every JSON answer.
+
+    Raises:
+        BadInput: the network has an option without a key here.
+    """
+    network.require("the JSON form of a network", KNOWN)
     return {
         "widths": list(network.widths),
         "attention_ranks": list(network.attention_ranks),

@@ -21,6 +21,10 @@ class FileFormatError(BadInput):
     """A file is truncated, not of the documented form, or holds what is not a finite number."""
 
 
+class RingError(BadInput):
+    """A ring does not have an operation that the network needs; the message names both."""
+
+
 class TooLarge(BadInput):
     """The computation would need more memory than allowed; the message carries the estimate."""
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lightning_sym.certificates.document import dimension_certificate
+from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import write_certificate
 from lightning_sym.dimension.certify import LISTENERS, CertifiedDimension, certified_dimension
 from lightning_sym.errors import ProgramError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
+from lightning_sym.dimension.certify import CertifiedDimension, Evidence, certified_dimension
 from lightning_sym.errors import LightningError, ProgramError
 from lightning_sym.network.architecture import Architecture
 
@@ -95,8 +95,8 @@ def expect_orbit(found: CertifiedDimension) -> None:
     The other bound is a count of virtual weights, which contains the formulas that the paper prints: a formula that
     meets it alone would be compared with itself.
     """
-    if not {"orbit", "directions"} & set(found.upper_evidence):
-        orbit = found.upper_bounds.get("orbit", found.upper_bounds.get("directions"))
+    if not {Evidence.ORBIT, Evidence.DIRECTIONS} & set(found.upper_evidence):
+        orbit = found.upper_bounds.get(Evidence.ORBIT, found.upper_bounds.get(Evidence.DIRECTIONS))
         raise Undecided(
             f"{found.architecture}: the bound {orbit} by an orbit does not meet {found.upper}, the count of virtual "
             "weights, which contains the formula"

@@ -21,15 +21,6 @@ SCHEMA = "lightning-sym/dimension/1"
 MOST_ALIKE = 8
 """More pieces of a variety that differ by their numbers only are one line."""
 
-EVIDENCE = {
-    "orbit": "parameters minus the dimension of a symmetry orbit",
-    "directions": "parameters minus the orbit and all else that the function does not see",
-    "forms": "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
-    "span": "the linear span of all functions of this kind",
-    "linear": "linear maps of bounded rank, which is all that one token leaves",
-    "factorization": "the variety of virtual weights:",
-}
-
 
 def head_permutations(network: Architecture) -> int | None:
     """How many ways there are to reorder the heads of all layers: the function is the same after each.
@@ -76,6 +67,7 @@ def _print(result: CertifiedDimension) -> None:
     from rich.table import Table
 
     from lightning_cli.writing.output import console
+    from lightning_sym.dimension.certify import Evidence
     from lightning_sym.dimension.varieties import virtual_weight_variety
 
     network, formula = result.architecture, result.formula
@@ -99,9 +91,10 @@ def _print(result: CertifiedDimension) -> None:
     if network.normalization is not None:
         where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
     table.add_row("lower bound", f"{result.lower:,}  rank of the Jacobian {where}")
-    for name, bound in sorted(result.upper_bounds.items(), key=lambda item: list(EVIDENCE).index(item[0])):
-        table.add_row("upper bound", f"{bound:,}  {EVIDENCE[name]}")
-        if name == "factorization":
+    for evidence, bound in sorted(result.upper_bounds.items(), key=lambda item: list(Evidence).index(item[0])):
+        colon = ":" if evidence is Evidence.FACTORIZATION else ""
+        table.add_row("upper bound", f"{bound:,}  {evidence.meaning}{colon}")
+        if colon:
             pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
             for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
                 names = [piece.name for piece in alike]
@@ -202,7 +195,7 @@ def command(
     from lightning_sym.dimension.certify import Status, certified_dimension
 
     if certificate is not None:
-        from lightning_sym.certificates.document import dimension_certificate
+        from lightning_sym.certificates.dimension import dimension_certificate
         from lightning_sym.certificates.files import require_certificate_path, write_certificate
 
         require_certificate_path(certificate)

@@ -175,8 +175,8 @@ def command(first: str, second: str, tokens: int, seed: int, certificate: str | 
 
     weights = load_weights(first), load_weights(second)
     if certificate is not None:
-        from lightning_sym.certificates.document import same_certificate
         from lightning_sym.certificates.files import require_certificate_path, write_certificate
+        from lightning_sym.certificates.same_function import same_certificate
 
         require_certificate_path(certificate)
     result = same_function(*weights, tokens, seed=seed)

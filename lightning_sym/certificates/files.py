@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
+from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.limits import require_size
-from lightning_sym.certificates.steps import Document
 from lightning_sym.errors import BadInput
 from lightning_sym.whole_files import replacing
 

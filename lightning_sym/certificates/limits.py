@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from lightning_sym.certificates.steps import Document
+from lightning_sym.certificates.document import Document
 from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options whose cost is counted here."""
 
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate; a checker reads no more."""
@@ -41,6 +44,7 @@ def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
         >>> steps(Architecture((1, 1), (1,), 1), 1, lower_bound)        # five products of numbers
         55
     """
+    architecture.require("the checker's count of steps", KNOWN)
     t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
     size = (2 * terms - 1) * (rank + 1)
 
@@ -66,6 +70,7 @@ def require_checkable(architecture: Architecture, rank: int, terms: int) -> None
     Raises:
         TooLarge: by the number of heads, or of numbers kept while a network is evaluated.
     """
+    architecture.require("the checker's count of numbers", KNOWN)
     t, heads = architecture.tokens, architecture.heads * architecture.depth
     ends = architecture.input_width, architecture.output_width
     most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), *ends, t)

@@ -23,7 +23,7 @@ import numpy as np
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import network_output
+from lightning_sym.network.attention import KNOWN, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import Balls, certified_rank, nonzero_minor, precision
 
@@ -73,6 +73,7 @@ def ball_jacobian(architecture: Architecture, *, seed: int = 0, inputs: int | No
         >>> ball_jacobian(Architecture((1, 1), (1,), 2), inputs=3).shape
         (6, 3)
     """
+    architecture.require("the Jacobian in balls", KNOWN)
     rows_each = architecture.output_width * architecture.tokens
     count = 3 * architecture.parameter_count // rows_each + 1 if inputs is None else inputs
     if seed < 0 or count < 1:

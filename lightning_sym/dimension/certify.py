@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 from itertools import product
 
@@ -34,8 +34,10 @@ from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.rings.prime_field import PRIMES
-from lightning_sym.symmetries.group import orbit_dimension_at, symmetry_count
-from lightning_sym.symmetries.unseen import fiber_dimension_at
+from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which the bounds below are proved, all of them."""
 
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
@@ -59,6 +61,32 @@ class Status(Enum):
     UNDECIDED = "undecided"
 
 
+class Evidence(StrEnum):
+    """What an upper bound is; the values are the keys of JSON answers, `meaning` says it in words."""
+
+    ORBIT = "orbit"
+    DIRECTIONS = "directions"
+    FORMS = "forms"
+    SPAN = "span"
+    LINEAR = "linear"
+    FACTORIZATION = "factorization"
+
+    @property
+    def meaning(self) -> str:
+        """The bound in words, with the proof that it is one."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Evidence.ORBIT: "parameters minus the dimension of a symmetry orbit",
+    Evidence.DIRECTIONS: "parameters minus the orbit and all else that the function does not see",
+    Evidence.FORMS: "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
+    Evidence.SPAN: "the linear span of all functions of this kind",
+    Evidence.LINEAR: "linear maps of bounded rank, which is all that one token leaves",
+    Evidence.FACTORIZATION: "the variety of virtual weights",
+}
+
+
 @dataclass(frozen=True)
 class CertifiedDimension:
     """The dimension of a neuromanifold with the two bounds that prove it.
@@ -67,10 +95,7 @@ class CertifiedDimension:
         architecture: the network.
         lower: rank modulo `prime` of a Jacobian at integer points.
         upper: the smallest of the upper bounds.
-        upper_bounds: by evidence, those that were computed: `orbit`, parameters minus the dimension of a symmetry
-            orbit; `factorization`, the variety of virtual weights; `directions`, parameters minus the orbit and the
-            other directions that the function does not see; `linear`, the linear maps that one token leaves; `forms`,
-            the quadratic forms that several heads of one layer make; `span`, the linear span of all functions.
+        upper_bounds: by evidence, those that were computed.
         formula: what the paper prints.
         seed: picked the points.
         prime: the modulus that gave `lower`.
@@ -81,7 +106,7 @@ class CertifiedDimension:
     architecture: Architecture
     lower: int
     upper: int
-    upper_bounds: Mapping[str, int]
+    upper_bounds: Mapping[Evidence, int]
     formula: PrintedFormula
     seed: int
     prime: int
@@ -109,7 +134,7 @@ class CertifiedDimension:
         return None if self.value is None else self.architecture.parameter_count - self.value
 
     @property
-    def upper_evidence(self) -> tuple[str, ...]:
+    def upper_evidence(self) -> tuple[Evidence, ...]:
         """Which of the upper bounds are the smallest."""
         return tuple(name for name, bound in self.upper_bounds.items() if bound == self.upper)
 
@@ -129,25 +154,26 @@ def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
     report(stage, done, total)
 
 
-def _counted_bounds(architecture: Architecture) -> dict[str, int]:
+def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
-    bounds: dict[str, int] = {}
+    bounds: dict[Evidence, int] = {}
     if has_virtual_weights(architecture):
-        bounds["factorization"] = virtual_weight_variety(architecture).dimension
-    for name, count in (("linear", linear_maps), ("forms", quadratic_forms), ("span", linear_span)):
+        bounds[Evidence.FACTORIZATION] = virtual_weight_variety(architecture).dimension
+    counts = ((Evidence.LINEAR, linear_maps), (Evidence.FORMS, quadratic_forms), (Evidence.SPAN, linear_span))
+    for evidence, count in counts:
         if (found := count(architecture)) is not None:
-            bounds[name] = found
+            bounds[evidence] = found
     return bounds
 
 
-def _computed_bound(architecture: Architecture, generator: np.random.Generator) -> dict[str, int]:
+def _computed_bound(architecture: Architecture, generator: np.random.Generator) -> dict[Evidence, int]:
     """Parameters minus the directions at a point that the function does not see."""
     p = PRIMES[0]
     weights = random_weights(architecture, generator, p)
     if architecture.is_plain:
-        name, found = "orbit", orbit_dimension_at(architecture, weights, generator, p)
+        name, found = Evidence.ORBIT, orbit_dimension_at(architecture, weights, generator, p)
     else:
-        name, found = "directions", fiber_dimension_at(architecture, weights, generator, p)
+        name, found = Evidence.DIRECTIONS, fiber_dimension_at(architecture, weights, generator, p)
     return {name: architecture.parameter_count - found}
 
 
@@ -223,6 +249,7 @@ def certified_dimension(
         Bounds `lower <= dimension <= upper` with what proves them.
 
     Raises:
+        BadInput: the network has an option for which the bounds are not proved, or the seed is negative.
         TooLarge: the estimate exceeds `memory`.
         ProgramError: the lower bound exceeds the upper bound.
 
@@ -231,6 +258,7 @@ def certified_dimension(
         >>> result.value, result.fiber_dimension, result.formula_agrees
         (38, 26, True)
     """
+    architecture.require("the dimension", KNOWN)
     if seed < 0:
         raise BadInput(f"the seed must not be negative, got {seed}")
     report = progress or (lambda stage, done, total: None)
@@ -250,7 +278,7 @@ def certified_dimension(
 
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
     computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT
-    waits = "factorization" in upper_bounds and not all_bounds
+    waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
     if computed and not waits:
         report("upper bound", 0, 1)
         upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))

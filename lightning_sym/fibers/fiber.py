@@ -53,7 +53,8 @@ from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import clear_denominators
-from lightning_sym.symmetries.group import symmetry_count, tangent_directions_mod_p, verify_identity
+from lightning_sym.symmetries.families import symmetry_count, tangent_directions_mod_p
+from lightning_sym.symmetries.group import verify_identity
 
 PARAMETER_LIMIT = 2000
 """Most parameters, symmetry directions and tokens for which the dimension of the fiber in (Q, K, V) is computed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.rings.normalization import Normalization
@@ -16,6 +17,13 @@ def _sizes(values: object, name: str) -> tuple[int, ...]:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ShapeError(f"{name} must be positive integers, got {value!r}")
     return tuple(values)
+
+
+SIZES = ("widths", "attention_ranks", "tokens")
+"""The fields that every network has; any other field is an option, and nothing is proved for it unless it is said."""
+
+SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options whose weights are listed below."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,16 +90,43 @@ class Architecture:
         if self.skip and len(set(self.widths)) > 1:
             raise ShapeError(f"skip needs equal widths, to add input and output; got {','.join(map(str, self.widths))}")
 
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """Names of the fields that make this more than a plain lightning network: those that are not left at nothing.
+
+        Example:
+            >>> sorted(Architecture((2, 2), (1,), 2, heads=2, causal=True).options)
+            ['causal', 'heads']
+        """
+        return frozenset(f.name for f in fields(self) if f.name not in SIZES and getattr(self, f.name) != f.default)
+
+    def require(self, what: str, proved: Collection[str]) -> None:
+        """Refuse, by name, every option that `what` has not been proved for: also those that do not exist yet.
+
+        Args:
+            what: what is asked for, as the message begins.
+            proved: names of the options for which there is a proof, written out where the proof is cited.
+
+        Raises:
+            BadInput: the network has another option.
+
+        Example:
+            >>> Architecture((2, 2), (1,), 2, skip=True).require("this", {"heads"})
+            Traceback (most recent call last):
+            lightning_sym.errors.BadInput: this is not proved for the option skip of widths 2,2, ranks 1, tokens 2, skip
+        """
+        if more := sorted(self.options.difference(proved)):
+            raise BadInput(f"{what} is not proved for the option{'s' * (len(more) > 1)} {', '.join(more)} of {self}")
+
     @property
     def is_bare(self) -> bool:
         """One head, no weights but `Q_i`, `K_i`, `V_i`, no skip connection; scores may be normalized or masked."""
-        more = self.value_ranks, self.embed, self.unembed
-        return self.heads == 1 and not self.skip and more == (None, None, None)
+        return self.options <= {"normalization", "causal"}
 
     @property
     def is_plain(self) -> bool:
         """One head, nothing added: the networks of the paper."""
-        return self.is_bare and self.normalization is None and not self.causal
+        return not self.options
 
     def require_plain(self, what: str) -> None:
         """Refuse, with the reason, what is defined for the networks of the paper only.
@@ -124,7 +159,12 @@ class Architecture:
 
     @property
     def parameter_count(self) -> int:
-        """Number of entries of all weights, counted without listing them: heads may be many."""
+        """Number of entries of all weights, counted without listing them: heads may be many.
+
+        Raises:
+            BadInput: an option whose weights are not known.
+        """
+        self.require("the number of parameters", SHAPED)
         total = self.widths[0] * (self.embed or 0) + self.widths[-1] * (self.unembed or 0)
         for i, a in enumerate(self.attention_ranks):
             d, d_out = self.widths[i : i + 2]
@@ -138,10 +178,14 @@ class Architecture:
         With several heads `Q1.2` is the second head of layer 1; `O` are output projections, `E` and `U` the
         embedding and the unembedding.
 
+        Raises:
+            BadInput: an option whose weights are not known.
+
         Example:
             >>> dict(Architecture((2, 1), (3,), 2).weight_shapes())
             {'Q1': (3, 2), 'K1': (3, 2), 'V1': (1, 2)}
         """
+        self.require("the list of weights", SHAPED)
         if self.embed is not None:
             yield "E", (self.widths[0], self.embed)
         for i, a in enumerate(self.attention_ranks, start=1):
@@ -176,4 +220,5 @@ class Architecture:
             words.append(f"value ranks {join(self.value_ranks)}")
         words += [name for name, here in (("skip", self.skip), ("causal", self.causal)) if here]
         words += [f"{name} {n}" for name, n in (("embed", self.embed), ("unembed", self.unembed)) if n is not None]
+        words += [f"{name} {getattr(self, name)}" for name in sorted(self.options - SHAPED)]
         return ", ".join(words)

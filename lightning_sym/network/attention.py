@@ -1,31 +1,22 @@
 """The forward pass: written once, run over every ring.
 
-A matrix here is anything with `@`, `+` and `.mT` (transpose): arrays of polynomials or rationals, residues modulo
-a prime, values that record derivatives, power series, formal words. What the network *means* over each of them is
-decided in `rings/`; what it *is* stands below.
+A matrix here is anything that keeps the contract of `rings.protocol`: arrays of polynomials or rationals, residues
+modulo a prime, values that record derivatives, power series, balls, formal words. What the network *means* over each of
+them is decided in `rings/`; what it *is* stands below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Layer
-
-
-class Matrix(Protocol):
-    """What the forward pass needs of a matrix."""
-
-    def __matmul__(self, other: Any, /) -> Any: ...
-    def __add__(self, other: Any, /) -> Any: ...
-    @property
-    def mT(self) -> Any: ...  # noqa: N802 - the array standard's name for the matrix transpose
-
+from lightning_sym.rings.protocol import Matrix, masked, normalized, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -45,36 +36,34 @@ class Form(NamedTuple):
 LIGHTNING = Form()
 
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options of a network that the forward pass below carries out."""
+
+
 def attended(architecture: Architecture) -> npt.NDArray[np.float64]:
-    """Entry `(j, i)` is 1 where token `i` attends to token `j`, 0 where it does not."""
+    """Entry `(j, i)` is 1 where token `i` attends to token `j`, 0 where it does not.
+
+    Raises:
+        BadInput: the network has an option that is not carried out here.
+    """
+    architecture.require("the forward pass", KNOWN)
     every = np.ones((architecture.tokens, architecture.tokens))
     return np.triu(every) if architecture.causal else every
 
 
 def form_of(architecture: Architecture) -> Form:
-    """The form of a network's layers: normalization, mask and skip."""
-    t, normalization = architecture.tokens, architecture.normalization
-    if normalization is None and not architecture.causal:
-        return Form(lightning, architecture.skip)
+    """The form of a network's layers: normalization, mask and skip.
+
+    Raises:
+        BadInput: the network has an option that is not carried out here.
+    """
     seen = attended(architecture).astype(int).astype(object)
-
-    def masked(scores: Any) -> Any:
-        return scores * scores.like(seen) if hasattr(scores, "like") else scores * seen
-
-    def normalized(scores: Any) -> Any:
-        assert normalization is not None  # noqa: S101 - for the type checker; see below
-        # S itself where it can be put in, its Taylor series where it cannot
-        exact = hasattr(scores, "evaluate")
-        weights = scores.evaluate(normalization) if exact else scores.apply(normalization.taylor)
-        if architecture.causal:
-            weights = weights * weights.like(seen)
-        ones = np.ones((1, t), dtype=object)
-        sums = weights.like(ones) @ weights
-        constants = normalization.taylor(0) * seen.sum(axis=0)
-        inverse = np.array([[1 / Fraction(c) for c in constants]], dtype=object)
-        return weights * (weights.like(ones.T) @ sums.reciprocal(inverse))
-
-    return Form(masked if normalization is None else normalized, architecture.skip)
+    pattern: Callable[[Any], Any] = lightning
+    if architecture.normalization is not None:
+        pattern = partial(normalized, normalization=architecture.normalization, seen=seen)
+    elif architecture.causal:
+        pattern = partial(masked, seen=seen)
+    return Form(pattern, architecture.skip)
 
 
 def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING) -> M:
@@ -93,6 +82,8 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
     for head in [layer] if isinstance(layer, Layer) else layer:
         scores = (head.key @ x).mT @ (head.query @ x)
         part = (head.value @ x) @ form.pattern(scores)
+        if output is not None:
+            require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part
     result: M = output
     return result
@@ -120,12 +111,18 @@ def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], f
         weights: matrices over the ring of `x`, in the order of `architecture.weight_shapes()`.
         form: in place of the architecture's own.
 
+    Raises:
+        BadInput: the network has an option that is not carried out here.
+        ShapeError: the input has another shape than the network's.
+
     Example:
         >>> one = np.array([[2]])
         >>> shape = Architecture((1, 1), (1,), 1, skip=True, unembed=1)
         >>> network_output(np.array([[1]]), shape, [one] * 4).tolist()      # 2 (1 + 2 * 2 * 2)
         [[18]]
     """
+    architecture.require("the forward pass", KNOWN)
+    require_shape(x, (architecture.input_width, architecture.tokens), "the input")
     source: Iterator[Any] = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import Form, attended, forward, network_output
+from lightning_sym.network.attention import KNOWN, Form, attended, forward, network_output
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
@@ -48,6 +48,7 @@ def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int
         >>> sweep_bytes(Architecture((2, 2), (1,), 2), None)
         (16000, 576)
     """
+    architecture.require("an estimate of memory", KNOWN)
     n = 1 if order is None else (min(order, _LARGEST_ORDER) + 1) // 2
     t = architecture.tokens
     squares = 2 + architecture.causal + (0 if order is None else 3)
@@ -92,6 +93,7 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
 
 def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
     """Uniform random weights modulo `p`, in canonical order."""
+    architecture.require("random weights", KNOWN)
     return [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
 
 
@@ -199,6 +201,7 @@ class RandomJacobian:
         order: int | None = None,
         each: int = 1,
     ) -> None:
+        architecture.require("the Jacobian", KNOWN)
         if order is None and architecture.normalization is not None and not architecture.normalization.is_exponential:
             raise BadInput(
                 f"the Jacobian needs an order for a normalization that is no exponential, got none for "

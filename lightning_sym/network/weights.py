@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 
 
@@ -129,6 +129,7 @@ class Weights:
             >>> w["V1"].shape
             (3, 3)
         """
+        architecture.require("random weights", SHAPED)
         for what, number, least in (("seed", seed, 0), ("bound", bound, 0), ("denominator", denominator, 1)):
             if number < least:
                 raise BadInput(f"the {what} must be at least {least}, got {number}")

@@ -74,6 +74,11 @@ class Balls:
         """The balls of the derivative."""
         return map_entries(lambda s: s[1], self.entries)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Batches, rows and columns."""
+        return self.entries.shape
+
     def __matmul__(self, other: Balls) -> Balls:
         return Balls(self.entries @ other.entries)
 

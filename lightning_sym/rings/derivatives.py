@@ -11,6 +11,24 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from lightning_sym.rings.protocol import constants, gradient_part, operation
+
+
+def derivative(taylor: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
+    """The Taylor coefficients of the derivative.
+
+    Example:
+        >>> [derivative(lambda k: Fraction(k))(k) for k in range(3)]
+        [Fraction(1, 1), Fraction(4, 1), Fraction(9, 1)]
+    """
+    return lambda k: (k + 1) * taylor(k + 1)
+
+
+def _minus_one(matrix: Any) -> Any:
+    return constants(matrix, np.array([[-1]], dtype=object), "a reciprocal")
+
 
 class Dual:
     r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$.
@@ -27,15 +45,38 @@ class Dual:
     def __init__(self, value: Any, tangent: Any) -> None:
         self.value, self.tangent = value, tangent
 
+    @property
+    def shape(self) -> Any:
+        """That of the value, `None` where the ring has none."""
+        return getattr(self.value, "shape", None)
+
     def __matmul__(self, other: Dual) -> Dual:
         return Dual(self.value @ other.value, self.tangent @ other.value + self.value @ other.tangent)
 
     def __add__(self, other: Dual) -> Dual:
         return Dual(self.value + other.value, self.tangent + other.tangent)
 
+    def __mul__(self, other: Dual) -> Dual:
+        """The product entry by entry."""
+        return Dual(self.value * other.value, self.tangent * other.value + self.value * other.tangent)
+
+    def like(self, numbers: Any) -> Dual:
+        """A constant matrix over the same ring."""
+        return Dual(constants(self.value, numbers, "a constant"), constants(self.value, 0 * numbers, "a constant"))
+
     @property
     def mT(self) -> Dual:  # noqa: N802
         return Dual(self.value.mT, self.tangent.mT)
+
+    def apply(self, taylor: Callable[[int], Fraction]) -> Dual:
+        """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
+        known = operation(self.value, "apply", "a normalization")
+        return Dual(known(taylor), known(derivative(taylor)) * self.tangent)
+
+    def reciprocal(self, inverse_constants: Any) -> Dual:
+        """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
+        result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
+        return Dual(result, result * result * _minus_one(result) * self.tangent)
 
 
 class Recorded:
@@ -64,12 +105,17 @@ class Recorded:
         moving = tuple(operand for operand in operands if not operand[0].constant)
         return Recorded(value, constant=not moving, operands=moving)
 
+    @property
+    def shape(self) -> Any:
+        """That of the value, `None` where the ring has none."""
+        return getattr(self.value, "shape", None)
+
     def __matmul__(self, other: Recorded) -> Recorded:
         a, b = self.value, other.value
         return Recorded.derived(
             a @ b,
-            (self, lambda g: _gradient_part(a, operator.matmul, g, b.mT)),
-            (other, lambda g: _gradient_part(b, operator.matmul, a.mT, g)),
+            (self, lambda g: gradient_part(a, operator.matmul, g, b.mT)),
+            (other, lambda g: gradient_part(b, operator.matmul, a.mT, g)),
         )
 
     def __add__(self, other: Recorded) -> Recorded:
@@ -80,13 +126,13 @@ class Recorded:
         a, b = self.value, other.value
         return Recorded.derived(
             a * b,
-            (self, lambda g: _gradient_part(a, operator.mul, g, b)),
-            (other, lambda g: _gradient_part(b, operator.mul, g, a)),
+            (self, lambda g: gradient_part(a, operator.mul, g, b)),
+            (other, lambda g: gradient_part(b, operator.mul, g, a)),
         )
 
-    def like(self, constants: Any) -> Recorded:
+    def like(self, numbers: Any) -> Recorded:
         """A constant matrix over the same ring."""
-        return Recorded(self.value.like(constants), constant=True)
+        return Recorded(constants(self.value, numbers, "a constant"), constant=True)
 
     @property
     def mT(self) -> Recorded:  # noqa: N802
@@ -95,29 +141,25 @@ class Recorded:
     def apply(self, taylor: Callable[[int], Fraction]) -> Recorded:
         """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
         s = self.value
+        known = operation(s, "apply", "a normalization")
 
         def pull_back(gradient: Any) -> Any:
-            return _gradient_part(s, operator.mul, gradient, s.apply(lambda k: (k + 1) * taylor(k + 1)))
+            return gradient_part(s, operator.mul, gradient, known(derivative(taylor)))
 
-        return Recorded.derived(s.apply(taylor), (self, pull_back))
+        return Recorded.derived(known(taylor), (self, pull_back))
 
     def reciprocal(self, inverse_constants: Any) -> Recorded:
         """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
-        x, result = self.value, self.value.reciprocal(inverse_constants)
+        x = self.value
+        result = operation(x, "reciprocal", "a normalization")(inverse_constants)
 
         def pull_back(gradient: Any) -> Any:
-            return _gradient_part(x, operator.mul, gradient * result, result * result.like([[-1]]))
+            return gradient_part(x, operator.mul, gradient * result, result * _minus_one(result))
 
         return Recorded.derived(result, (self, pull_back))
 
 
 Operand = tuple[Recorded, Callable[[Any], Any]]
-
-
-def _gradient_part(target: Any, product: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """`product(left, right)`, or what a gradient with respect to `target` needs of it, where the ring knows better."""
-    known = getattr(target, "gradient_part", None)
-    return product(left, right) if known is None else known(product, left, right)
 
 
 def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: Sequence[Recorded]) -> list[Any]:

@@ -84,6 +84,11 @@ class PowerSeries:
         entries = product(self.entries, other.entries, start, max(start, stop), self.prime)
         return PowerSeries(entries, self.prime, valuation + 2 * start, self.order)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Batches, rows and columns."""
+        return self.entries.shape[:-1]
+
     def __matmul__(self, other: PowerSeries) -> PowerSeries:
         return self._times(other, matrix_product, 0, self.order)
 

@@ -80,6 +80,11 @@ class PrimeFieldMatrix:
         """The entries as integers in `0, ..., prime - 1`."""
         return np.mod(self.entries.astype(np.int64), self.prime)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Batches, rows and columns."""
+        return self.entries.shape
+
     def __matmul__(self, other: PrimeFieldMatrix) -> PrimeFieldMatrix:
         return PrimeFieldMatrix(matmul_mod(self.entries, other.entries, self.prime), self.prime)
 

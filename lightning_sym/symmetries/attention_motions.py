@@ -15,7 +15,7 @@ proofs are in `docs/transformers.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -23,23 +23,24 @@ import numpy.typing as npt
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.cancelling import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
 from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.point import Point
+from lightning_sym.symmetries.stream import KNOWN, value_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
 
 Residues = npt.NDArray[np.int64]
+
+Motions = Callable[["_Head"], Iterator[tuple[Residues, Residues]]]
 
 LARGEST_WORD_COUNT = 64
 """Words that lead to a layer, and columns they have together: beyond so many none of the systems counts."""
 
 
-def pattern_is_constant(architecture: Architecture) -> bool:
-    """One token, normalized: it attends to itself with weight one, whatever the queries and keys are."""
-    return architecture.normalization is not None and architecture.tokens == 1
-
-
 def counts_symmetrically(architecture: Architecture) -> list[bool]:
     """By layer, whether only the symmetric part of attention matrices matters."""
+    architecture.require("that symmetric parts count alone", KNOWN)
     if architecture.normalization is not None:
         return [False] * architecture.depth
     # one row of input, unmasked: X = e z^T stays of the form y z^T, and y^T A y is all there is of A
@@ -59,57 +60,58 @@ def counts_symmetrically(architecture: Architecture) -> list[bool]:
 
 def sees_one_direction(architecture: Architecture) -> bool:
     """Lightning, and the stream is `y z^T` with a vector `y` in every layer: one token, or one row without mask."""
+    architecture.require("that a stream has one direction", KNOWN)
     one = architecture.tokens == 1 or (architecture.input_width == 1 and not architecture.causal)
     return architecture.normalization is None and one
 
 
-def value_of(architecture: Architecture, weights: dict[str, Residues], i: int, h: int, p: int) -> Residues:
-    """What a head writes: its value matrix, with its output projection if there is one."""
-    name = head_name(architecture, i, h)
-    value = weights["V" + name]
-    return value if architecture.value_ranks is None else weights["O" + name] @ value % p
+def _each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[PrimeFieldMatrix]:
+    """Motions of queries and keys, head by head, from layer `first` on, both from 0."""
+    for i in range(first, point.architecture.depth):
+        for h in range(point.architecture.heads):
+            name = head_name(point.architecture, i, h)
+            for query, key in motions(_Head(point, i, h)):
+                yield point.moving(**{"Q" + name: query, "K" + name: key})
 
 
-def attention_motions(
-    architecture: Architecture, weights: dict[str, Residues], i: int, h: int, written: Sequence[Residues], p: int
-) -> Iterator[tuple[Residues, Residues]]:
-    """Motions `dQ`, `dK` of head `h` of layer `i` (both from 0) that are not seen, in blocks.
+def skew(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Skew forms, where only symmetric parts count."""
+    symmetric = counts_symmetrically(point.architecture)
+    return _each_head(point, lambda head: head.skew() if symmetric[head.layer] else iter(()))
 
-    Args:
-        architecture: the shape.
-        weights: matrices by name.
-        i: the layer.
-        h: the head.
-        written: bases of the spaces written before each layer, of the largest dimensions there are.
-        p: the prime.
-    """
-    head = _Head(architecture, weights, i, h, written, p)
-    if counts_symmetrically(architecture)[i]:
-        yield from head.skew()
-    if i == 0:
-        return
-    if (seen := head.equations()) is not None:
-        yield from head.cancelling(seen)
-    if architecture.causal and architecture.tokens == 2 and architecture.normalization is not None:
-        yield from head.skew_on_differences()
-    alone = architecture.heads == 1 and architecture.skip and not architecture.causal
-    if alone and architecture.normalization is None and not sees_one_direction(architecture):
-        yield from head.symmetric_products()
+
+def cancelling(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Forms whose parts on different images of the input cancel."""
+    seen = cancelling_equations(point.architecture)
+    return _each_head(point, lambda head: head.cancelling(seen), first=1) if seen is not None else iter(())
+
+
+def skew_differences(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Skew forms that kill the sum of all words, for two tokens under a causal mask."""
+    return _each_head(point, _Head.skew_on_differences, first=1)
+
+
+def symmetric_products(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Forms that see nothing of a stream that is a product of symmetric matrices with the input."""
+    return _each_head(point, _Head.symmetric_products, first=1)
+
+
+def cancelling_equations(architecture: Architecture) -> Seen | None:
+    """The equations of `cancelling` for this network, `None` if it is of neither kind."""
+    normalization = architecture.normalization
+    if sees_one_direction(architecture):
+        return Seen()
+    if normalization is not None and architecture.tokens == 2:
+        return Seen(True, both_tokens=not architecture.causal, scores=normalization.growth is None)
+    return None
 
 
 class _Head:
-    def __init__(
-        self,
-        architecture: Architecture,
-        weights: dict[str, Residues],
-        i: int,
-        h: int,
-        written: Sequence[Residues],
-        p: int,
-    ) -> None:
-        self.architecture, self.weights, self.layer, self.written, self.prime = architecture, weights, i, written, p
-        name = head_name(architecture, i, h)
-        query, key = weights["Q" + name], weights["K" + name]
+    def __init__(self, point: Point, i: int, h: int) -> None:
+        self.architecture, self.weights, self.prime = point.architecture, point.weights, point.prime
+        self.layer, self.written = i, point.stream.written
+        p, written, name = self.prime, self.written, head_name(self.architecture, i, h)
+        query, key = self.weights["Q" + name], self.weights["K" + name]
         self.shape, self.rank, self.stream = query.shape, len(query), len(written[i])
         units = np.eye(query.size, dtype=np.int64).reshape(-1, *query.shape)
         self.motions = np.concatenate([key.T @ units % p, units.mT @ query % p])
@@ -142,15 +144,6 @@ class _Head:
         on_stream = written @ (self.motions @ written.T % p) % p
         system = ((on_stream + on_stream.mT)[:, *np.triu_indices(self.stream)] % p).T
         yield from self._solutions(system, symmetric_determinantal(self.stream, 2 * min(self.rank, self.stream)))
-
-    def equations(self) -> Seen | None:
-        """The equations of `cancelling` for this network, `None` if it is of neither kind."""
-        architecture, normalization = self.architecture, self.architecture.normalization
-        if sees_one_direction(architecture):
-            return Seen()
-        if normalization is not None and architecture.tokens == 2:
-            return Seen(True, both_tokens=not architecture.causal, scores=normalization.growth is None)
-        return None
 
     def cancelling(self, seen: Seen) -> Iterator[tuple[Residues, Residues]]:
         architecture, widths, i, p = self.architecture, self.architecture.widths, self.layer, self.prime

@@ -14,8 +14,8 @@ connections make all $G_i$ one; normalized scores leave no room for the $\lambda
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -23,10 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
-from lightning_sym.network.jacobian import Fold
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
@@ -125,8 +123,13 @@ def _all_directions(n: int) -> Integers:
     return np.eye(n * n, dtype=np.int64).reshape(n * n, n, n)
 
 
+def head_name(architecture: Architecture, layer: int, head: int) -> str:
+    """What stands behind the letter in the names of a head's matrices, `layer` and `head` from 0."""
+    return f"{layer + 1}" if architecture.heads == 1 else f"{layer + 1}.{head + 1}"
+
+
 @dataclass(frozen=True)
-class Family:
+class Tangents:
     """A batch of tangent vectors of the group at 1: what each head and each other matrix sees of them.
 
     Attributes:
@@ -138,16 +141,35 @@ class Family:
 
     count: int
     heads: dict[tuple[int, int], LayerSymmetry]
-    left: dict[str, Any]
-    right: dict[str, Any]
+    left: dict[str, Any] = field(default_factory=dict)
+    right: dict[str, Any] = field(default_factory=dict)
 
 
-def head_name(architecture: Architecture, layer: int, head: int) -> str:
-    """What stands behind the letter in the names of a head's matrices, `layer` and `head` from 0."""
-    return f"{layer + 1}" if architecture.heads == 1 else f"{layer + 1}.{head + 1}"
+ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
 
 
-def _residual_families(architecture: Architecture, p: int) -> Iterator[Family]:
+def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
+    """Basis changes inside queries and keys, head by head (Lemma 3.1)."""
+    architecture.require("the symmetry query-key", ANY)
+    for i, a in enumerate(architecture.attention_ranks):
+        for h in range(architecture.heads):
+            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))})
+
+
+def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
+    """Basis changes between values and output projections, head by head."""
+    architecture.require("the symmetry value-output", ANY)
+    for i, b in enumerate(architecture.value_ranks or ()):
+        change = _moving(_all_directions(b), p)
+        for h in range(architecture.heads):
+            name = "O" + head_name(architecture, i, h)
+            yield Tangents(b * b, {(i, h): LayerSymmetry(after=change)}, right={name: change[1]})
+
+
+def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
+    """Basis changes between layers (Eq. 9), where skip connections make them all one."""
+    architecture.require("the symmetry stream", ANY)
     depth, heads = architecture.depth, range(architecture.heads)
     free_ends = (architecture.embed is not None, architecture.unembed is not None)
     if architecture.skip:
@@ -171,31 +193,22 @@ def _residual_families(architecture: Architecture, p: int) -> Iterator[Family]:
             left["E"] = change[0]
         if depth in group and free_ends[1]:
             right["U"] = change[1]
-        yield Family(architecture.widths[group[0]] ** 2, by_head, left, right)
+        yield Tangents(architecture.widths[group[0]] ** 2, by_head, left, right)
 
 
-def families(architecture: Architecture, p: int) -> Iterator[Family]:
-    """A basis of the Lie algebra, in batches: inside queries and keys, inside values, between layers, rescalings."""
+def scale(architecture: Architecture, p: int) -> Iterator[Tangents]:
+    """Rescalings of scores against values, head by head (Eq. 13), of lightning networks."""
+    architecture.require("the symmetry scale", ANY - {"normalization"})
     for i, a in enumerate(architecture.attention_ranks):
+        rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
+        grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
+        _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
         for h in range(architecture.heads):
-            yield Family(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))}, {}, {})
-    for i, b in enumerate(architecture.value_ranks or ()):
-        change = _moving(_all_directions(b), p)
-        for h in range(architecture.heads):
-            name = "O" + head_name(architecture, i, h)
-            yield Family(b * b, {(i, h): LayerSymmetry(after=change)}, {}, {name: change[1]})
-    yield from _residual_families(architecture, p)
-    if architecture.normalization is None:
-        for i, a in enumerate(architecture.attention_ranks):
-            rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
-            grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
-            _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
-            for h in range(architecture.heads):
-                yield Family(1, {(i, h): LayerSymmetry(scale=(grow, shrink))}, {}, {})
+            yield Tangents(1, {(i, h): LayerSymmetry(scale=(grow, shrink))})
 
 
-def tangent_directions_mod_p(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
+def tangent_directions(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], batches: Iterable[Tangents], p: int
 ) -> Iterator[PrimeFieldMatrix]:
     r"""Tangent directions, at the given weights, of the orbit through them.
 
@@ -205,70 +218,28 @@ def tangent_directions_mod_p(
     Args:
         architecture: the shape.
         weights: in canonical order.
+        batches: tangent vectors of the group.
         p: the prime.
 
     Yields:
         Blocks of shape `(directions, parameters)` modulo `p`.
     """
+    architecture.require("the symmetry group", ANY)
     names = [name for name, _ in architecture.weight_shapes()]
     still = {
         name: Dual(w, PrimeFieldMatrix(np.zeros_like(w.entries), p)) for name, w in zip(names, weights, strict=True)
     }
-    for family in families(architecture, p):
+    for batch in batches:
         changed: dict[str, Dual] = {}
-        for (i, h), element in family.heads.items():
+        for (i, h), element in batch.heads.items():
             triple = [letter + head_name(architecture, i, h) for letter in "QKV"]
             changed |= dict(zip(triple, element.act(Layer(*(still[n] for n in triple))), strict=True))
-        for name, matrix in family.left.items():
+        for name, matrix in batch.left.items():
             changed[name] = matrix @ changed.get(name, still[name])
-        for name, matrix in family.right.items():
+        for name, matrix in batch.right.items():
             changed[name] = changed.get(name, still[name]) @ matrix
         columns = []
         for name, dual in still.items():
             tangent = changed.get(name, dual).tangent.entries
-            columns.append(np.broadcast_to(tangent, (family.count, *tangent.shape[-2:])).reshape(family.count, -1))
+            columns.append(np.broadcast_to(tangent, (batch.count, *tangent.shape[-2:])).reshape(batch.count, -1))
         yield PrimeFieldMatrix(np.concatenate(columns, axis=1), p)
-
-
-def symmetry_count(architecture: Architecture) -> int:
-    """Dimension of the group: how many tangent directions there are.
-
-    Example:
-        >>> symmetry_count(Architecture((3, 3, 3), (2, 2), tokens=2))       # 4 + 4 + 9 + 2
-        19
-    """
-    widths = architecture.widths
-    free_ends = (architecture.embed is not None, architecture.unembed is not None)
-    inside = sum(n * n for n in (*architecture.attention_ranks, *(architecture.value_ranks or ())))
-    if architecture.skip:
-        between = widths[0] ** 2 if all(free_ends) else 0
-    else:
-        between = sum(d * d for d in widths[0 if free_ends[0] else 1 : None if free_ends[1] else -1])
-    scales = architecture.depth if architecture.normalization is None else 0
-    return architecture.heads * (inside + scales) + between
-
-
-def orbit_dimension_at(
-    architecture: Architecture,
-    weights: Sequence[PrimeFieldMatrix],
-    generator: np.random.Generator,
-    p: int,
-) -> int:
-    """A lower bound of the dimension of a generic orbit: the rank modulo `p` of the tangent directions at the weights.
-
-    Every fiber of the parametrization is a union of orbits, so parameters minus this number is a rigorous *upper*
-    bound of the dimension of the neuromanifold. Folding the columns keeps it a lower bound of the orbit.
-    """
-    verify_identity()
-    count, parameters = symmetry_count(architecture), architecture.parameter_count
-    fold = Fold(parameters, count + 16, generator, p) if count + 16 < parameters else None
-    matrix = np.empty((count, parameters if fold is None else fold.columns))
-    done = 0
-    for block in tangent_directions_mod_p(architecture, weights, p):
-        part = matrix[done : done + len(block.entries)]
-        done += len(part)
-        if fold is None:
-            part[:] = block.entries
-        else:
-            fold(block.entries, part)
-    return echelon_mod_p(matrix, p, overwrite=True).rank

@@ -31,6 +31,10 @@ import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.symmetries.attention_motions import sees_one_direction
+from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
 
@@ -222,3 +226,29 @@ def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
             system.add((h, "A", -system.product(k, unit)), (k, "A", system.product(h, unit)))
         # a vector s adds to the rank only what it has outside of both row spaces
         yield from system.solutions(system.free + f - max(0, heads[h].rank + heads[k].rank - f))
+
+
+def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Motions of all heads of a layer together that leave their sum alone, layer after layer."""
+    architecture, weights, stream = point.architecture, point.weights, point.stream
+    letters = "QKV" if architecture.value_ranks is None else "QKVO"
+    for i in range(architecture.depth):
+        names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+        matrices = [[weights[letter + name] for letter in letters] for name in names]
+        heads = [
+            head_motion(
+                m[0], m[1], m[2], m[3] if len(m) == 4 else None,
+                written=stream.written[i], read=stream.read[i + 1], p=point.prime,
+                symmetric=sees_one_direction(architecture),
+            )
+            for m in matrices
+        ]  # fmt: skip
+        for solutions in mixing_directions(heads, point.prime):
+            if not len(solutions):
+                continue
+            blocks, start = {}, 0
+            for name, head in zip(names, matrices, strict=True):
+                for letter, matrix in zip(letters, head, strict=True):
+                    blocks[letter + name] = solutions[:, start : start + matrix.size].reshape(-1, *matrix.shape)
+                    start += matrix.size
+            yield point.moving(**blocks)

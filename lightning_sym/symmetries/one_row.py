@@ -25,8 +25,10 @@ import numpy.typing as npt
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
 
@@ -42,17 +44,9 @@ def has_one_row(architecture: Architecture) -> bool:
     return two_layers and architecture.input_width == 1
 
 
-def one_row_directions(
-    architecture: Architecture, weights: Mapping[str, Residues], read: Residues, p: int
-) -> Iterator[dict[str, Residues]]:
-    """Motions of the embedding and of the first two layers, one behind the other for each weight.
-
-    Args:
-        architecture: the shape, of the kind of `has_one_row`.
-        weights: residues by name.
-        read: a basis of what is read behind the second layer, one form a row.
-        p: the prime.
-    """
+def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
+    """Motions of the embedding and of the first two layers that leave what they write together in place."""
+    architecture, weights, read, p = point.architecture, point.weights, point.stream.read[2], point.prime
     line = sees_one_direction(architecture)
     names = [head_name(architecture, i, h) for i in (0, 1) for h in range(architecture.heads)]
     letters = "QKV" if architecture.value_ranks is None else "QKVO"
@@ -66,7 +60,8 @@ def one_row_directions(
         found, sizes = null_space_mod_p(system, p), [weights[name].size for name in moved]
         if len(found):
             parts = np.split(found, np.cumsum(sizes)[:-1], axis=1)
-            yield {name: part.reshape(-1, *weights[name].shape) for name, part in zip(moved, parts, strict=True)}
+            blocks = {name: part.reshape(-1, *point.shapes[name]) for name, part in zip(moved, parts, strict=True)}
+            yield point.moving(**blocks)
 
 
 def _moves(

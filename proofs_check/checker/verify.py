@@ -5,15 +5,19 @@
 
 prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
 1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
-is redone. Only upper bounds of kind directions need another file, verify_directions.py beside this one."""
-import itertools, json, math, pathlib, re, runpy, struct, sys
+is redone. Only upper bounds of kind directions need more, the folder directions beside this file."""
+import importlib, itertools, json, math, pathlib, re, struct, sys
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
+if sys.version_info < (3, 11):  # this file can be read by much older ones, so that they say so  # noqa: UP036
+    print(f"verify.py needs Python 3.11 or newer, this is {sys.version[:6]}", file=sys.stderr)
+    sys.exit(2)
 BYTES, STEPS, BITS = 2**24, 2 * 10**9, 2**18  # of a file; of about 0.1 microseconds, for a file; of a rational number
 TERMS, LAYERS, HEADS, KEPT, LONG = 512, 64, 4096, 2**24, 10**20  # KEPT: coefficients of the matrices of a layer
-SIZE, COUNT, SLOT, left = range(1, 10**6 + 1), range(LONG), 2**64 - 1, [STEPS]
+ROOM, BRACKETS = 2**29, 2**21  # bytes of numbers that are made, for a file; lists and, four times, objects in it
+SIZE, COUNT, SLOT, left, room = range(1, 10**6 + 1), range(LONG), 2**64 - 1, [STEPS], [ROOM]
 Matrix = list[Any]
 
 class Rejected(ValueError):
@@ -23,18 +27,26 @@ def need(condition: object, message: str) -> None:
     if not condition:
         raise Rejected(message)
 def spend(steps: int) -> None:
-    """Said before work is done or numbers are kept, so that no file takes forever, or more than 1 GiB of memory."""
+    """Said before work is done, so that no file takes forever."""
     left[0] -= steps
     need(left[0] >= 0, f"checking must take at most {STEPS:,} steps, this takes more")
+def keep(size: int) -> None:
+    """Said before numbers of so many bytes are made, so that no file takes more than 1 GiB of memory in all."""
+    room[0] -= size
+    need(room[0] >= 0, f"numbers must fit into {ROOM:,} bytes of memory, these need more")
 # ---- what stands in a file
 def _read(path: str) -> Any:  # the JSON value in a file
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         need(len(dict(pairs)) == len(pairs), "a key stands twice")
         return dict(pairs)
-    file = pathlib.Path(path)
-    need(file.is_file() and file.stat().st_size <= BYTES, "there must be a file of this name, of at most 16 MiB")
+    need(pathlib.Path(path).is_file(), "there must be a file of this name, of at most 16 MiB")  # no device
+    with open(path, "rb") as file:
+        data = file.read(BYTES + 1)
+    need(len(data) <= BYTES, "there must be a file of this name, of at most 16 MiB")
+    few = data.count(b"[") + 4 * data.count(b"{") <= BRACKETS
+    need(few, f"there must be at most {BRACKETS:,} lists, and a fourth as many objects")
     sys.set_int_max_str_digits(4300)  # longer ones would take long to read
-    return json.loads(file.read_bytes().decode(), object_pairs_hook=unique)  # no form below admits floats
+    return json.loads(data.decode(), object_pairs_hook=unique)  # no form below admits floats
 def take(value: Any, what: str, form: Any) -> Any:
     """A value that must be of this form: a range of integers; a list [form] of any size, or [form, size]; an object
     {key: form}, of which the values are given back; (form,) or null; a type; or what a function makes of it."""
@@ -45,6 +57,7 @@ def take(value: Any, what: str, form: Any) -> Any:
         good = type(value) is list and len(value) in (form[1:] or [len(value)])
         need(good, f"{what} must be a list" + "".join(f" of {size}" for size in form[1:]) + f", {found}")
         plain = type(form[0]) is range and all(type(x) is int and x in form[0] for x in value)
+        keep(0 if plain else 112 + 9 * len(value))
         return value if plain else [take(x, what, form[0]) for x in value]
     if type(form) is dict:
         odd = ascii(sorted(value.keys() ^ form.keys()))[:80] if type(value) is dict else found
@@ -62,6 +75,7 @@ def _prime(value: Any) -> int:  # an odd one below 2^22
 def _rational(value: Any) -> Fraction:  # an integer, or a string
     good = type(value) is not str or re.fullmatch(r"-?[0-9]{1,4000}(/(?!0+$)[0-9]{1,4000})?", value)
     need(good, f'a rational number must look like "-2/3", found {str(value)[:40]!a}')
+    keep(112 + len(value) // 2 if type(value) is str else 48)
     return Fraction(value if type(value) is str else take(value, "a rational number", range(1 - LONG, LONG)))
 def _table(value: Any) -> Matrix:  # a matrix of rational numbers
     rows: Matrix = take(value, "a matrix", [[_rational]])
@@ -77,12 +91,20 @@ class Network:
         need(0 < self.l * self.h <= HEADS, f"there must be from 1 to {HEADS:,} heads in all layers")
         need(len(a) == self.l == len(a if b is None else b), f"there must be {self.l} ranks, one for each layer")
         need(not self.skip or len(set(d)) == 1, "with skip connections all widths must be equal")
+        self.name = "softmax attention" if self.normalized else "lightning attention"
         if self.normalized and g != {"name": "softmax"}:
             name, self.g = take(g, "a normalization other than softmax", {"name": str, "taylor": [_rational]})
             need(name != "softmax" and any(self.g) and len(self.g) <= 1000, "taylor must not be of softmax, nor 0")
+            series = ", ".join(map(str, self.g))
+            series = series[:200] + "..." * (len(series) > 200)
+            self.name = f"attention normalized by {name[:40]!a} (taylor {series})"
         self.a, self.b, self.letters = [0, *a], [0, *(d[:-1] if b is None else b)], "QKV" if b is None else "QKVO"
         self.n, self.m, self.ends = self.embed or d[0], self.unembed or d[-1], bool(self.embed or self.unembed)
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
+        sizes = {"widths": d, "ranks": a, "tokens": self.t, "heads": self.h, "value ranks": b, "skip": self.skip,
+            "mask": self.causal, "embed": self.embed, "unembed": self.unembed}
+        says = (f"{k} {str(x).strip('[]').replace(' ', '')}" if x else f"no {k}" for k, x in sizes.items())
+        self.name += f" of {', '.join(says).replace(' True', '')}"  # in full: what the claim is about
 # ---- arithmetic modulo p
 def pack(values: Any) -> int:
     """One integer with 64 bits for each number: a multiple of a row, or a product of series, is one operation."""
@@ -97,16 +119,21 @@ def T(a: Matrix) -> Matrix:
 class Echelon:
     """Packed rows modulo p in echelon form. Slots have room for 10^6 multiples of rows, more than can be afforded."""
     def __init__(self, p: int, width: int) -> None:
-        self.p, self.width, self.rows = p, width, dict[int, int]()
+        self.p, self.width, self.rows, self.kept = p, width, dict[int, int](), 0
     def add(self, row: int) -> int | None:  # None if it was independent, else what is left behind the first entries
         spend(self.width * (4 + row.bit_length() // 2048))
         for column in range(self.width):
             entry = (row & SLOT) % self.p
             if entry and column not in self.rows:  # scaled, so that its pivot, in the first slot, is 1
                 inverse = pow(entry, -1, self.p)
+                keep(100 + row.bit_length() // 7)
+                self.kept += 100 + row.bit_length() // 7
                 self.rows[column] = pack([x * inverse % self.p for x in unpack(row)])
                 return None
-            row = (row + (self.p - entry) * self.rows[column] if entry else row) >> 64
+            if entry:
+                spend(self.rows[column].bit_length() // 2048)
+                row += (self.p - entry) * self.rows[column]
+            row >>= 64
         return row
 class Jets:
     """Matrices of power series in u modulo p and u^n with derivatives in r directions: an entry is one integer, with 64
@@ -210,24 +237,26 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
         total = sum(map(mul, flat, itertools.chain(*out))) >> 64 * (n - 1)  # of all C_k Y_k: the value, its derivatives
         need(echelon.add(pack([y % p for y in unpack(total)[::2 * n - 1]]) >> 64) is None, "the minor must not be 0")
     return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
+def _more() -> Any:  # the families of the folder beside this file; its files import this one, however that was started
+    folder = pathlib.Path(__file__).resolve().parent
+    need((folder / "directions").is_dir(), "bounds of kind directions need the folder directions beside verify.py")
+    sys.modules.setdefault("proofs_check.checker", type(sys)("checker")).__path__ = [str(folder)]
+    sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])
+    return importlib.import_module("proofs_check.checker.directions")
 def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of directions
     kind, bound, p, weights, families = take(data, "an upper bound", {
         "kind": str, "bound": COUNT, "prime": _prime, "weights": object, "families": [str]})
-    point, more = Point(net, weights, p), dict[str, Any](families=lambda net: {})
-    if kind == "directions":
-        path = pathlib.Path(__file__).resolve().with_name("verify_directions.py")
-        need(path.is_file(), "certificates of kind directions need verify_directions.py beside verify.py")
-        sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])  # so it is imported
-        more = runpy.run_path(str(path))
-    unseen, echelon = more["families"](net), Echelon(p, point.size)
-    has = unseen | {"query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
+    more: Any = _more() if kind == "directions" else None
+    point, unseen = Point(net, weights, p), more.families(net) if more else {}
+    has = {**unseen, "query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
     has["homogeneous"] = sum(map(bool, net.g)) == 1
     for name in families:
         good = has.get(name) and families.count(name) == 1
         need(good, f"families must be ones of this network, each once, {name[:40]!a} is none")
-        directions = more["directions"](point, name) if name in unseen else point.tangents(name)
-        while point.size - len(echelon.rows) > bound and (direction := next(directions, None)) is not None:
-            echelon.add(direction)
+    echelon, makers = Echelon(p, point.size), (more.directions if x in unseen else Point.tangents for x in families)
+    every = itertools.chain.from_iterable(make(point, name) for make, name in zip(makers, families))
+    while point.size - len(echelon.rows) > bound and any(echelon.add(x) is None for x in every):
+        pass  # as many directions as the bound needs
     found = point.size - len(echelon.rows)
     need(found <= bound, f"the bound must be at least {found}, parameters less the rank found, it is {bound}")
     return f"orbits (docs/upper-bound.md, Proposition 2){' and others (docs/transformers.md)' * (kind == 'directions')}"
@@ -279,7 +308,7 @@ def _dimension(data: Any) -> str:  # bounds of the dimension
     proofs = [_lower_bound(net, r, below), *(kinds[x["kind"]](net, x) for x in above)]
     need(above and r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
     claim = f"dim M = {u}" if r == u else f"{r} <= dim M <= {u}"
-    return f"{claim}, over the real and over the complex numbers, by {'; '.join(proofs)}"
+    return f"{claim}, for {net.name}, over the real and over the complex numbers, by {'; '.join(proofs)}"
 # ---- the same function, or not
 def _weights(data: Any) -> list[Any]:
     l = max(1, len(data) // 3 if type(data) is dict else 1)
@@ -289,26 +318,44 @@ def _weights(data: Any) -> list[Any]:
     good = good and all(len(old[2]) == len(new[2][0]) for old, new in itertools.pairwise(layers))
     need(good, f"the shapes of weights must fit, in at most {LAYERS} layers")
     return layers
+def _ends(layers: list[Any]) -> tuple[int, int]:  # input and output width
+    return len(layers[0][2][0]), len(layers[-1][2])
 def _pair(data: Any, more: dict[str, Any]) -> list[Any]:
     form = {"format": str, "version": COUNT, "kind": str, "tokens": SIZE, "first": _weights, "second": _weights}
-    values: list[Any] = take(data, "a certificate", form | more)[3:]
-    ends = {(len(layers[0][2][0]), len(layers[-1][2])) for layers in values[1:3]}
-    need(len(ends) == 1, "both networks must have the same input and output width")
-    return values
+    t, *rest = take(data, "a certificate", form | more)[3:]
+    need(_ends(rest[0]) == _ends(rest[1]), "both networks must have the same input and output width")
+    widths = " and ".join(",".join(map(str, [_ends(w)[0], *(len(v) for _, _, v in w)])) for w in rest[:2])
+    return [f"{t} tokens, for one-head lightning attention without mask or skip, of widths {widths}", t, *rest]
+def _is(m: Matrix, x: Any, n: Matrix) -> bool:  # m = x n: first the shapes, then the entries
+    spend(10 * len(m) * len(m[0]))
+    good = (len(m), len(m[0])) == (len(n), len(n[0]))
+    return good and all(a == x * b for one, other in zip(m, n) for a, b in zip(one, other))
+def _bits(m: Matrix) -> tuple[int, int]:  # the most of a numerator and of a denominator
+    lows = (x.denominator.bit_length() for row in m for x in row if x.denominator != 1)
+    return max(x.numerator.bit_length() for row in m for x in row), max(lows, default=0)
+def _sums(k: int, *sizes: tuple[int, int]) -> int:  # bits of a sum of k products of such numbers, above and below
+    tops, lows = map(sum, zip(*sizes))
+    return tops + k.bit_length() + 2 * k * lows
 def _times(*factors: Matrix, p: int = 0) -> Matrix:  # the product, modulo p if there is one; [] stands for 1
     a, *others = (m for m in factors if m)
     for b in others:
         need(len(a[0]) == len(b), "the shapes of matrices that are multiplied must fit")
-        bits = len(b) * sum(max(len(bin(x.numerator)) + len(bin(x.denominator)) for y in m for x in y) for m in (a, b))
+        bits = _sums(len(b), _bits(a), _bits(b))
+        need(bits <= BITS, "the numbers must have fewer digits")
         spend(len(a) * len(b[0]) * len(b) * (10 + (bits // 256) ** 2))
-        need(bits <= BITS and bits * len(a) * len(b[0]) <= 2**32, "the numbers must have fewer digits")
-        a = [[sum(map(mul, row, column)) % p if p else sum(map(mul, row, column)) for column in T(b)] for row in a]
+        keep(sum(128 * (len(m) + len(m[0])) + 16 * len(m) * len(m[0]) for m in (a, b)))  # their lists, transposed
+        keep(len(a) * len(b[0]) * (120 + bits // 7))
+        columns = T(b)
+        a = [[sum(map(mul, row, column)) % p if p else sum(map(mul, row, column)) for column in columns] for row in a]
     return a
-def _scaled(x: Any, m: Matrix) -> Matrix:
-    return [[x * y for y in row] for row in m]
+def _symmetric(m: Matrix) -> Matrix:  # twice the symmetric part of a form
+    keep(len(m) ** 2 * (136 + _sums(2, _bits(m)) // 7))
+    return [[a + b for a, b in zip(*rows)] for rows in zip(m, T(m))]
 def _thin(m: Matrix) -> bool:  # of rank at most one: all rows are multiples of one
     top, c = next(((row, c) for row in m for c, x in enumerate(row) if x), (m[0], 0))
-    return all(_scaled(row[c], [top]) == _scaled(top[c], [row]) for row in m)
+    return all(row[c] * y == top[c] * x for row in m for x, y in zip(row, top))
+def _null(m: Matrix) -> bool:
+    return not any(map(any, m))
 def _virtual(layers: list[Any], t: int) -> tuple[list[Matrix], Matrix, int]:
     """A~_1, ..., A~_l and V~, and how many of the A~ count with their skew parts."""
     P, A = list[Matrix]([[]]), list[Matrix]()
@@ -321,8 +368,8 @@ def _group(t: int, first: list[Any], second: list[Any], C: list[Matrix], G: list
     need(len(first) == len(second) == len(C) == len(G) + 1 == len(x) and all(x), "each layer must have a scale, not 0")
     G = [[], *G, []]  # X_i' = G_i X_i, which is X_i at both ends
     for i, ((q, k, v), (q2, k2, v2)) in enumerate(zip(first, second)):
-        good = _times(T(C[i]), q2, G[i]) == _scaled(x[i], q) and _times(k2, G[i]) == _times(C[i], k)
-        good = good and _scaled(x[i], _times(v2, G[i])) == _times(G[i + 1], v)
+        good = _is(_times(T(C[i]), q2, G[i]), x[i], q) and _is(_times(k2, G[i]), 1, _times(C[i], k))
+        good = good and _is(_times(G[i + 1], v), x[i], _times(v2, G[i]))
         need(good, "the group element must map one network to the other")
 def _rescaling(t: int, first: list[Any], second: list[Any], x: list[Fraction], y: Fraction) -> None:
     l, (A, V, free), (A2, V2, free2) = len(first), _virtual(first, t), _virtual(second, t)
@@ -331,24 +378,25 @@ def _rescaling(t: int, first: list[Any], second: list[Any], x: list[Fraction], y
     size = sum((z.numerator.bit_length() + z.denominator.bit_length() - 2) * e for z, e in powers)
     need(size <= BITS and math.prod(z**e for z, e in powers) == 1, "the factors must multiply to 1, and be short")
     for i in range(l):
-        m = [[b - x[i] * a for a, b in zip(*rows)] for rows in zip(A[i], A2[i])]
-        good = not any(map(any, m)) or i >= max(free, free2) and T(m) == _scaled(-1, m)
+        good = _is(A2[i], x[i], A[i]) or i >= max(free, free2) and _is(_symmetric(A2[i]), x[i], _symmetric(A[i]))
         need(good, f"layer {i + 1} must be rescaled by its factor")
-    need(_scaled(y, V) == V2, "the values must be rescaled by their factor")
+    need(_is(V2, y, V), "the values must be rescaled by their factor")
 def _layer(t: int, first: list[Any], second: list[Any], i: int) -> None:
-    need(i <= len(first) and first[:i - 1] + first[i:] == second[:i - 1] + second[i:], "other layers must be equal")
-    forms = list[Any]()  # all that a layer depends on: V_kl A_ij + V_ki A_lj
-    for q, k, v in first[i - 1], second[i - 1]:
-        a, d = _times(T(k), q), range(len(q[0]))
-        spend(40 * len(v) * len(d) ** 3)
-        forms.append([row[n] * a[i][j] + row[i] * a[n][j] for row in v for i in d for n in d for j in d])
-    need(forms[0] == forms[1], f"the forms of layer {i} must be equal")
+    good = i <= len(first) == len(second) and first[:i - 1] + first[i:] == second[:i - 1] + second[i:]
+    need(good, f"there must be a layer {i}, and the other layers must be equal")
+    (v, a), (w, b) = ((v, _times(T(k), q)) for q, k, v in (first[i - 1], second[i - 1]))
+    need((len(v), len(a)) == (len(w), len(b)), f"layer {i} must have the same widths")
+    d, bits = range(len(a)), max(_sums(2, _bits(v), _bits(a)), _sums(2, _bits(w), _bits(b)))
+    spend(len(v) * len(d) ** 3 * (40 + (bits // 256) ** 2))
+    good = all(x[n] * a[h][j] + x[h] * a[n][j] == y[n] * b[h][j] + y[h] * b[n][j]
+        for x, y in zip(v, w) for h in d for n in d[:h + 1] for j in d)  # all that a layer depends on
+    need(good, f"the forms of layer {i} must be equal")
 def _zero(t: int, *networks: list[Any]) -> None:
     for A, V, free in (_virtual(layers, t) for layers in networks):
-        null = any(not any(map(any, m)) for m in [V, *A]) or any(T(m) == _scaled(-1, m) for m in A[free:])
+        null = any(map(_null, [V, *A])) or any(_null(_symmetric(m)) for m in A[free:])
         need(null, "both networks must be seen to be zero")
 def _equal(data: Any) -> str:  # steps from one network to the other
-    t, here, second, steps = _pair(data, {"steps": [dict]})
+    name, t, here, second, steps = _pair(data, {"steps": [dict]})
     proofs: dict[str, Any] = {"zero": (_zero, {}), "layer": (_layer, {"layer": SIZE}),
         "group": (_group, {"query_key": [_table], "between": [_table], "scales": [_rational]}),
         "rescaling": (_rescaling, {"factors": [_rational], "value_factor": _rational})}
@@ -356,23 +404,27 @@ def _equal(data: Any) -> str:  # steps from one network to the other
         need(str(item.get("step")) in proofs, f"there must be a step of this name, one of {', '.join(proofs)}")
         prove, form = proofs[item["step"]]
         there = _weights(item.pop("to", None)) if j < len(steps) else second
+        need(_ends(there) == _ends(here), f"step {j} must keep the input and output width")
+        free = room[0]
         prove(t, here, there, *take(item, f"step {j} of {len(steps)}", {"step": str} | form)[1:])
-        here = there
+        here, room[0] = there, free  # what the step has made is gone
     used = ", ".join(item["step"] for item in steps)
     need(used, "there must be a step")
-    return f"the networks are the same function of {t} tokens, over every field of characteristic 0, by: {used}"
+    return f"the same function of {name}; over every field of characteristic 0, by: {used}"
 def _different(data: Any) -> str:  # outputs for an input that differ
-    t, *networks, x, p = _pair(data, {"input": object, "prime": (_prime,)})
+    name, t, *networks, x, p = _pair(data, {"input": object, "prime": (_prime,)})
     x, outputs = take(x, "the input", [[range(1 - LONG, LONG), t], len(networks[0][0][2][0])]), list[Matrix]()
     for layers in networks:
         outputs.append(x)
         for m in layers:
             need(not p or all(z.denominator % p for w in m for r in w for z in r), "p must divide no denominator")
+            keep(sum(64 * len(w) * (2 + len(w[0])) for w in m))
             q, k, v = ([[z.numerator * pow(z.denominator, -1, p) if p else z for z in row] for row in w] for w in m)
             y = outputs.pop()
             outputs.append(_times(v, y, T(y), T(k), q, y, p=p or 0))
-    need(outputs[0] != outputs[1], "the outputs must differ, they are equal")
-    return f"the networks differ: so do their outputs at an input, over the rationals{f' and modulo {p}' * bool(p)}"
+    need(not _is(outputs[0], 1, outputs[1]), "the outputs must differ, they are equal")
+    where = f"over the rationals{f' and modulo {p}' * bool(p)}"
+    return f"different functions of {name}; their outputs differ at an input, {where}"
 def check(data: Any) -> str:
     """What a certificate proves."""
     kinds, data = {"dimension": _dimension, "same": _equal, "different": _different}, take(data, "a certificate", dict)
@@ -387,7 +439,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(__doc__)
         return 2
     for path in files:
-        left[0] = STEPS
+        left[0], room[0] = STEPS, ROOM
         try:
             answer = f"proved: {check(_read(path))}"
             proved += 1

@@ -24,12 +24,10 @@ from lightning_sym import (
     transform,
 )
 from lightning_sym.certificates import limits as certificate_limits
-from lightning_sym.certificates.document import (
-    dimension_certificate,
-    normalization_document,
-    same_certificate,
-)
+from lightning_sym.certificates.dimension import dimension_certificate
+from lightning_sym.certificates.document import normalization_document
 from lightning_sym.certificates.files import certificate_text, write_certificate
+from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput, TooLarge
 from proofs_check.certificates import certificates_into
 from proofs_check.checker import verify
@@ -45,29 +43,28 @@ NETWORKS: dict[str, tuple[Architecture, int, str]] = {
     "one token": (Architecture((3, 2), (2,), 1), 11, "factorization"),
     "narrow": (Architecture((2, 3, 2), (2, 2), 2), 10, "factorization"),
     "softmax": (Architecture((3, 3, 3), (2, 2), 3, normalization=SOFTMAX), 25, "orbit"),
-    "softmax, one token": (Architecture((3, 2, 2), (1, 1), 1, normalization=SOFTMAX), 6, "directions"),
+    "softmax, one token": (Architecture((3, 2, 2), (1, 1), 1, normalization=SOFTMAX), 6, "factorization"),
     "softmax, deep": (Architecture((2,) * 13, (1,) * 12, 2, normalization=SOFTMAX), 40, "orbit"),
     "softmax, rank one": (Architecture((2, 1, 2), (2, 2), 3, normalization=SOFTMAX), 8, "orbit"),
     "softmax, causal": (Architecture((2, 2, 2), (2, 1), 3, normalization=SOFTMAX, causal=True), 11, "orbit"),
     "1 + y": (Architecture((2, 2, 2), (1, 2), 2, normalization=ONE_PLUS_Y), 11, "orbit"),
     "skip": (Architecture((2, 2, 2), (2, 2), 2, skip=True), 14, "orbit"),
-    "skip, span": (Architecture((2, 2, 2), (1, 1), 2, skip=True, heads=2, embed=1), 10, "span"),
+    "skip, span": (Architecture((2, 2), (2,), 1, skip=True, heads=3), 8, "span"),
     "skip, one row": (Architecture((2, 2, 2, 2), (1, 1, 1), 3, skip=True, embed=1), 16, "directions"),
     "symmetric products": (Architecture((3, 3, 3), (2, 2), 2, skip=True, embed=2), 31, "directions"),
     "causal": (Architecture((3, 2, 2), (1, 2), 2, causal=True), 13, "orbit"),
     "heads": (Architecture((3, 3), (1,), 2, heads=2), 26, "orbit"),
-    "heads that mix": (Architecture((2, 2), (2,), 2, heads=2), 12, "directions"),
-    "heads, all forms": (Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)), 35, "directions"),
-    "heads, one output row": (Architecture((5, 1), (3,), 2, heads=2, value_ranks=(1,)), 49, "directions"),
+    "heads that fill all forms": (Architecture((2, 2), (2,), 2, heads=2), 12, "factorization"),
+    "heads that mix": (Architecture((5, 1), (3,), 2, heads=2, value_ranks=(1,)), 49, "directions"),
+    "heads, all forms": (Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)), 35, "factorization"),
     "heads, cubic forms": (Architecture((3, 3), (2,), 1, heads=2), 26, "directions"),
-    "heads, all cubic forms": (Architecture((2, 2), (1,), 1, heads=2), 8, "directions"),
     "first layers": (Architecture((2, 2, 2), (1, 1), 2, heads=2, skip=True, causal=True, embed=1), 14, "directions"),
     "first layers, one head": (
         Architecture((2, 2, 2), (2, 1), 2, skip=True, embed=1, value_ranks=(2, 1)),
         8,
         "directions",
-    ),
-    "span": (Architecture((3, 3, 3), (2, 2), 1, heads=2, embed=2, unembed=1), 10, "span"),
+    ),  # fmt: skip
+    "span": (Architecture((2, 2), (1,), 1, heads=2), 8, "span"),
     "value ranks": (Architecture((3, 3), (2,), 2, normalization=SOFTMAX, heads=2, value_ranks=(1,)), 26, "orbit"),
     "inside": (
         Architecture((3, 3), (1,), 2, normalization=SOFTMAX, value_ranks=(2,), unembed=1),

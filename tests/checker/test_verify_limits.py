@@ -33,7 +33,7 @@ from small_certificates import (
     with_bound,
 )
 
-from proofs_check.checker import verify, verify_directions
+from proofs_check.checker import verify
 
 # ---- limits: what is just allowed is accepted, one less is refused
 
@@ -392,7 +392,6 @@ def test_exit_codes(tmp_path):
     source = Path(verify.__file__).read_text(encoding="utf-8")
     assert source.count("return 0") == 1
     assert len(source.splitlines()) <= 400
-    assert len(Path(verify_directions.__file__).read_text(encoding="utf-8").splitlines()) <= 400
     assert "lightning" not in " ".join(line for line in source.splitlines() if line.startswith(("import", "from")))
     shutil.copy(verify.__file__, tmp_path / "verify.py")
     alone = copy.deepcopy(GOOD)
@@ -410,6 +409,6 @@ def test_exit_codes(tmp_path):
     assert (both.returncode, both.stdout.count("\n"), both.stderr) == (1, 2, "")
     assert [run().returncode, run("--help").returncode] == [2, 2]
     assert "for example" in run("--help").stdout
-    assert "directions need verify_directions.py beside verify.py" in run("directions.json").stdout
-    shutil.copy(verify_directions.__file__, tmp_path)
+    assert "directions need the folder directions beside verify.py" in run("directions.json").stdout
+    shutil.copytree(Path(verify.__file__).with_name("directions"), tmp_path / "directions")
     assert run("directions.json").returncode == 0

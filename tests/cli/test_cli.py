@@ -14,6 +14,7 @@ import lightning_sym.dimension.certify as dimension_module
 from lightning_cli import exit_codes
 from lightning_cli.commands.check import exit_code
 from lightning_sym import Weights, save_weights
+from lightning_sym.dimension.certify import Evidence
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Scope, Verdict
 from proofs_check.run import ClaimResult, PartResult
@@ -46,7 +47,7 @@ def test_dimension_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_undecided_dimension_shows_both_bounds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"factorization": 9})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 9})
     monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     words = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2")
     code, out, _ = run(capsys, *words)
@@ -63,7 +64,7 @@ def test_an_undecided_dimension_shows_both_bounds(
 def test_an_error_of_the_program_exits_with_four(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"factorization": 1})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 1})
     monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     code, out, err = run(capsys, "dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--json")
     assert (code, out) == (4, "")

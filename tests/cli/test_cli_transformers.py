@@ -12,6 +12,7 @@ import pytest
 from command import run
 
 import lightning_sym.dimension.certify as dimension_module
+from lightning_sym.dimension.certify import Evidence
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
 from lightning_sym.rings.normalization import SOFTMAX
@@ -55,7 +56,7 @@ def test_softmax_stands_beside_the_paper(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_undecided_shows_both_bounds(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"span": 8})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.SPAN: 8})
     monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     words = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--normalization", "softmax")
     code, out, _ = run(capsys, *words)

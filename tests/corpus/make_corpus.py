@@ -24,8 +24,9 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificates.document import dimension_certificate, same_certificate
+from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import certificate_text
+from lightning_sym.certificates.same_function import same_certificate
 from proofs_check.certificates import certificates_into
 from proofs_check.claims.normalized import rational_normalizer
 

@@ -38,8 +38,9 @@ from lightning_sym import (
     swap,
     transform,
 )
-from lightning_sym.certificates.document import dimension_certificate, same_certificate
+from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import certificate_text
+from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.same_function import Answer
 from proofs_check.checker import verify

@@ -10,6 +10,7 @@ from shapes import architectures
 
 import lightning_sym.dimension.certify as dimension_module
 from lightning_sym import Architecture, Status, Weights, certified_dimension, forward, polynomial_map
+from lightning_sym.dimension.certify import Evidence
 from lightning_sym.dimension.printed_formulas import printed_formula
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
@@ -106,7 +107,7 @@ def test_batched_rows_are_gradients_of_the_forward_pass() -> None:
 
 def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = Architecture((2, 2), (1,), 2)
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"factorization": 99})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 99})
     monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     result = certified_dimension(shape)
     assert result.status is Status.UNDECIDED
@@ -116,7 +117,7 @@ def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_bounds_that_contradict_are_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {"factorization": 2})
+    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 2})
     monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: {})
     with pytest.raises(ProgramError, match="exceeds upper bound 2"):
         certified_dimension(Architecture((2, 2), (1,), 2))

@@ -19,7 +19,7 @@ from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.rings.series_products import entry_product, matrix_product, recurrence
-from lightning_sym.symmetries.unseen import fiber_dimension_at
+from lightning_sym.symmetries.families import fiber_dimension_at
 
 
 def random_transformers(count: int = 60, seed: int = 4, most: int = 60) -> list[Architecture]:

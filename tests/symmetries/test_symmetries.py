@@ -15,13 +15,8 @@ from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
-from lightning_sym.symmetries.group import (
-    LayerSymmetry,
-    orbit_dimension_at,
-    symmetry_count,
-    tangent_directions_mod_p,
-    verify_identity,
-)
+from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
+from lightning_sym.symmetries.group import LayerSymmetry, verify_identity
 
 
 def unimodular(size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

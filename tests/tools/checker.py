@@ -26,8 +26,8 @@ MEMORY = 2**30
 
 def copied_checker(folder: Path) -> Path:
     """The checker by itself, and what it needs for kernel directions."""
-    for file in (Path(verify.__file__), Path(verify.__file__).with_name("verify_directions.py")):
-        shutil.copy(file, folder)
+    shutil.copy(verify.__file__, folder)
+    shutil.copytree(Path(verify.__file__).with_name("directions"), folder / "directions")
     return folder / "verify.py"
 
 

@@ -24,7 +24,7 @@ from lightning_sym.exact.rational import rank, unique_solution
 from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries.group import tangent_directions_mod_p
+from lightning_sym.symmetries.families import tangent_directions_mod_p
 from proofs_check.certificates import offer_network
 from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds
 from proofs_check.claims.any_width.dimension_every_width import variety_dimension

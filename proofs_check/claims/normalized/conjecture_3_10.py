@@ -22,7 +22,7 @@ import numpy as np
 from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
-from lightning_sym.symmetries.group import orbit_dimension_at
+from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
 
 Formula = Callable[[Architecture], int]

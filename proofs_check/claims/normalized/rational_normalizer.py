@@ -22,13 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym import SOFTMAX, Architecture, Normalization
-from lightning_sym.certificates.document import (
-    directions_document,
-    minor_document,
-    network_document,
-    opening,
-    symmetry_families,
-)
+from lightning_sym.certificates.dimension import directions_document, minor_document
+from lightning_sym.certificates.document import network_document, opening
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
@@ -36,7 +31,8 @@ from lightning_sym.network.jacobian import Sample, random_weights
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-from lightning_sym.symmetries.group import tangent_directions_mod_p, verify_identity
+from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
+from lightning_sym.symmetries.group import verify_identity
 from proofs_check.certificates import offer
 from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension, expect_equal
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
@@ -106,7 +102,7 @@ def offer_values(network: Architecture, shift: int, inputs: int, dimension: int,
         point, sample = values(network, shift, inputs, all_outputs)
         if (minor := minor_document(point, sample, dimension, PRIME, terms=None)) is None:
             raise ProgramError(f"{network}, S(y) = {shift} + y: the rank of the values is less than {dimension}")
-        families = symmetry_families(network) + ([] if shift else ["homogeneous"])
+        families = [family.name for family in families_of(network, symmetry=True)] + ([] if shift else ["homogeneous"])
         named = {"name": "1 + y" if shift else "y", "taylor": [str(shift), "1"]}
         return opening("dimension") | {
             "network": network_document(network) | {"normalization": named},

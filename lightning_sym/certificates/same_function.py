@@ -1,4 +1,4 @@
-"""How a certificate says that two networks compute the same function: exact numbers, and steps between the two."""
+"""Certificates that two networks compute the same function, by steps between the two, or different ones."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.certificates.document import Document, opening
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.same_function import Comparison, Connection
+from lightning_sym.fibers.same_function import Answer, Comparison, Connection
 from lightning_sym.fibers.transform import swap
 from lightning_sym.fibers.virtual_moves import rescaling_factors, visible_weights
 from lightning_sym.network.attention import forward
@@ -16,8 +17,6 @@ from lightning_sym.network.virtual_weights import virtual_weights
 from lightning_sym.network.weight_files import LONGEST_NUMBER
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-
-Document = dict[str, Any]
 
 MOST_LAYERS = 64
 """Layers of weights that a checker reads."""
@@ -147,3 +146,36 @@ def _group(found: Connection) -> Document | None:
         "between": [_rational(matrix) for _, matrix in sorted(found.between.items())],
         "scales": [_number(scale) for _, scale in sorted(found.scales.items())],
     }
+
+
+def same_certificate(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
+    """A certificate for the answer that two networks compute the same function, or different ones.
+
+    Args:
+        comparison: what `same_function` found for these weights and this number of tokens.
+        first: exact weights.
+        second: exact weights.
+        tokens: $t$.
+
+    Raises:
+        BadInput: there is no answer, or no certificate can express what shows it.
+
+    Example:
+        >>> from lightning_sym.fibers.same_function import same_function
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> half = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[1.5, 2]]})
+        >>> same_certificate(same_function(w, half), w, half, 2)["steps"][0]["scales"]
+        [2]
+    """
+    if comparison.answer is Answer.UNDECIDED:
+        raise BadInput("a certificate needs an answer, and whether the functions are the same is undecided")
+    document = opening(comparison.answer.value) | {
+        "tokens": tokens,
+        "first": weights_document(first),
+        "second": weights_document(second),
+    }
+    if comparison.answer is Answer.DIFFERENT:
+        if comparison.input is None:
+            return document | difference_modulo_a_prime(first, second, tokens)
+        return document | {"input": [[int(x) for x in row] for row in comparison.input], "prime": None}
+    return document | {"steps": steps_between(comparison, first, second, tokens)}

@@ -1,0 +1,159 @@
+r"""What a ring must know so that the forward pass runs over it.
+
+A matrix over a ring is anything that has
+
+| | operation | what needs it |
+|---|---|---|
+| required | `a @ b`, `a + b`, `a.mT` (transpose) | every network |
+| optional | `a.shape`, batches first | comparing shapes before adding; formal matrices have none |
+| optional | `a * b` entry by entry, `a.like(constants)`: a matrix of numbers over the ring of `a` | masks |
+| optional | the same, `a.reciprocal(inverses)`, and one of `a.evaluate(S)`, `a.apply(taylor)` | normalized scores |
+| optional | `a.gradient_part(product, left, right)`: as much of a product as a gradient by `a` needs | speed alone |
+
+`evaluate` puts entries into the normalization itself, `apply` into its Taylor series: `taylor(k)` is its `k`-th
+coefficient. `reciprocal` is told the reciprocals of the entries' constant terms, which a ring of numbers does not need.
+Leading axes are batches where the ring has batches. NumPy arrays of numbers, of any kind of number that has `+` and
+`*`, are such matrices; their constants are the constants themselves. They have no normalizations.
+
+Nothing else is asked of a ring, and what is missing is asked for by `operation`, so that a ring says in one line what
+it cannot do. `tests/rings/conformance.py` asks every ring everything: a new ring is one file here and one row there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import RingError, ShapeError
+from lightning_sym.rings.normalization import Normalization
+
+
+class Matrix(Protocol):
+    """A matrix over a ring: what every network needs of it."""
+
+    def __matmul__(self, other: Any, /) -> Any: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    @property
+    def mT(self) -> Any: ...  # noqa: N802 - the array standard's name for the matrix transpose
+
+
+def ring_of(matrix: object) -> str:
+    """How messages call the ring of a matrix.
+
+    Example:
+        >>> ring_of(np.array([[1]]))
+        'arrays of int64'
+    """
+    if isinstance(matrix, np.ndarray):
+        kind = type(matrix.flat[0]).__name__ if matrix.dtype == object and matrix.size else str(matrix.dtype)
+        return f"arrays of {kind}"
+    return type(matrix).__name__
+
+
+def require_shape(matrix: object, expected: tuple[int, ...] | None, what: str) -> None:
+    """Refuse a matrix of another shape, which some rings would add or multiply all the same, by repeating entries.
+
+    Args:
+        matrix: over any ring; leading axes are batches.
+        expected: what it must be, batches left aside; `None` where no shape is known.
+        what: the matrix, as the message begins.
+
+    Raises:
+        ShapeError: it has another shape.
+
+    Example:
+        >>> require_shape(np.array([[1, 2]]), (2, 1), "the input")
+        Traceback (most recent call last):
+        lightning_sym.errors.ShapeError: the input must be of shape 2 x 1, got 1 x 2
+    """
+    found: tuple[int, ...] | None = getattr(matrix, "shape", None)
+    if found is not None and expected is not None and found[-2:] != expected[-2:]:
+        must, got = (" x ".join(map(str, sizes[-2:])) for sizes in (expected, found))
+        raise ShapeError(f"{what} must be of shape {must}, got {got}")
+
+
+def operation(matrix: object, name: str, purpose: str) -> Any:
+    """An optional operation of a matrix.
+
+    Args:
+        matrix: over any ring.
+        name: the method.
+        purpose: what it is for, as the message begins.
+
+    Raises:
+        RingError: the ring does not have it.
+
+    Example:
+        >>> operation(np.array([[1]]), "reciprocal", "softmax")
+        Traceback (most recent call last):
+        lightning_sym.errors.RingError: softmax needs a ring with the operation reciprocal, arrays of int64 have none
+    """
+    found = getattr(matrix, name, None)
+    if found is None:
+        have = "have" if isinstance(matrix, np.ndarray) else "has"
+        raise RingError(f"{purpose} needs a ring with the operation {name}, {ring_of(matrix)} {have} none")
+    return found
+
+
+def constants(matrix: Any, numbers: npt.NDArray[Any], purpose: str) -> Any:
+    """Integers or fractions as a matrix over the ring of `matrix`.
+
+    Raises:
+        RingError: the ring has no constants.
+    """
+    return numbers if isinstance(matrix, np.ndarray) else operation(matrix, "like", purpose)(numbers)
+
+
+def masked(scores: Any, seen: npt.NDArray[Any]) -> Any:
+    """The scores where `seen` is 1, and zero where it is 0.
+
+    Raises:
+        RingError: the ring has no products entry by entry.
+
+    Example:
+        >>> masked(np.array([[2, 3], [4, 5]]), np.array([[1, 1], [0, 1]])).tolist()
+        [[2, 3], [0, 5]]
+    """
+    operation(scores, "__mul__", "a mask")
+    require_shape(scores, seen.shape, "the scores behind a mask")
+    return scores * constants(scores, seen, "a mask")
+
+
+def normalized(scores: Any, normalization: Normalization, seen: npt.NDArray[Any]) -> Any:
+    """`S` of the scores of the tokens attended to, divided by their sum over each column (Eq. 15).
+
+    Args:
+        scores: `t x t`, over a ring that knows `S`, or power series.
+        normalization: `S`.
+        seen: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
+
+    Raises:
+        RingError: the ring has not what it takes.
+        BadInput: it knows no `S` like this.
+    """
+    name, t = normalization.name, len(seen)
+    # S itself where it can be put in, its Taylor series where it cannot
+    if hasattr(scores, "evaluate"):
+        weights = scores.evaluate(normalization)
+    else:
+        weights = operation(scores, "apply", name)(normalization.taylor)
+    if not seen.all():
+        weights = masked(weights, seen)
+    ones = np.ones((1, t), dtype=object)
+    sums = constants(weights, ones, name) @ weights
+    totals = normalization.taylor(0) * seen.sum(axis=0)
+    inverses = np.array([[1 / Fraction(total) for total in totals]], dtype=object)
+    return weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses))
+
+
+Product = Callable[[Any, Any], Any]
+
+
+def gradient_part(target: Any, product: Product, left: Any, right: Any) -> Any:
+    """`product(left, right)`, or as much of it as a gradient by `target` needs, where the ring knows better."""
+    known = getattr(target, "gradient_part", None)
+    return product(left, right) if known is None else known(product, left, right)

@@ -1,0 +1,216 @@
+r"""The table of all families of directions in weight space that the function does not feel.
+
+Each family says for which options of a network its directions are proved not to be felt; for a network with any other
+option it gives none, also for options that do not exist yet. Bounds and certificates read this table, and nothing else
+decides what applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian import Fold
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.symmetries import attention_motions, group, mixing, one_row, unseen
+from lightning_sym.symmetries.point import Point
+from lightning_sym.symmetries.stream import pattern_is_constant
+
+Directions = Callable[[Point], Iterator[PrimeFieldMatrix]]
+
+LIGHTNING = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+ANY = LIGHTNING | {"normalization"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Directions that the function of a network does not feel.
+
+    Attributes:
+        name: as in certificates.
+        proof: where it is proved that they are not felt.
+        options: of a network, those for which this is proved.
+        applies: whether there are any, for a network with no other options.
+        directions: at a point, in blocks of rows.
+        symmetry: whether they are tangent to an orbit of the group; else they count only at points where the spaces
+            that the network writes and reads are the largest possible ones (`unseen`).
+    """
+
+    name: str
+    proof: str
+    options: frozenset[str]
+    applies: Callable[[Architecture], bool]
+    directions: Directions
+    symmetry: bool = False
+
+    def belongs_to(self, architecture: Architecture) -> bool:
+        """Whether the family is proved for the network, and is not empty by its shape."""
+        return architecture.options <= self.options and self.applies(architecture)
+
+    def at(self, point: Point) -> Iterator[PrimeFieldMatrix]:
+        """The directions at a point; none where the point is not generic enough.
+
+        Raises:
+            BadInput: the network has an option for which the family is not proved.
+        """
+        point.architecture.require(f"the family of directions {self.name!r}", self.options)
+        if self.applies(point.architecture) and (self.symmetry or point.stream.generic):
+            yield from self.directions(point)
+
+
+def _of_the_group(batches: Callable[[Architecture, int], Iterator[group.Tangents]]) -> Directions:
+    def directions(point: Point) -> Iterator[PrimeFieldMatrix]:
+        group.verify_identity()
+        chosen = batches(point.architecture, point.prime)
+        return group.tangent_directions(point.architecture, point.matrices, chosen, point.prime)
+
+    return directions
+
+
+def _has_stream(architecture: Architecture) -> bool:
+    ends = (architecture.embed is not None, architecture.unembed is not None)
+    return all(ends) if architecture.skip else any(ends) or architecture.depth > 1
+
+
+TABLE = (
+    Family(
+        "query-key", "symmetries.group", ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True
+    ),
+    Family(
+        "value-output", "symmetries.group", ANY, lambda network: network.value_ranks is not None,
+        _of_the_group(group.value_output), symmetry=True,
+    ),
+    Family("stream", "symmetries.group", ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
+    Family("scale", "symmetries.group", LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
+    Family("unwritten", "symmetries.unseen", ANY, lambda network: True, unseen.unwritten),
+    Family("unread", "symmetries.unseen", ANY, lambda network: True, unseen.unread),
+    Family("inside", "symmetries.unseen", ANY, lambda network: network.value_ranks is not None, unseen.inside),
+    Family("pattern", "symmetries.unseen", ANY, pattern_is_constant, unseen.pattern),
+    Family(
+        "skew", "docs/transformers.md", LIGHTNING,
+        lambda network: any(attention_motions.counts_symmetrically(network)), attention_motions.skew,
+    ),
+    Family("mixing", "docs/transformers.md", LIGHTNING, lambda network: network.heads > 1, mixing.mixing),
+    Family(
+        "cancelling", "docs/transformers.md", ANY,
+        lambda network: attention_motions.cancelling_equations(network) is not None, attention_motions.cancelling,
+    ),
+    Family(
+        "skew differences", "docs/transformers.md", ANY,
+        lambda network: network.normalization is not None and network.tokens == 2 and network.causal,
+        attention_motions.skew_differences,
+    ),
+    Family(
+        "symmetric products", "docs/transformers.md", frozenset({"value_ranks", "skip", "embed", "unembed"}),
+        lambda network: network.skip and not attention_motions.sees_one_direction(network),
+        attention_motions.symmetric_products,
+    ),
+    Family("first layers", "docs/transformers.md", LIGHTNING, one_row.has_one_row, one_row.first_layers),
+)  # fmt: skip
+
+
+def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> list[Family]:
+    """The families that a network has, in the order of the table.
+
+    Args:
+        architecture: the network.
+        symmetry: only those of the group, or only the others; by default all.
+
+    Example:
+        >>> [family.name for family in families_of(Architecture((2, 2), (1,), 2, heads=2))]
+        ['query-key', 'scale', 'unwritten', 'unread', 'mixing']
+    """
+    chosen = [family for family in TABLE if symmetry is None or family.symmetry == symmetry]
+    return [family for family in chosen if family.belongs_to(architecture)]
+
+
+def tangent_directions_mod_p(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
+) -> Iterator[PrimeFieldMatrix]:
+    """Tangent directions of the orbit through the weights, in blocks of shape `(directions, parameters)`."""
+    point = Point(architecture, weights, p)
+    for family in families_of(architecture, symmetry=True):
+        yield from family.at(point)
+
+
+def unseen_directions_mod_p(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
+) -> Iterator[PrimeFieldMatrix]:
+    """The other directions at the weights, in blocks of rows; none where the point is not generic enough."""
+    point = Point(architecture, weights, p)
+    for family in families_of(architecture, symmetry=False):
+        yield from family.at(point)
+
+
+def symmetry_count(architecture: Architecture) -> int:
+    """Dimension of the group: how many tangent directions there are.
+
+    Raises:
+        BadInput: an option for which the group is not known.
+
+    Example:
+        >>> symmetry_count(Architecture((3, 3, 3), (2, 2), tokens=2))       # 4 + 4 + 9 + 2
+        19
+    """
+    architecture.require("the symmetry group", ANY)
+    widths, belonging = architecture.widths, {family.name for family in families_of(architecture, symmetry=True)}
+    free_ends = (architecture.embed is not None, architecture.unembed is not None)
+    inside = sum(n * n for n in (*architecture.attention_ranks, *(architecture.value_ranks or ())))
+    between = 0
+    if "stream" in belonging:
+        places = widths[:1] if architecture.skip else widths[0 if free_ends[0] else 1 : None if free_ends[1] else -1]
+        between = sum(d * d for d in places)
+    scales = architecture.depth if "scale" in belonging else 0
+    return architecture.heads * (inside + scales) + between
+
+
+def orbit_dimension_at(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+) -> int:
+    """A lower bound of the dimension of a generic orbit: the rank modulo `p` of the tangent directions at the weights.
+
+    Every fiber of the parametrization is a union of orbits, so parameters minus this number is a rigorous *upper*
+    bound of the dimension of the neuromanifold. Folding the columns keeps it a lower bound of the orbit.
+
+    Raises:
+        BadInput: an option for which the group is not known.
+    """
+    count, parameters = symmetry_count(architecture), architecture.parameter_count
+    fold = Fold(parameters, count + 16, generator, p) if count + 16 < parameters else None
+    matrix = np.empty((count, parameters if fold is None else fold.columns))
+    done = 0
+    for block in tangent_directions_mod_p(architecture, weights, p):
+        part = matrix[done : done + len(block.entries)]
+        done += len(part)
+        if fold is None:
+            part[:] = block.entries
+        else:
+            fold(block.entries, part)
+    return echelon_mod_p(matrix, p, overwrite=True).rank
+
+
+def fiber_dimension_at(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+) -> int:
+    """A lower bound of the dimension of generic fibers: the rank modulo `p` of all directions of the table together.
+
+    Parameters minus this number is a rigorous upper bound of the dimension of the neuromanifold.
+
+    Raises:
+        BadInput: an option for which no family is proved.
+    """
+    architecture.require("the table of directions", ANY)
+    point = Point(architecture, weights, p)
+    blocks = [block for family in families_of(architecture) for block in family.at(point)]
+    if not blocks:
+        return 0
+    rows = np.concatenate([block.residues() for block in blocks])
+    if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
+        mixed = random_residues(generator, (architecture.parameter_count, len(rows)), p) @ PrimeFieldMatrix.of(rows, p)
+        rows = mixed.residues()
+    return rank_mod_p(rows, p)

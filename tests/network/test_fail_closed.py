@@ -1,0 +1,122 @@
+"""An option that nobody has proved anything for gets a refusal by name from every public entry, never a number."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lightning_cli.options
+import lightning_sym
+from lightning_sym import SOFTMAX, Architecture, Weights, certified_dimension
+from lightning_sym.errors import BadInput
+from lightning_sym.rings.prime_field import PRIMES, random_residues
+from lightning_sym.symmetries.families import TABLE
+from lightning_sym.symmetries.point import Point
+
+P = PRIMES[0]
+
+
+@dataclass(frozen=True, repr=False)
+class WithRotations(Architecture):
+    """The networks of today, and one more option."""
+
+    rotary: bool = False
+
+
+UNKNOWN = {
+    "plain": WithRotations((2, 2), (1,), 2, rotary=True),
+    "softmax": WithRotations((2, 2), (1,), 2, SOFTMAX, rotary=True),
+    "transformer": WithRotations((2, 2), (1,), 2, heads=2, value_ranks=(1,), skip=True, embed=2, rotary=True),
+    "one token": WithRotations((2, 2), (1,), 1, rotary=True),
+}
+
+# these compute nothing from a network: they hold what was found, or say that nothing is proved
+COMPUTES_NOTHING = {
+    "BallRank.__init__", "CertifiedDimension.__init__", "Fiber.__init__", "Classification.__init__",
+    "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name",
+}  # fmt: skip
+
+
+def entries() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public function and method of the library, and of the options, that takes an `Architecture`."""
+    names = [info.name for info in pkgutil.walk_packages(lightning_sym.__path__, "lightning_sym.")]
+    for module in [*map(importlib.import_module, names), lightning_cli.options]:
+        for name, value in vars(module).items():
+            if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+                continue
+            members = {name: value}
+            if inspect.isclass(value):
+                members = {
+                    f"{name}.{key}": getattr(value, key) for key in vars(value) if key[0] != "_" or key == "__init__"
+                }
+                members[f"{name}.__init__"] = value
+            for label, function in members.items():
+                source = function.__init__ if inspect.isclass(function) else function
+                kinds = getattr(source, "__annotations__", {})
+                takes = [key for key, kind in kinds.items() if key != "return" and "Architecture" in str(kind)]
+                if takes and label not in COMPUTES_NOTHING:
+                    yield f"{module.__name__}.{label}", function
+
+
+ENTRIES = dict(entries())
+
+
+def exhausted(found: Any) -> None:
+    """What a generator refuses, it refuses when it is asked for something."""
+    if inspect.isgenerator(found):
+        list(found)
+
+
+def argument(name: str, network: Architecture) -> Any:
+    """Something fit for a parameter of this name."""
+    like = Architecture(network.widths, network.attention_ranks, network.tokens)
+    rng = np.random.default_rng(0)
+    matrices = [random_residues(rng, shape, P) for _, shape in like.weight_shapes()]
+    made = {
+        "architecture": network, "shape": network, "network": network, "generator": rng, "p": P, "order": None,
+        "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
+        "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
+    }  # fmt: skip
+    return made[name]
+
+
+@pytest.mark.parametrize("network", UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize("label", ENTRIES)
+def test_every_entry_refuses_by_name(label: str, network: Architecture) -> None:
+    function = ENTRIES[label]
+    arguments = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == "weights":
+            exact = Weights.random(Architecture(network.widths, network.attention_ranks, network.tokens))
+            arguments[name] = exact if "Weights" in str(parameter.annotation) else argument("matrices", network)
+        elif parameter.default is inspect.Parameter.empty and name != "self":
+            arguments[name] = argument(name, network)
+    with pytest.raises(BadInput, match="rotary"):
+        exhausted(function(**arguments))
+
+
+@pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
+def test_every_family_refuses_by_name(family: Any) -> None:
+    network, known = WithRotations((2, 2), (1,), 2, rotary=True), Architecture((2, 2), (1,), 2)
+    point = Point(known, [random_residues(np.random.default_rng(0), s, P) for _, s in known.weight_shapes()], P)
+    point.architecture = network
+    assert not family.belongs_to(network)
+    with pytest.raises(BadInput, match="rotary"):
+        list(family.at(point))
+
+
+def test_the_list_of_entries_is_not_empty_by_mistake() -> None:
+    assert "lightning_sym.dimension.certify.certified_dimension" in ENTRIES
+    assert "lightning_sym.network.weights.Weights.random" in ENTRIES
+    assert len(ENTRIES) > 35
+
+
+def test_an_option_that_is_not_used_changes_nothing() -> None:
+    assert certified_dimension(WithRotations((4, 4, 4), (2, 2), 3)).value == 38
