@@ -63,7 +63,7 @@ NETWORKS: dict[str, tuple[Architecture, int, str]] = {
         Architecture((2, 2, 2), (2, 1), 2, skip=True, embed=1, value_ranks=(2, 1)),
         8,
         "directions",
-    ),  # fmt: skip
+    ),
     "span": (Architecture((2, 2), (1,), 1, heads=2), 8, "span"),
     "value ranks": (Architecture((3, 3), (2,), 2, normalization=SOFTMAX, heads=2, value_ranks=(1,)), 26, "orbit"),
     "inside": (
