@@ -8,6 +8,7 @@ BAD_INPUT = 2
 UNDECIDED = 3
 PROGRAM_ERROR = 4
 INTERRUPTED = 130
+BROKEN_PIPE = 141  # as a shell says it of a program that the signal ended
 
 _WORST_FIRST = (PROGRAM_ERROR, NOT_AS_EXPECTED, UNDECIDED, AS_EXPECTED)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -70,50 +69,85 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the program and turn whatever happens into one of the documented exit codes."""
-    _ready_streams()
+    stdout = _ready_streams()
+    code = _run(stdout)
     try:
-        code = cli(prog_name="lightning-sym", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        sys.exit(exit_codes.BAD_INPUT)
-    except click.ClickException as error:
-        click.echo(f"error: {_one_line(error.format_message())}", err=True)
-        sys.exit(exit_codes.BAD_INPUT)
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo("interrupted", err=True)
-        sys.exit(exit_codes.INTERRUPTED)
-    except (BrokenPipeError, SystemExit):
-        # the reader of our output went away, as `| head` does: no error of ours (click and rich exit by themselves)
-        _abandon_stdout()
-        sys.exit(exit_codes.AS_EXPECTED)
-    except MemoryError as error:
-        click.echo(f"error: all must fit into memory: {_one_line(str(error)) or 'this does not'}", err=True)
-        sys.exit(exit_codes.BAD_INPUT)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            sys.exit(_report(error))
-        _abandon_stdout()
-        click.echo(f"error: standard output must be writable: {error.strerror}", err=True)
-        sys.exit(exit_codes.BAD_INPUT)
-    except Exception as error:  # noqa: BLE001 - the last resort: an exit code, never a bare traceback
-        sys.exit(_report(error))
-    sys.exit(code if isinstance(code, int) else exit_codes.AS_EXPECTED)
+        code = _undelivered(error, code)
+    sys.exit(code)
 
 
-def _ready_streams() -> None:
-    """What a terminal cannot show is escaped; a stream that was closed swallows."""
+class _Watched(io.FileIO):
+    """A standard stream that remembers why it could not be written, or does not mind."""
+
+    failure: OSError | None = None
+
+    def __init__(self, descriptor: int, needed: bool) -> None:
+        super().__init__(descriptor, "wb", closefd=False)
+        self.needed = needed
+
+    def write(self, data: Any, /) -> int:
+        """Write, as far as it goes."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.failure = error
+            if self.needed:
+                raise
+            return len(data)  # where nobody hears what was wrong, the exit code says it alone
+
+
+def _ready_streams() -> _Watched | None:
+    """What a terminal cannot show is escaped; a stream that was closed swallows. The one behind stdout, if any."""
+    watched = None
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+        elif stream is not getattr(sys, f"__{name}__") or not isinstance(stream, io.TextIOWrapper):
+            continue  # somebody who runs us in his own process looks after it
+        else:
+            raw = _Watched(stream.fileno(), needed=name == "stdout")
+            unbuffered, lines = stream.write_through, stream.line_buffering
+            buffer = io.BufferedWriter(raw)
+            escaped = "backslashreplace"
+            text = io.TextIOWrapper(buffer, stream.encoding, escaped, line_buffering=lines, write_through=unbuffered)
+            setattr(sys, name, text)
+            watched = raw if raw.needed else watched
+    return watched
 
 
-def _abandon_stdout() -> None:
-    """Nothing more can be written: keep the interpreter from trying again when it exits."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+def _run(stdout: _Watched | None) -> int:
+    try:
+        code = cli(prog_name="lightning-sym", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return exit_codes.BAD_INPUT
+    except click.ClickException as error:
+        click.echo(f"error: {_one_line(error.format_message())}", err=True)
+        return exit_codes.BAD_INPUT
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        click.echo("interrupted", err=True)
+        return exit_codes.INTERRUPTED
+    except (BrokenPipeError, SystemExit) as error:  # click and rich exit by themselves, with 1
+        return _undelivered(stdout.failure if stdout and stdout.failure else error)
+    except MemoryError as error:
+        click.echo(f"error: all must fit into memory: {_one_line(str(error)) or 'this does not'}", err=True)
+        return exit_codes.BAD_INPUT
+    except Exception as error:  # noqa: BLE001 - the last resort: an exit code, never a bare traceback
+        return _undelivered(error) if stdout and stdout.failure is error else _report(error)
+    return code if isinstance(code, int) else exit_codes.AS_EXPECTED
+
+
+def _undelivered(error: BaseException, code: int = exit_codes.BROKEN_PIPE) -> int:
+    """What to exit with when stdout could not be written: never with an answer that nobody gave."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - or the interpreter tries again when it exits
+    if isinstance(error, (BrokenPipeError, SystemExit)):  # the reader went away, as `| head` does
+        return code
+    reason = error.strerror if isinstance(error, OSError) else error
+    click.echo(f"error: standard output must be writable: {reason}", err=True)
+    return exit_codes.BAD_INPUT
 
 
 def _report(error: Exception) -> int:
@@ -131,3 +165,7 @@ def _report(error: Exception) -> int:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -110,6 +111,74 @@ memory = click.option(
     metavar="GIB",
     help="Refuse what is estimated to need more memory than this.",
 )
+
+
+work = click.option(
+    "--work",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Refuse exact arithmetic that is estimated, roughly, to take more than this in all.",
+)
+
+
+def weight_form(command: F) -> F:
+    """The options that say which network the weights of a file are of."""
+    for option in (
+        click.option("--skip", is_flag=True, help="For a file that does not say: each layer adds its input."),
+        click.option(
+            "--mask", type=click.Choice(["none", "causal"]), help="For a file that does not say; none is the default."
+        ),
+        click.option(
+            "--normalization",
+            type=click.Choice(["none", "softmax"]),
+            help="For a file that does not say; none, the default, is lightning attention.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def load_weights(file: str, *, normalization: str | None, mask: str | None, skip: bool) -> Any:
+    """The weights of a file, of the network that the file or the options name; a contradiction is refused.
+
+    Raises:
+        BadInput: the file cannot be read, or names another network than the options.
+    """
+    from lightning_sym.errors import BadInput
+    from lightning_sym.network.form import NetworkForm
+    from lightning_sym.network.weight_files import load_weights_and_form
+
+    weights, form = load_weights_and_form(file)
+    if form is None:
+        said = {"normalization": normalization or "none", "mask": mask or "none", "skip": skip}
+        try:
+            return weights.with_form(NetworkForm.from_json(said))
+        except BadInput as error:
+            raise type(error)(f"{file}: {error}") from error
+    own = form.to_json()
+    for key, value in (("normalization", normalization), ("mask", mask), ("skip", skip or None)):
+        if value is not None and value != own[key]:
+            shown = "" if value is True else f" {value}"
+            raise BadInput(f"--{key}{shown} must agree with {file}, whose form says {key} {str(own[key]).lower()}")
+    return weights
+
+
+def network_line(*networks: Any) -> str:
+    """What an answer is about, in one line; the shapes of further networks only where they differ.
+
+    Example:
+        >>> from lightning_sym import Architecture
+        >>> network_line(Architecture((2, 1), (1,), 2), Architecture((2, 1), (3,), 2))
+        'lightning attention, one head, widths 2,1, ranks 1, tokens 2; and widths 2,1, ranks 3, tokens 2'
+    """
+    first = networks[0]
+    kind = "lightning" if first.normalization is None else first.normalization.name
+    # heads and normalization stand in front, in words
+    bare = str(replace(first, normalization=None, heads=1))
+    heads = "one head" if first.heads == 1 else f"{first.heads} heads"
+    return "; and ".join([f"{kind} attention, {heads}, {bare}", *(str(n) for n in networks[1:] if n != first)])
 
 
 def memory_bytes(gibibytes: float) -> int:

@@ -4,6 +4,8 @@
 must be true and what was given. `ProgramError` means: this program is wrong.
 """
 
+from typing import NoReturn
+
 
 class LightningError(Exception):
     """Root of the tree: catch this to catch everything the library raises on purpose."""
@@ -35,3 +37,12 @@ class MissingExtra(BadInput):
 
 class ProgramError(LightningError):
     """Two proved facts contradict each other, so one of the proofs in this program is wrong."""
+
+
+def no_truth_value(what: object, spelling: str) -> NoReturn:
+    """For `__bool__` of results: an object is true to Python, whatever the answer in it.
+
+    Raises:
+        BadInput: always, with what to write instead.
+    """
+    raise BadInput(f"the truth value of {type(what).__name__} is not the answer; write {spelling}")

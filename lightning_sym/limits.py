@@ -1,10 +1,10 @@
-"""What bounds work before it is begun, and how long work is told about: memory, and progress."""
+"""What bounds work before it is begun, and how long work is told about: memory, exact arithmetic, and progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from lightning_sym.errors import TooLarge
+from lightning_sym.errors import BadInput, TooLarge
 
 Progress = Callable[[str, int, int], None]
 """Called as `progress(stage, done, total)`."""
@@ -25,3 +25,50 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
 def _gibibytes(size: int) -> str:
     digits = len(str(size >> 30)) if size < 1 << 4096 else 1000
     return f"{size / 2**30:,.3g} GiB" if digits < 6 else f"over 10^{digits - 1} GiB"
+
+
+DEFAULT_WORK = 60.0
+"""Seconds of exact arithmetic, by a rough estimate."""
+
+
+class Work:
+    """A budget of exact arithmetic: each step says what it will cost, by a rough rate, before it is begun.
+
+    Estimates depend on sizes only, never on a clock, so that the same question is refused on every machine or on none.
+
+    Args:
+        limit: seconds that all steps together may take.
+        progress: told of each step as it begins.
+
+    Example:
+        >>> work = Work(1)
+        >>> work.spend(0.7, "the first half")
+        >>> work.spend(0.7, "the second half")
+        Traceback (most recent call last):
+        lightning_sym.errors.TooLarge: the second half: exact work must take at most 1 s in all, estimated 1.4 s...
+    """
+
+    def __init__(self, limit: float = DEFAULT_WORK, progress: Progress | None = None) -> None:
+        if not limit > 0:
+            raise BadInput(f"work must be a positive number of seconds, got {limit}")
+        self._limit, self._progress, self._spent = limit, progress, 0.0
+
+    def spend(self, seconds: float, what: str, done: int = 0, total: int = 1) -> None:
+        """Begin a step.
+
+        Args:
+            seconds: the estimate.
+            what: the step, in words.
+            done, total: where it stands among steps of its kind.
+
+        Raises:
+            TooLarge: all steps up to this one exceed the limit.
+        """
+        self._spent += seconds
+        if self._spent > self._limit:
+            raise TooLarge(
+                f"{what}: exact work must take at most {self._limit:g} s in all, estimated {self._spent:,.3g} s "
+                "by a rough rate; a larger work (--work) lifts this"
+            )
+        if self._progress is not None:
+            self._progress(what, done, total)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BufferedWriter
 from pathlib import Path
+from typing import NamedTuple
+
+_MOST_LINKS = 40
 
 
 @contextmanager
 def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
     """A file to write in place of the target, which it becomes at the end; if anything fails, nothing changes.
 
+    Links are followed, and stay links. A file that is there keeps its permissions; its other names, if it has any,
+    keep the old content. A pipe, a terminal or another stream (`/dev/stdout`, `/dev/null`) is never replaced: what
+    was written is copied to it at the end.
+
     Raises:
-        OSError: the folder cannot be written to.
+        OSError: the target cannot be written to.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -23,15 +34,96 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
         ...     os.listdir(folder)
         ['a.txt']
     """
-    goal = Path(target)
-    handle, name = tempfile.mkstemp(dir=goal.parent, prefix=".", suffix=".partial")
+    goal = _goal(target)
+    handle, name = tempfile.mkstemp(dir=None if goal.stream else goal.path.parent, prefix=".", suffix=".partial")
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        mask = os.umask(0)  # there is no other way to read it
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(goal)
+        if goal.stream:
+            with temporary.open("rb") as written, _open_stream(goal) as stream:
+                shutil.copyfileobj(written, stream)
+            return
+        if goal.there is None:
+            mask = os.umask(0)  # there is no other way to read it
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+        else:
+            with suppress(PermissionError):  # only root gives files to others
+                os.chown(temporary, goal.there.st_uid, goal.there.st_gid)
+            temporary.chmod(goal.there.st_mode & 0o777)
+        temporary.replace(goal.path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_writable(target: str | os.PathLike[str]) -> None:
+    """Refuse what can be known not to be writable before there is anything to write.
+
+    Raises:
+        OSError: the target cannot be written to.
+
+    Example:
+        >>> require_writable(os.devnull)
+        >>> require_writable("/")
+        Traceback (most recent call last):
+        ...
+        IsADirectoryError: [Errno 21] Is a directory: '/'
+    """
+    _goal(target)
+
+
+class _Goal(NamedTuple):
+    """Where the links end, what is there, and whether it is written to as it stands."""
+
+    path: Path
+    there: os.stat_result | None
+    stream: bool
+
+
+def _goal(target: str | os.PathLike[str]) -> _Goal:
+    path = _end_of_links(os.fspath(target))
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        there = None
+    kind = stat.S_IFREG if there is None else stat.S_IFMT(there.st_mode)
+    if kind == stat.S_IFDIR:
+        raise _refusal(errno.EISDIR, target)
+    if kind not in (stat.S_IFREG, stat.S_IFIFO, stat.S_IFCHR):  # whole disks, and sockets, which cannot be opened
+        raise _refusal(errno.EOPNOTSUPP, target)
+    if _is_descriptor(path):
+        return _Goal(path, there, stream=True)
+    if there is not None and not os.access(path, os.W_OK):
+        raise _refusal(errno.EACCES, target)
+    if kind == stat.S_IFREG:
+        if not path.parent.is_dir():
+            raise _refusal(errno.ENOTDIR if path.parent.exists() else errno.ENOENT, target)
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise _refusal(errno.EACCES, target)
+    return _Goal(path, there, stream=kind != stat.S_IFREG)
+
+
+def _end_of_links(target: str) -> Path:
+    """The path behind all links, but no further than a descriptor of this process: `/dev/stdout` is its first."""
+    path = Path(target)
+    for _ in range(_MOST_LINKS):
+        path = Path(os.path.realpath(path.parent)) / path.name
+        if _is_descriptor(path) or not path.is_symlink():
+            return path
+        path = path.parent / os.readlink(path)
+    raise _refusal(errno.ELOOP, target)
+
+
+def _is_descriptor(path: Path) -> bool:
+    return path.name.isdecimal() and str(path.parent) in ("/dev/fd", os.path.realpath("/proc/self/fd"))
+
+
+def _open_stream(goal: _Goal) -> BufferedWriter:
+    # what is open already is written to where it stands: opened once more, a file would begin at its first byte
+    descriptor = os.dup(int(goal.path.name)) if _is_descriptor(goal.path) else os.open(goal.path, os.O_WRONLY)
+    return os.fdopen(descriptor, "wb")
+
+
+def _refusal(number: int, target: str | os.PathLike[str]) -> OSError:
+    return OSError(number, os.strerror(number), os.fspath(target))

@@ -1,44 +1,42 @@
-"""Certificates of what a claim certifies, written while it runs; the checks themselves need not know of it."""
+"""Certificates of what the parts of a claim certify, and the list of all of them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import write_certificate
-from lightning_sym.dimension.certify import LISTENERS, CertifiedDimension, certified_dimension
-from lightning_sym.errors import ProgramError
+from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.whole_files import replacing
+from proofs_check.claim import Certifiable
 
-Offer = Callable[[Hashable, Callable[[], dict[str, Any]]], None]
-_taking: list[Offer] = []
-
-
-def offer(key: Hashable, make: Callable[[], dict[str, Any]]) -> None:
-    """A certificate besides those of certified dimensions, which are written anyway: made only if it is wanted.
-
-    Args:
-        key: what it is about; the same thing is written once for each part.
-        make: the certificate.
-    """
-    for take in _taking:
-        take(key, make)
+MANIFEST = "manifest.json"
+"""The list of what belongs to a set of certificates: written last, so that a part of a set has none."""
 
 
-def offer_network(network: Architecture, dimension: int) -> None:
-    """The certificate of a network whose functions are what a claim is about, found there to have this dimension."""
+class CannotWrite(BadInput):
+    """A certificate, or their list, could not be written: no fault of a claim."""
 
-    def make() -> dict[str, Any]:
-        result = certified_dimension(network)
-        if result.value != dimension:
-            raise ProgramError(f"{network}: certified {result.lower} to {result.upper}, the claim found {dimension}")
-        return dimension_certificate(result)
 
-    offer(network, make)
+def of_network(network: Architecture, *, all_bounds: bool = False) -> Certifiable:
+    """The certificate of the dimension of a network, or of its two bounds."""
+    return Certifiable(network, lambda: dimension_certificate(certified_dimension(network, all_bounds=all_bounds)))
+
+
+def itself(network: Architecture) -> Iterator[Certifiable]:
+    """For parts whose instances are networks."""
+    yield of_network(network)
+
+
+def itself_by_orbit(network: Architecture) -> Iterator[Certifiable]:
+    """The same with an orbit as well, where the other upper bound contains the formula that is checked."""
+    yield of_network(network, all_bounds=True)
 
 
 def file_name(part: str) -> str:
@@ -51,28 +49,54 @@ def file_name(part: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:40].strip("-")
 
 
-@contextmanager
-def certificates_into(directory: Path, beginning: str) -> Iterator[set[Hashable]]:
-    """Write a certificate of everything that is certified, or offered, until the end: `beginning-0001.json`, ...
+class CertificateWriter:
+    """Writes `directory/folder/beginning-0001.json`, ...; of what is about the same, the first one.
 
-    Yields:
-        What they are about; it grows.
+    Attributes:
+        written: the SHA-256 of each file, by its path in the directory.
+
+    Raises:
+        CannotWrite: a folder or file cannot be written.
     """
-    written: set[Hashable] = set()
 
-    def take(key: Hashable, make: Callable[[], dict[str, Any]]) -> None:
-        if key not in written:
-            written.add(key)
-            write_certificate(directory / f"{beginning}-{len(written):04}.json", make())
+    def __init__(self, directory: Path, folder: str, beginning: str) -> None:
+        self._directory, self._beginning = directory, f"{folder}/{beginning}"
+        self._known: set[Hashable] = set()
+        self.written: dict[str, str] = {}
+        try:
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotWrite(f"certificates must have room in {str(directory)!r}: {error.strerror}") from error
 
-    def listen(result: CertifiedDimension) -> None:
-        take(result.architecture, lambda: dimension_certificate(result))
+    def write(self, found: Certifiable) -> None:
+        """Write the certificate, unless there is one about the same."""
+        if found.about in self._known:
+            return
+        self._known.add(found.about)
+        name = f"{self._beginning}-{len(self._known):04}.json"
+        document = found.document()
+        try:
+            write_certificate(self._directory / name, document)
+            self.written[name] = hashlib.sha256((self._directory / name).read_bytes()).hexdigest()
+        except TooLarge:
+            raise
+        except (BadInput, OSError) as error:
+            raise CannotWrite(f"certificates must have room in {str(self._directory)!r}: {error}") from error
 
-    directory.mkdir(parents=True, exist_ok=True)
-    LISTENERS.append(listen)
-    _taking.append(take)
+
+def write_manifest(directory: Path, files: Mapping[str, str]) -> None:
+    """Write the list of all certificates of a set that is complete.
+
+    Args:
+        directory: where they are.
+        files: their SHA-256, by their path in the directory.
+
+    Raises:
+        CannotWrite: it cannot be written.
+    """
+    document = {"format": "lightning-sym/certificates", "version": 1, "files": dict(sorted(files.items()))}
     try:
-        yield written
-    finally:
-        LISTENERS.remove(listen)
-        _taking.remove(take)
+        with replacing(directory / MANIFEST) as file:
+            file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CannotWrite(f"certificates must have room in {str(directory)!r}: {error.strerror}") from error

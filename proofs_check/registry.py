@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
@@ -43,6 +44,9 @@ MODULES = (
 )
 
 
+_LONGEST_SHOWN = 40
+
+
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Every claim, in the paper's order."""
@@ -53,9 +57,12 @@ def claim_by_id(claim_id: str) -> Claim:
     """The claim with this id.
 
     Raises:
-        BadInput: there is none.
+        BadInput: there is none; the message names the ones that look like it.
     """
     known = {claim.id: claim for claim in all_claims()}
     if claim_id not in known:
-        raise BadInput(f"the claim id must be one of {', '.join(known)}; got {claim_id!r}")
+        alike = get_close_matches(claim_id.lower(), known, n=3)
+        hint = f"did you mean {' or '.join(alike)}?" if alike else "`lightning-sym check --list` names them"
+        shown = claim_id if len(claim_id) <= _LONGEST_SHOWN else claim_id[:_LONGEST_SHOWN] + "..."
+        raise BadInput(f"the claim id must be one of {len(known)}, got {shown!r}: {hint}")
     return known[claim_id]

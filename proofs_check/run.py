@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import signal
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lightning_sym.errors import ProgramError
-from proofs_check.certificates import certificates_into, file_name
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, Verdict, worst
-from proofs_check.registry import claim_by_id
+from proofs_check.certificates import CannotWrite, CertificateWriter, file_name
+from proofs_check.claim import Certifiable, Claim, Kind, Part, Refutation, Scope, Tally, Undecided, Verdict, worst
+from proofs_check.instances import key_in_claim, value_of
 
 Progress = Callable[[str, int], None]
 _REPORT_EVERY = 0.1
@@ -33,12 +29,12 @@ class PartResult:
     Attributes:
         name, scope, expected: as in the part.
         verdict: what the check gave.
-        instances: how many were checked.
+        instances: how many different ones were checked.
         witness: the refuting or undecided instance.
         findings: what the checks say about the hypotheses.
         tallies: what they counted.
         examples: the instances called `first`, `second` and `last`, in short, where they can be written down.
-        certificates: how many were written, `None` where none were asked for.
+        certificates: the SHA-256 of those written, by their path, `None` where none were asked for.
     """
 
     name: str
@@ -50,24 +46,25 @@ class PartResult:
     findings: tuple[str, ...]
     tallies: tuple[str, ...] = ()
     examples: Mapping[str, str] = field(default_factory=dict)
-    certificates: int | None = None
+    certificates: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What was found for a claim; `error` is set, and `verdict` is not, when the program itself failed."""
+    """What was found for a claim; `error` is set, and `verdict` is not, when the program itself failed.
+
+    Attributes:
+        instances: how many different ones were checked, by all parts together: fewer than their sum where parts ask
+            different things of the same weights.
+    """
 
     id: str
     expected: Verdict
     verdict: Verdict | None
     parts: tuple[PartResult, ...]
+    instances: int
     seconds: float
     error: str | None = None
-
-    @property
-    def instances(self) -> int:
-        """Instances of all parts together."""
-        return sum(part.instances for part in self.parts)
 
     @property
     def as_expected(self) -> bool:
@@ -75,31 +72,49 @@ class ClaimResult:
         return self.verdict is not None and all(p.verdict is p.expected for p in self.parts)
 
 
-def run_part(part: Part, quick: bool, step: Callable[[], None] = lambda: None) -> PartResult:
+def run_part(
+    part: Part,
+    quick: bool,
+    step: Callable[[Any], None] = lambda instance: None,
+    write: Callable[[Certifiable], None] | None = None,
+) -> PartResult:
     """Check a part, instance by instance; the first refutation ends it, an undecided instance does not.
+
+    Args:
+        part: the part; instances that are equal are checked once.
+        quick: the quick sizes instead of the full ones.
+        step: called with each instance after it was checked.
+        write: takes what the part certifies, of every instance that was checked.
 
     Raises:
         ProgramError: the part has no instances, so nothing was shown.
     """
-    count = 0
+    seen: set[Hashable] = set()
     undecided, refuted = None, None
-    found: dict[str, None] = {}
+    found: Counter[str] = Counter()  # in the order of their first appearance
     examples: dict[str, Any] = {}
     for instance in part.instances(quick):
-        examples["last" if count > 1 else ("first", "second")[count]] = instance
-        count += 1
+        value = value_of(instance)
+        if value in seen:
+            continue
+        examples["last" if len(seen) > 1 else ("first", "second")[len(seen)]] = instance
+        seen.add(value)
         try:
             finding = part.check(instance)
         except Refutation as refutation:
             refuted = str(refutation)
-            break
         except Undecided as open_question:
             undecided = undecided or str(open_question)
         else:
             if finding is not None:
-                found[finding] = None
-        step()
-    if count == 0:
+                found[finding] += 1
+        if write is not None and part.certifies is not None:
+            for certifiable in part.certifies(instance):
+                write(certifiable)
+        step(instance)
+        if refuted is not None:
+            break
+    if not seen:
         raise ProgramError(f"the part {part.name!r} had no instances")
     verdict = Verdict.REFUTED if refuted is not None else Verdict.HOLDS if undecided is None else Verdict.UNDECIDED
     return PartResult(
@@ -107,9 +122,13 @@ def run_part(part: Part, quick: bool, step: Callable[[], None] = lambda: None) -
         part.scope,
         part.expected,
         verdict,
-        count,
+        len(seen),
         undecided if refuted is None else refuted,
-        findings=tuple(text for text in found if not isinstance(text, Tally)),
+        findings=tuple(
+            f"{text}: {times:,} of {len(seen):,} instances" if isinstance(text, Kind) else text
+            for text, times in found.items()
+            if not isinstance(text, Tally)
+        ),
         tallies=tuple(str(text) for text in found if isinstance(text, Tally)),
         examples={place: text for place, instance in examples.items() if (text := _in_short(instance))},
     )
@@ -135,121 +154,36 @@ def run_claim(
         quick: the quick sizes instead of the full ones.
         progress: called as `progress(claim id, instances done)`.
         certificates: where certificates of the generic parts are written, in a directory with the claim's id.
+
+    Raises:
+        CannotWrite: a certificate cannot be written.
     """
     start = time.perf_counter()
     last = start
-    count = 0
+    seen: set[Hashable] = set()
 
-    def step() -> None:
-        nonlocal count, last
-        count += 1
+    def step(part: Part, instance: Any) -> None:
+        nonlocal last
+        seen.add(key_in_claim(part, instance))
         now = time.perf_counter()
         if now - last > _REPORT_EVERY:
             last = now
-            progress(claim.id, count)
+            progress(claim.id, len(seen))
 
-    parts = []
+    parts: list[PartResult] = []
+    verdict, error = None, None
     try:
         for number, part in enumerate(claim.parts, start=1):
             if certificates is None or part.scope is not Scope.GENERIC:
-                parts.append(run_part(part, quick, step))
+                parts.append(run_part(part, quick, partial(step, part)))
                 continue
-            with certificates_into(certificates / claim.id, f"{number}-{file_name(part.name)}") as written:
-                found = run_part(part, quick, step)
-            parts.append(replace(found, certificates=len(written)))
+            writer = CertificateWriter(certificates, claim.id, f"{number}-{file_name(part.name)}")
+            found = run_part(part, quick, partial(step, part), writer.write)
+            parts.append(replace(found, certificates=writer.written))
+        verdict = worst(part.verdict for part in parts)
+    except CannotWrite:
+        raise
     except Exception:  # noqa: BLE001 - whatever it is, it is an error of the program and is reported as one
-        seconds = time.perf_counter() - start
-        return ClaimResult(claim.id, claim.expected, None, tuple(parts), seconds, traceback.format_exc())
+        error = traceback.format_exc()
     seconds = time.perf_counter() - start
-    verdict = worst(part.verdict for part in parts)
-    return ClaimResult(claim.id, claim.expected, verdict, tuple(parts), seconds)
-
-
-_messages: Any = None
-
-
-def _start_worker(messages: Any) -> None:
-    global _messages
-    _messages = messages
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        """A worker does not outlive the program, however that ends."""
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def _work(claim_id: str, quick: bool, certificates: Path | None) -> ClaimResult:
-    return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)), certificates)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _worker_count(claims: Sequence[Claim]) -> int:
-    """One process a core that this process may use, and no more than there are claims."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(len(claims), cores)
-
-
-def run_claims(
-    claims: Sequence[Claim],
-    quick: bool,
-    progress: Progress = lambda claim_id, count: None,
-    certificates: Path | None = None,
-) -> Iterator[ClaimResult]:
-    """Run claims side by side, one process a core; results come as they finish.
-
-    Args:
-        claims: registered claims.
-        quick: the quick sizes instead of the full ones.
-        progress: called from another thread as `progress(claim id, instances done)`.
-        certificates: where certificates of the generic parts are written.
-    """
-    workers = _worker_count(claims)
-    if workers <= 1:
-        for claim in claims:
-            progress(claim.id, 0)
-            yield run_claim(claim, quick, progress, certificates)
-        return
-    # spawned, not forked: threads of the linear algebra and of the progress display do not survive a fork
-    context = multiprocessing.get_context("spawn")
-    messages = context.Queue()
-
-    def listen() -> None:
-        for message in iter(messages.get, None):
-            progress(*message)
-
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    try:
-        with ProcessPoolExecutor(workers, context, _start_worker, (messages,)) as pool:
-            try:
-                # workers are started here; they inherit that an interrupt is not for them: it is for us to end them
-                with _interrupts_ignored():
-                    # the longest ones stand last in the paper's order: they start first
-                    pending = {pool.submit(_work, claim.id, quick, certificates) for claim in reversed(claims)}
-                while pending:
-                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for child in multiprocessing.active_children():
-                    child.kill()
-                raise
-    finally:
-        messages.put(None)
-        listener.join(timeout=5)
+    return ClaimResult(claim.id, claim.expected, verdict, tuple(parts), len(seen), seconds, error)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from proofs_check.run import ClaimResult, Progress
 
 SCHEMA = "lightning-sym/check/1"
-
-FEW = 3
-"""Up to so many claims, everything they found is printed under the table."""
 
 
 def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dict[str, Any]:
@@ -35,6 +31,7 @@ def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dic
                 "scope": part.scope.name,
                 "expected": part.expected.value,
                 "verdict": found[part.name].verdict.value if part.name in found else None,
+                "instance": part.instance,
                 "instances": found[part.name].instances if part.name in found else None,
                 "witness": found[part.name].witness if part.name in found else None,
                 "findings": list(found[part.name].findings) if part.name in found else [],
@@ -61,77 +58,26 @@ def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dic
     return {"schema": SCHEMA, "claims": document}
 
 
-_STYLE = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
+class _Display(NamedTuple):
+    """What is told while the claims run."""
 
-
-def _print_list(claims: Sequence[Claim]) -> None:
-    from rich.table import Table
-
-    from lightning_cli.writing.output import console
-
-    table = Table("id", "source", "statement", title=None)
-    for claim in claims:
-        table.add_row(claim.id, claim.source, claim.title)
-    console().print(table)
-
-
-def _print_results(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from lightning_cli.writing.output import console
-
-    out = console()
-    table = Table()
-    for name in ("id", "statement", "scope"):
-        table.add_column(name)
-    table.add_column("instances", justify="right")
-    table.add_column("verdict")
-    table.add_column("seconds", justify="right")
-    for claim in claims:
-        result = results[claim.id]
-        scopes = "\n".join(dict.fromkeys(part.scope.name for part in claim.parts))
-        if result.verdict is None:
-            verdict = "[red]program error[/red]"
-        else:
-            style = _STYLE[result.verdict.value] if not result.as_expected else "green"
-            expected = "" if result.as_expected else f" (expected {claim.expected.value})"
-            if result.as_expected and result.verdict.value != "HOLDS":  # nobody should take it for a failure
-                expected = "\nas expected"
-            verdict = f"[{style}]{result.verdict.value}{expected}[/{style}]"
-        table.add_row(claim.id, escape(claim.title), scopes, f"{result.instances:,}", verdict, f"{result.seconds:.1f}")
-    out.print(table)
-
-    findings = [(c.id, f) for c in claims for part in results[c.id].parts for f in part.findings]
-    if len(claims) > FEW:  # a screenful at most: the rest is for one claim at a time, JSON or the report
-        out.print(
-            f"the checks found {len(findings)} things about the hypotheses: see `check ID`, `--json` or `--report DIR`"
-        )
-    elif findings:
-        out.print("what the checks found about the hypotheses:")
-        for claim_id, finding in findings:
-            out.print(f"  [bold]{claim_id}[/bold]: {escape(finding)}")
-    for claim in claims:
-        for part in results[claim.id].parts:
-            for tally in part.tallies if len(claims) <= FEW else ():
-                out.print(f"  [bold]{claim.id}[/bold], {escape(part.name)}: {escape(tally)}")
-            if part.witness is not None:
-                out.print(
-                    f"  [bold]{claim.id}[/bold], {escape(part.name)}: {part.verdict.value} {escape(part.witness)}"
-                )
-    for claim in claims:
-        if error := results[claim.id].error:
-            click.echo(f"program error in {claim.id}:\n{error}", err=True)
-    fine = sum(result.as_expected for result in results.values())
-    total = sum(result.instances for result in results.values())
-    out.print(f"{fine} of {len(results)} claims as expected, {total:,} instances")
+    progress: Progress
+    finished: Callable[[Claim, ClaimResult], None]
 
 
 @contextmanager
-def _live(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> Iterator[Progress]:
-    """One line a claim on stderr, while they run, and only on a terminal."""
+def _display(claims: Sequence[Claim], results: dict[str, ClaimResult], quiet: bool) -> Iterator[_Display]:
+    """On stderr: all claims on a terminal; elsewhere, unless it is to be quiet, a line for each that has finished."""
     if not sys.stderr.isatty():
-        yield lambda claim_id, count: None
+
+        def write_line(claim: Claim, result: ClaimResult) -> None:
+            from lightning_cli.writing.check_text import claim_line
+            from lightning_cli.writing.output import PIPE_WIDTH
+
+            if not quiet:
+                click.echo(claim_line(claim, result, claims, PIPE_WIDTH), err=True)
+
+        yield _Display(lambda claim_id, count: None, write_line)
         return
     from rich.console import Console, Group
     from rich.live import Live
@@ -139,7 +85,7 @@ def _live(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> Iterator[
 
     counts: dict[str, int] = {}
 
-    class Display:
+    class AllClaims:
         """Drawn anew on every refresh."""
 
         def __rich__(self) -> Group:
@@ -147,20 +93,16 @@ def _live(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> Iterator[
             for claim in claims:
                 if (result := results.get(claim.id)) is not None:
                     verdict = result.verdict.value if result.verdict else "program error"
-                    lines.append(
-                        Text(
-                            f"  {claim.id:24} {verdict} ({result.seconds:.1f} s)",
-                            style="green" if result.as_expected else "red",
-                        )
-                    )
+                    style = "green" if result.as_expected else "red"
+                    lines.append(Text(f"  {claim.id:27} {verdict} ({result.seconds:.1f} s)", style=style))
                 elif claim.id in counts:
-                    lines.append(Text(f"> {claim.id:24} {counts[claim.id]:,} instances"))
+                    lines.append(Text(f"> {claim.id:27} {counts[claim.id]:,} instances"))
                 else:
-                    lines.append(Text(f"  {claim.id:24} waiting", style="dim"))
+                    lines.append(Text(f"  {claim.id:27} waiting", style="dim"))
             return Group(*lines)
 
-    with Live(Display(), console=Console(stderr=True), transient=True, refresh_per_second=8):
-        yield counts.__setitem__
+    with Live(AllClaims(), console=Console(stderr=True), transient=True, refresh_per_second=8):
+        yield _Display(counts.__setitem__, lambda claim, result: None)
 
 
 def exit_code(results: Sequence[ClaimResult]) -> int:
@@ -181,32 +123,34 @@ def exit_code(results: Sequence[ClaimResult]) -> int:
 
 
 def _require_certificates(directory: str) -> Path:
-    """The directory, made if it is not there: what can stand in the way of certificates is said before anything runs.
+    """The directory: what can stand in the way of certificates is said before anything runs.
 
     Raises:
         BadInput: it cannot be one, cannot be written to, or holds something already.
     """
+    from lightning_cli.writing.output import require_writable
     from lightning_sym.errors import BadInput
 
-    target = Path(directory)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        if next(target.iterdir(), None) is not None:
-            raise BadInput(f"certificates must go into a new or an empty directory, {str(target)!r} is not empty")
-    except OSError as error:
-        raise BadInput(f"certificates must go into a directory, not {directory!r}: {error.strerror}") from error
-    if not os.access(target, os.W_OK | os.X_OK):
-        raise BadInput(f"certificates must go into a directory that can be written to, {str(target)!r} cannot")
+    target = require_writable(directory, "certificates")
+    if target.is_dir() and next(target.iterdir(), None) is not None:
+        raise BadInput(f"certificates must go into a new or an empty directory, {str(target)!r} is not empty")
     return target
 
 
-def _print_certificates(directory: Path, claims: Sequence[Claim], results: dict[str, ClaimResult]) -> None:
-    written = {(claim.id, part.name): part.certificates for claim in claims for part in results[claim.id].parts}
-    total = sum(count or 0 for count in written.values())
-    click.echo(f"certificates: {total:,} in {directory}, checked by: lightning-sym verify {directory}", err=True)
-    for (claim_id, part), count in written.items():
-        if count == 0:  # of a generic part; the others say None
-            click.echo(f"no certificates: {claim_id}, {part}", err=True)
+def _finish_certificates(directory: Path, claims: Sequence[Claim], results: dict[str, ClaimResult]) -> None:
+    """Write the list of them, if every claim ran to its end, and say what there is."""
+    from proofs_check.certificates import write_manifest
+
+    parts = [(claim.id, part) for claim in claims for part in results[claim.id].parts]
+    files = {name: digest for _, part in parts for name, digest in (part.certificates or {}).items()}
+    if any(results[claim.id].error is not None for claim in claims):
+        click.echo(f"certificates: {len(files):,} in {directory}, not all of them: there is no list of them", err=True)
+        return
+    write_manifest(directory, files)
+    click.echo(f"certificates: {len(files):,} in {directory}, checked by: lightning-sym verify {directory}", err=True)
+    for claim_id, part in parts:
+        if part.certificates is not None and not part.certificates:  # of a generic part; the others say None
+            click.echo(f"no certificates: {claim_id}, {part.name}", err=True)
 
 
 @click.command(
@@ -235,7 +179,8 @@ def command(
     ids: tuple[str, ...], only_list: bool, quick: bool, report: str | None, certificates: str | None, as_json: bool
 ) -> int:
     """Check the statements of the paper: all of them, or those with the given ids."""
-    from lightning_cli.writing.output import write_json
+    from lightning_cli.writing import check_text
+    from lightning_cli.writing.output import console, write_json
     from proofs_check.registry import all_claims, claim_by_id
 
     for option, value in (("--report", report), ("--certificates", certificates)):
@@ -247,7 +192,7 @@ def command(
         if as_json:
             write_json(as_document(claims, results))
         else:
-            _print_list(claims)
+            check_text.print_list(claims, console())
         return exit_codes.AS_EXPECTED
 
     report_directory = None
@@ -257,20 +202,32 @@ def command(
         report_directory = require_report(report)
     certificate_directory = None if certificates is None else _require_certificates(certificates)
 
-    from proofs_check.run import run_claims
+    from proofs_check.workers import run_claims
 
-    with _live(claims, results) as progress:
-        for result in run_claims(claims, quick, progress, certificate_directory):
+    by_id = {claim.id: claim for claim in claims}
+    with (
+        _display(claims, results, quiet=as_json or len(claims) == 1) as display,
+        # closed on the way out, whatever the reason: that ends the processes
+        closing(run_claims(claims, quick, display.progress, certificate_directory)) as found,
+    ):
+        for result in found:
             results[result.id] = result
+            display.finished(by_id[result.id], result)
     if as_json:
         write_json(as_document(claims, results))
     else:
-        _print_results(claims, results)
+        out = console()
+        (check_text.print_lines if quick else check_text.print_table)(claims, results, out)
+        check_text.print_findings(claims, results, out)
+        for claim in claims:
+            if error := results[claim.id].error:
+                click.echo(f"program error in {claim.id}:\n{error}", err=True)
+        check_text.print_total(results, out)
     if report_directory is not None:
         from lightning_cli.writing.report import write_report
 
         page, _ = write_report(report_directory, claims, results, quick)
         click.echo(f"report: {page}", err=True)
     if certificate_directory is not None:
-        _print_certificates(certificate_directory, claims, results)
+        _finish_certificates(certificate_directory, claims, results)
     return exit_code(list(results.values()))

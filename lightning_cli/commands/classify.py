@@ -19,6 +19,7 @@ def as_document(point: Classification) -> dict[str, Any]:
     """The result as JSON."""
     return {
         "schema": SCHEMA,
+        "network": options.network_line(point.architecture),
         "architecture": options.architecture_json(point.architecture),
         "labels": [label.value for label in point.labels],
         "decided": point.decided,
@@ -42,7 +43,7 @@ def _print(point: Classification) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    table.add_row("network", str(point.architecture))
+    table.add_row("network", options.network_line(point.architecture))
     if not point.decided:
         table.add_row("point", "[yellow]undecided[/yellow]")
     else:
@@ -83,21 +84,34 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
     show_default=True,
     help="Number of tokens t; from two on it makes no difference for one layer.",
 )
+@options.weight_form
 @options.memory
+@options.work
 @options.as_json
-def command(file: str, tokens: int, memory: float, as_json: bool) -> int:
+def command(
+    file: str,
+    tokens: int,
+    normalization: str | None,
+    mask: str | None,
+    skip: bool,
+    memory: float,
+    work: float,
+    as_json: bool,
+) -> int:
     """Say whether the function of the weights in FILE is a regular, critical, singular or boundary point.
 
     One layer, two or more tokens: all four are decided, and the exact ranks that prove them are shown. More
-    layers, or one token: whether the point is critical for the parametrization by queries, keys and values.
+    layers, or one token: whether the point is critical for the parametrization by queries, keys and values. Decided
+    for lightning attention with one head and nothing added.
     """
     limit = options.memory_bytes(memory)
 
-    from lightning_cli.writing.output import write_json
+    from lightning_cli.writing.output import progress_bar, write_json
     from lightning_sym.geometry.classify import classify
-    from lightning_sym.network.weight_files import load_weights
 
-    point = classify(load_weights(file), tokens, memory=limit)
+    weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
+    with progress_bar() as progress:
+        point = classify(weights, tokens, memory=limit, work=work, progress=progress)
     if as_json:
         write_json(as_document(point))
     else:

@@ -24,6 +24,7 @@ def as_document(result: Fiber) -> dict[str, Any]:
     """The result as JSON; matrices are rows of strings such as `-3/4`."""
     return {
         "schema": SCHEMA,
+        "network": options.network_line(result.architecture),
         "architecture": options.architecture_json(result.architecture),
         "virtual_weights": _point(result.virtual),
         "source": result.source,
@@ -53,7 +54,7 @@ def _print(result: Fiber) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    table.add_row("network", str(result.architecture))
+    table.add_row("network", options.network_line(result.architecture))
     table.add_row("known from", f"{result.source} ({result.reason})")
     amount = {
         "R": "all of the fiber, matrices of any rank counted",
@@ -90,19 +91,32 @@ Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more, or its dimensi
 )
 @click.argument("file", type=click.Path())
 @tokens_option
+@options.weight_form
 @seed_option
+@options.work
 @options.as_json
-def command(file: str, tokens: int, seed: int, as_json: bool) -> int:
+def command(
+    file: str,
+    tokens: int,
+    normalization: str | None,
+    mask: str | None,
+    skip: bool,
+    seed: int,
+    work: float,
+    as_json: bool,
+) -> int:
     """Describe all weights that give the same function as those in FILE.
 
     FILE holds exact weights (.json, .npz or .safetensors). Components are families of virtual weights
-    A~_i = P^T A_i P, V~ = V_l ... V_1; where no theorem applies the answer says that there may be more.
+    A~_i = P^T A_i P, V~ = V_l ... V_1; where no theorem applies the answer says that there may be more. Decided for
+    lightning attention with one head and nothing added.
     """
-    from lightning_cli.writing.output import write_json
+    from lightning_cli.writing.output import progress_bar, write_json
     from lightning_sym.fibers.fiber import fiber
-    from lightning_sym.network.weight_files import load_weights
 
-    result = fiber(load_weights(file), tokens, seed=seed)
+    weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
+    with progress_bar() as progress:
+        result = fiber(weights, tokens, seed=seed, work=work, progress=progress)
     if as_json:
         write_json(as_document(result))
     else:

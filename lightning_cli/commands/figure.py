@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_sym.whole_files import replacing
+from lightning_sym.whole_files import replacing, require_writable
 
 if TYPE_CHECKING:
     from lightning_sym.dimension.certify import CertifiedDimension
@@ -75,22 +75,25 @@ def require_output(output: str) -> Path:
     if target.suffix.lower() not in ENDINGS:
         raise BadInput(f"the picture must end in {' or '.join(ENDINGS)}, got {_shown(output)}")
     try:
-        import matplotlib as mpl  # noqa: F401
+        _matplotlib()
     except ImportError as error:
         raise MissingExtra("the picture needs the extra: pip install lightning-sym[plot]") from error
     try:
-        if target.is_dir():
-            raise BadInput(f"the picture must be a file, {_shown(output)} is a directory")
-        if not target.parent.is_dir():
-            raise BadInput(f"the picture must go into a directory that exists, got {_shown(output)}")
-        if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise BadInput(f"the picture must go into a directory that can be written to, got {_shown(output)}")
-        os.lstat(target)
-    except FileNotFoundError:
-        pass
-    except OSError as error:  # a name that is too long
+        require_writable(target)
+    except OSError as error:
         raise _cannot_write(output, error) from error
     return target
+
+
+def _matplotlib() -> Any:
+    """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here."""
+    wanted = os.environ.pop("MPLBACKEND", None)  # notebooks set one that only they have
+    try:
+        import matplotlib as mpl
+    finally:
+        if wanted is not None:
+            os.environ["MPLBACKEND"] = wanted
+    return mpl
 
 
 def _shown(path: str) -> str:
@@ -122,7 +125,7 @@ def write_picture(target: Path, content: bytes) -> None:
 
 def draw(points: Sequence[Point], kind: str) -> bytes:
     """The picture, the same bytes on every run: `kind` is `png` or `svg`."""
-    import matplotlib as mpl
+    mpl = _matplotlib()
     from matplotlib.figure import Figure
 
     widths = [point.width for point in points]

@@ -55,6 +55,7 @@ Examples:
     type=click.Path(),
     help="Exact weights from a .json, .npz or .safetensors file, in place of --widths and --ranks.",
 )
+@options.weight_form
 @click.option("--latex", is_flag=True, help="Print LaTeX.")
 @options.memory
 @options.as_json
@@ -63,19 +64,25 @@ def command(
     ranks: tuple[int, ...] | None,
     tokens: int,
     weight_file: str | None,
+    normalization: str | None,
+    mask: str | None,
+    skip: bool,
     latex: bool,
     memory: float,
     as_json: bool,
 ) -> None:
     """Print phi_W as exact polynomials in the inputs, with symbolic weights or those of a file.
 
-    Weights are variables such as Q1_2_3 (layer 1, row 2, column 3); inputs are x_k_j, coordinate k of token j.
+    Weights are variables such as Q1_2_3 (layer 1, row 2, column 3); inputs are x_k_j, coordinate k of token j. Of
+    lightning attention with one head and nothing added: other networks are refused by name.
     """
     limit = options.memory_bytes(memory)
     if weight_file is None:
         if widths is None or ranks is None:
             raise click.UsageError("give --widths and --ranks, or --weights FILE")
-        network = options.architecture(widths, ranks, tokens)
+        network = options.architecture(
+            widths, ranks, tokens, normalization=normalization or "none", mask=mask or "none", skip=skip
+        )
     elif widths is not None or ranks is not None:
         raise click.UsageError("--weights names the widths and ranks itself: leave out --widths and --ranks")
 
@@ -86,9 +93,7 @@ def command(
     if weight_file is None:
         phi = polynomial_map(network, memory=limit)
     else:
-        from lightning_sym.network.weight_files import load_weights
-
-        weights = load_weights(weight_file)
+        weights = options.load_weights(weight_file, normalization=normalization, mask=mask, skip=skip)
         network = weights.architecture(tokens)
         phi = polynomial_map(network, weights, memory=limit)
     if as_json:

@@ -38,7 +38,7 @@ def spell_number(number: Any) -> str:
         sys.set_int_max_str_digits(limit)
 
 
-def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
+def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]:
     """The result as JSON; matrices are rows of strings such as `-3/4`."""
     symmetry = None
     if (found := result.connection) is not None:
@@ -52,9 +52,9 @@ def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
         symmetry = {
             "factors": [str(factor) for factor in found.factors],
             "value_factor": str(found.value_factor),
-            "exchanged": any(move.name == "exchange" and move.layer == len(found.factors) for move in found.moves),
+            "exchanged": ("exchange", len(found.factors)) in found.moves,
             "moves": [
-                {"name": move.name, "layer": move.layer, "description": move.described(len(found.factors))}
+                {"name": move.name.value, "layer": move.layer, "description": move.described(len(found.factors))}
                 for move in found.moves
             ],
             "symmetric_parts": found.symmetric_parts,
@@ -67,18 +67,19 @@ def as_document(result: Comparison, tokens: int) -> dict[str, Any]:
         }
     return {
         "schema": SCHEMA,
+        "network": network,
         "tokens": tokens,
         "answer": result.answer.value,
-        "reason": result.reason,
+        "reason": result.reason.value,
         "symmetry": symmetry,
         "input": None if result.input is None else [[int(x) for x in row] for row in result.input],
         "outputs": None if result.outputs is None else [exact(y) for y in result.outputs],
         "evaluations": result.evaluations,
-        "error_bound": str(result.error_bound) if result.reason == "evaluations" else None,
+        "error_bound": str(result.error_bound) if result.answer.value == "undecided" else None,
     }
 
 
-def _print(result: Comparison, names: tuple[str, str]) -> None:
+def _print(result: Comparison, names: tuple[str, str], network: str) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -88,12 +89,15 @@ def _print(result: Comparison, names: tuple[str, str]) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
+    table.add_row("network", _cut(network))
     table.add_row("function", f"[{colour}]{result.answer.value}[/{colour}]")
     for label, text in _lines(result, names):
-        table.add_row(
-            escape(label), text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
-        )
+        table.add_row(escape(label), _cut(text))
     console().print(table)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
 
 
 def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
@@ -105,10 +109,8 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
     if result.reason == "zero":
         which = "both are" if result.answer.value == "same" else "only one of them is"
         return [("because", f"{which} the zero function")]
-    if result.reason == "degree":
-        return [("because", "neither is zero, and they are homogeneous of different degrees")]
-    if result.reason == "coefficients":
-        return [("because", "all coefficients agree")]
+    if result.reason in ("degree", "coefficients", "identical"):
+        return [("because", result.reason.message)]
     if (found := result.connection) is None:
         bound = result.error_bound
         small = (
@@ -156,7 +158,9 @@ Exit codes: 0 same, 1 different (an integer input shows it), 2 bad input, 3 unde
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
 @tokens_option
+@options.weight_form
 @seed_option
+@options.work
 @click.option(
     "--certificate",
     type=click.Path(),
@@ -164,30 +168,45 @@ Exit codes: 0 same, 1 different (an integer input shows it), 2 bad input, 3 unde
     help="Write what proves the answer into FILE, for `lightning-sym verify`.",
 )
 @options.as_json
-def command(first: str, second: str, tokens: int, seed: int, certificate: str | None, as_json: bool) -> int:
+def command(
+    first: str,
+    second: str,
+    tokens: int,
+    normalization: str | None,
+    mask: str | None,
+    skip: bool,
+    seed: int,
+    work: float,
+    certificate: str | None,
+    as_json: bool,
+) -> int:
     """Decide whether two networks compute the same function.
 
     FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
+    Decided for lightning attention with one head and nothing added; of other networks, which a file or the options
+    below name, only equal weights are known to be the same function.
     """
-    from lightning_cli.writing.output import write_json
+    from lightning_cli.writing.output import progress_bar, write_json
     from lightning_sym.fibers.same_function import Answer, same_function
-    from lightning_sym.network.weight_files import load_weights
 
-    weights = load_weights(first), load_weights(second)
+    form: Any = {"normalization": normalization, "mask": mask, "skip": skip}
+    weights = options.load_weights(first, **form), options.load_weights(second, **form)
     if certificate is not None:
         from lightning_sym.certificates.files import require_certificate_path, write_certificate
         from lightning_sym.certificates.same_function import same_certificate
 
         require_certificate_path(certificate)
-    result = same_function(*weights, tokens, seed=seed)
+    with progress_bar() as progress:
+        result = same_function(*weights, tokens, seed=seed, work=work, progress=progress)
+    network = options.network_line(*(w.architecture(tokens) for w in weights))
     if certificate is not None:
         write_certificate(certificate, same_certificate(result, *weights, tokens))
         click.echo(f"certificate: {certificate}", err=True)
     sys.set_int_max_str_digits(0)  # outputs of deep networks are long numbers, and exact
     if as_json:
-        write_json(as_document(result, tokens))
+        write_json(as_document(result, tokens, network))
     else:
-        _print(result, (first, second))
+        _print(result, (first, second), network)
     return {
         Answer.SAME: exit_codes.AS_EXPECTED,
         Answer.DIFFERENT: exit_codes.NOT_AS_EXPECTED,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,9 +22,16 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120
 
+_LONGEST_SHOWN = 60
+
 
 class _Trimmed(io.StringIO):
     """Writes on to stdout, without the blanks that fill up the cells of a table."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of stdout: where it has no lines for boxes, they are drawn with ASCII."""
+        return getattr(sys.stdout, "encoding", None) or "utf-8"
 
     def write(self, text: str) -> int:
         sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
@@ -32,12 +42,47 @@ class _Trimmed(io.StringIO):
 
 
 def console() -> Console:
-    """Stdout; a fixed width where it is not a terminal, so that tables read the same in every pipe."""
+    """Stdout; a fixed width where it is not a terminal, so that tables read the same in every pipe without COLUMNS."""
     from rich.console import Console
 
     if sys.stdout.isatty():
         return Console(highlight=False, soft_wrap=False)
-    return Console(file=_Trimmed(), width=PIPE_WIDTH, highlight=False, soft_wrap=False)
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and 0 < int(columns) < 10_000 else PIPE_WIDTH
+    return Console(file=_Trimmed(), width=width, highlight=False, soft_wrap=False)
+
+
+def require_writable(directory: str, what: str) -> Path:
+    """A directory that can be written to, found out by writing; nothing of this stays.
+
+    Args:
+        directory: its path; it need not be there.
+        what: goes there, for the message.
+
+    Raises:
+        BadInput: it is none, or cannot be made, or cannot be written to.
+    """
+    from lightning_sym.errors import BadInput
+
+    target = Path(directory)
+    made: list[Path] = []
+    try:
+        for folder in (*reversed(target.parents), target):
+            if not os.path.lexists(folder):
+                folder.mkdir()
+                made.append(folder)
+        with tempfile.TemporaryFile(dir=target) as file:
+            file.write(b"some")
+    except OSError as error:
+        shown = directory if len(directory) <= _LONGEST_SHOWN else directory[:_LONGEST_SHOWN] + "..."
+        raise BadInput(
+            f"{what} must go into a directory that can be written to, {shown!r} cannot: {error.strerror or error}"
+        ) from error
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):  # someone else uses it meanwhile
+                folder.rmdir()
+    return target
 
 
 def write_json(document: dict[str, Any]) -> None:

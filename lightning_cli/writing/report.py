@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightning_cli.writing.mathml import formula_lines, mathml
+from lightning_cli.writing.output import require_writable
 from lightning_sym.errors import BadInput, MissingExtra
 from lightning_sym.version import __version__
 from lightning_sym.whole_files import replacing
@@ -36,18 +36,10 @@ def require_report(directory: str) -> Path:
         import latex2mathml.converter  # noqa: F401
     except ImportError as error:
         raise MissingExtra("the report needs the extra: pip install lightning-sym[report]") from error
-    target = Path(directory)
-    try:
-        ancestor = next(path for path in (target, *target.absolute().parents) if os.path.lexists(path))
-        if not ancestor.is_dir():
-            raise BadInput(f"the report must go into a directory, {str(ancestor)!r} is none")
-        if not os.access(ancestor, os.W_OK | os.X_OK):
-            raise BadInput(f"the report must go into a directory that can be written to, {str(ancestor)!r} cannot")
-        for name in (HTML_NAME, LATEX_NAME):
-            if (target / name).is_dir():
-                raise BadInput(f"the report must be able to replace {str(target / name)!r}, which is a directory")
-    except OSError as error:  # a name that is too long
-        raise _cannot_write(directory, error) from error
+    target = require_writable(directory, "the report")
+    for name in (HTML_NAME, LATEX_NAME):
+        if (target / name).is_dir():
+            raise BadInput(f"the report must be able to replace {str(target / name)!r}, which is a directory")
     return target
 
 

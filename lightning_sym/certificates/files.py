@@ -9,7 +9,7 @@ from pathlib import Path
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.limits import require_size
 from lightning_sym.errors import BadInput
-from lightning_sym.whole_files import replacing
+from lightning_sym.whole_files import replacing, require_writable
 
 LONGEST_NAME = 200
 """Bytes of a file's name: file systems know 255, and while it is written it has a longer one."""
@@ -34,10 +34,12 @@ def require_certificate_path(path: str | os.PathLike[str]) -> Path:
         BadInput: it is a directory, or not in a writable one.
     """
     file = Path(path)
-    if os.path.isdir(file):
-        raise BadInput(f"a certificate must be written to a file, got the directory {file}")
-    if not (os.path.isdir(file.parent) and os.access(file.parent, os.W_OK)):
-        raise BadInput(f"{file} must be in a writable folder")
+    try:
+        require_writable(file)
+    except IsADirectoryError as error:
+        raise BadInput(f"a certificate must be written to a file, got the directory {file}") from error
+    except OSError as error:
+        raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error
     if len(os.fsencode(file.name)) > LONGEST_NAME:
         raise BadInput(f"the name of a certificate must have at most {LONGEST_NAME} bytes, got {file.name[:40]}...")
     return file

@@ -9,11 +9,12 @@ import numpy as np
 
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.same_function import Answer, Comparison, Connection
+from lightning_sym.fibers.connection import Connection
+from lightning_sym.fibers.same_function import Answer, Comparison, Reason
 from lightning_sym.fibers.transform import swap
-from lightning_sym.fibers.virtual_moves import rescaling_factors, visible_weights
+from lightning_sym.fibers.virtual_moves import MoveName, rescaling_factors, visible_weights
 from lightning_sym.network.attention import forward
-from lightning_sym.network.virtual_weights import virtual_weights
+from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weight_files import LONGEST_NUMBER
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
@@ -78,7 +79,7 @@ def steps_between(comparison: Comparison, first: Weights, second: Weights, token
     Raises:
         BadInput: nothing but all coefficients shows it, or there are too many layers.
     """
-    if comparison.reason == "zero":
+    if comparison.reason is Reason.ZERO:
         return [{"step": "zero"}]
     found = comparison.connection
     path = None if found is None else _path(found, first, second, tokens)
@@ -94,7 +95,7 @@ def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> li
     steps: list[Document] = []
     at = first
     for move in found.moves:
-        if move.name != "exchange":
+        if move.name is not MoveName.EXCHANGE:
             return None
         try:
             after = swap(at, layer=move.layer)
@@ -103,7 +104,7 @@ def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> li
             return None
         if not _is_one_function_of_its_input(at, after, move.layer):
             # the exchange is one in the layer only after its weights are made to have rank one
-            factors = rescaling_factors(virtual_weights(at.layers), virtual_weights(straight.layers))
+            factors = rescaling_factors(exact_virtual_weights(at), exact_virtual_weights(straight))
             if factors is None or not _is_one_function_of_its_input(straight, after, move.layer):
                 return None
             steps.append(_rescaling(*factors) | {"to": weights_document(straight)})
@@ -115,7 +116,7 @@ def _path(found: Connection, first: Weights, second: Weights, tokens: int) -> li
     group = _group(found) if found.moved == at else None
     if group is not None:
         return [*steps, group]
-    ends = (visible_weights(virtual_weights(w.layers), tokens) for w in (at, second))
+    ends = (visible_weights(exact_virtual_weights(w), tokens) for w in (at, second))
     factors = rescaling_factors(*ends)
     return None if factors is None else [*steps, _rescaling(*factors)]
 

@@ -12,11 +12,12 @@ The formulas of the paper are printed beside the result; nothing that is certifi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
 from itertools import product
+from typing import NoReturn
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from lightning_sym.dimension.varieties import (
     quadratic_forms,
     virtual_weight_variety,
 )
-from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 from lightning_sym.network.architecture import Architecture
@@ -59,6 +60,9 @@ class Status(Enum):
 
     CERTIFIED = "certified"
     UNDECIDED = "undecided"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "status is Status.CERTIFIED")
 
 
 class Evidence(StrEnum):
@@ -113,6 +117,9 @@ class CertifiedDimension:
     rows: int
     order: int | None
 
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "result.status is Status.CERTIFIED")
+
     @property
     def status(self) -> Status:
         """`CERTIFIED` if and only if the bounds meet."""
@@ -144,10 +151,6 @@ class CertifiedDimension:
         if self.value is None or self.formula.value is None:
             return None
         return self.formula.value == self.value
-
-
-LISTENERS: list[Callable[[CertifiedDimension], None]] = []
-"""Called with every result, in order: whoever keeps them, and who asks for them need not know."""
 
 
 def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
@@ -293,10 +296,7 @@ def certified_dimension(
             break
     if search.lower > upper:
         raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
-    result = CertifiedDimension(
+    return CertifiedDimension(
         architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
         search.prime, search.rows, search.order,
     )  # fmt: skip
-    for listener in LISTENERS:
-        listener(result)
-    return result

@@ -27,13 +27,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.cost import Bits, entry_bits, virtual_weights_cost
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.fibers.virtual_moves import (
@@ -45,10 +46,11 @@ from lightning_sym.fibers.virtual_moves import (
     same_orbit,
     symmetric_part,
 )
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.polynomial_map import polynomial_map
-from lightning_sym.network.virtual_weights import VirtualWeights, virtual_weights
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
@@ -62,6 +64,10 @@ PARAMETER_LIMIT = 2000
 RECONSTRUCTION_WIDTH = 4
 RECONSTRUCTION_MEMORY = 2**24
 """Two layers up to this width are reconstructed from their polynomials, if these fit: within a few seconds."""
+
+RECONSTRUCTION, GRADIENT_ENTRY = 0.05, 5e-7
+"""Seconds, measured and rough: for a reconstruction, by the cube of the width and the words of a number; for an entry
+of the Jacobian modulo a prime."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +112,9 @@ class Fiber:
     reason: str
     bounds: tuple[int, int] | None
 
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "found.complete")
+
     @property
     def complete(self) -> bool:
         """Whether the components are all of the fiber over the reals."""
@@ -122,13 +131,26 @@ class Fiber:
         return self.bounds[0] if self.bounds is not None and self.bounds[0] == self.bounds[1] else None
 
 
-def fiber(weights: Weights, tokens: int = 2, *, seed: int = 0) -> Fiber:
+def fiber(
+    weights: Weights,
+    tokens: int = 2,
+    *,
+    seed: int = 0,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> Fiber:
     r"""The weights with the same function as `weights`.
 
     Args:
         weights: exact weights; entries are rational.
         tokens: $t$.
         seed: picks the inputs for the dimension in (Q, K, V), which is bounded both ways whatever they are.
+        work: seconds that all exact work may take, by a rough estimate made before each step.
+        progress: called with stage, steps done and steps in all.
+
+    Raises:
+        BadInput: the network is not decided: softmax, masked, with skip connections, several heads or embeddings.
+        TooLarge: the estimate exceeds `work`.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
@@ -138,8 +160,11 @@ def fiber(weights: Weights, tokens: int = 2, *, seed: int = 0) -> Fiber:
     """
     if seed < 0:
         raise BadInput(f"the seed must not be negative, got {seed}")
-    shape = weights.architecture(tokens)
-    virtual = virtual_weights(weights.layers)
+    weights.require_plain("the fiber, all weights with the same function,")
+    shape, budget = weights.architecture(tokens), Work(work, progress)
+    # twice: known partners are virtual weights that are compared with these
+    budget.spend(2 * virtual_weights_cost(weights, bits := entry_bits(weights)), "virtual weights")
+    virtual = exact_virtual_weights(weights)
     field: str | None
     if is_zero_function(virtual, tokens):
         (components, source, reason), field = _zero_function(shape, virtual), "R"
@@ -151,10 +176,10 @@ def fiber(weights: Weights, tokens: int = 2, *, seed: int = 0) -> Fiber:
         components = tuple(_orbits(shape, virtual))
         complete, source, reason = _theorem(shape, virtual)
         field = "R" if complete else None
-        if not complete and (solutions := _rational_solutions(shape, virtual)) is not None:
+        if not complete and (solutions := _rational_solutions(shape, virtual, bits, budget)) is not None:
             components += tuple(_unexplained(shape, components, solutions))
             field, source = "Q", "reconstruction from the polynomial, complete over Q"
-    return Fiber(shape, virtual, components, field, source, reason, _dimension_bounds(weights, shape, seed))
+    return Fiber(shape, virtual, components, field, source, reason, _dimension_bounds(weights, shape, seed, budget))
 
 
 def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str]:
@@ -207,7 +232,9 @@ def _orbit(shape: Architecture, point: VirtualWeights, description: str, steps: 
     return Component(description or family, (*steps, *generators), dimension, point)
 
 
-def _rational_solutions(shape: Architecture, virtual: VirtualWeights) -> list[Solution] | None:
+def _rational_solutions(
+    shape: Architecture, virtual: VirtualWeights, bits: Bits, budget: Work
+) -> list[Solution] | None:
     r"""All rational points of the fiber, one for each orbit, for two small layers; else `None`.
 
     A network is $F(X X^\top) X$: with as many tokens as $d_0$ its function determines `F`, so more show nothing new.
@@ -216,6 +243,7 @@ def _rational_solutions(shape: Architecture, virtual: VirtualWeights) -> list[So
     if shape.depth != 2 or shape.tokens == 1 or d > RECONSTRUCTION_WIDTH:
         return None
     network = network_of(virtual)
+    budget.spend(RECONSTRUCTION * d**3 * (1 + sum(bits.values()) // 64), "reconstruction from the polynomial")
     try:
         tokens = min(shape.tokens, max(d, 2))
         return reconstruct(polynomial_map(network.architecture(tokens), network, memory=RECONSTRUCTION_MEMORY))
@@ -307,7 +335,7 @@ def _one_token(virtual: VirtualWeights) -> Iterator[Component]:
             yield Component(description, moves, dimension, point)
 
 
-def _dimension_bounds(weights: Weights, shape: Architecture, seed: int) -> tuple[int, int] | None:
+def _dimension_bounds(weights: Weights, shape: Architecture, seed: int, budget: Work) -> tuple[int, int] | None:
     r"""Bounds for the dimension of the fiber in (Q, K, V) near the weights, by ranks at these very weights.
 
     The orbit of the symmetry group lies in the fiber, and the tangent space of the fiber lies in the kernel of the
@@ -316,6 +344,7 @@ def _dimension_bounds(weights: Weights, shape: Architecture, seed: int) -> tuple
     """
     if max(shape.parameter_count, symmetry_count(shape), shape.tokens) > PARAMETER_LIMIT:
         return None
+    budget.spend(GRADIENT_ENTRY * shape.parameter_count**2 * shape.depth, "the dimension in (Q, K, V)")
     verify_identity()
     p, generator = PRIMES[0], np.random.default_rng(seed)
     layers = [

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import null_space, rank, unique_solution
-from lightning_sym.network.virtual_weights import virtual_weights
-from lightning_sym.network.weights import Weights
+from lightning_sym.network.virtual_weights import exact_virtual_weights
+from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
+from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import LayerSymmetry
 
 
@@ -21,14 +22,14 @@ def _identity(n: int) -> ObjectArray:
     return exact_matrix(np.eye(n, dtype=np.int64))
 
 
-def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[ObjectArray, ObjectArray]:
+def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[RationalMatrix, RationalMatrix]:
     exact = exact_matrix(matrix, name)
     if exact.shape != (size, size):
         raise ShapeError(f"{name} must be {size} x {size}, got {exact.shape[0]} x {exact.shape[1]}")
     inverse = unique_solution(exact, _identity(size))
     if inverse is None:
         raise BadInput(f"{name} must be invertible, got a {size} x {size} matrix of rank {rank(exact)}")
-    return exact, inverse
+    return RationalMatrix.of(exact), RationalMatrix.of(inverse)
 
 
 def transform(
@@ -70,9 +71,10 @@ def transform(
             query_key=c.get(i),
             before=g.get(i - 1),
             after=g.get(i),
-            scale=(factor * _identity(a), 1 / factor * _identity(d_out)),
-        ).act(layer)
-        matrices |= {f"Q{i}": changed.query, f"K{i}": changed.key, f"V{i}": changed.value}
+            scale=(RationalMatrix.of(factor * _identity(a)), RationalMatrix.of(1 / factor * _identity(d_out))),
+        ).act(Layer(*map(RationalMatrix.of, layer)))
+        new = (matrix.fractions() for matrix in changed)
+        matrices |= dict(zip((f"Q{i}", f"K{i}", f"V{i}"), new, strict=True))
     return Weights.of(matrices)
 
 
@@ -159,17 +161,17 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
     if i not in range(1, depth + 1):
         raise BadInput(f"the layer must be between 1 and {depth}, got {i!r}")
     old = weights.layers[i - 1]
-    attention, value = old.key.T @ old.query, old.value
+    attention, value = exact_virtual_weights([old])[0][0], old.value
     if rank(attention) == rank(value) == 1:
         (p, q), (v, w) = rank_one_factors(attention), rank_one_factors(value)
     else:
-        virtual = virtual_weights(weights.layers)
+        virtual = exact_virtual_weights(weights)
         if i < depth or rank(virtual.attention[-1]) != 1 or rank(virtual.value) != 1:
             raise BadInput(
                 f"the attention and the value matrix of layer {i} must have rank 1, "
                 f"got ranks {rank(attention)} and {rank(value)}"
             )
-        before = virtual_weights(weights.layers[:-1]).value
+        before = exact_virtual_weights(weights.layers[:-1]).value
         (p, q), (v, w) = rank_one_factors(virtual.attention[-1]), rank_one_factors(virtual.value)
         p, q, w = (_preimage(before.T, vector) for vector in (p, q, w))
     query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)

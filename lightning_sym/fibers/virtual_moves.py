@@ -6,6 +6,7 @@ Why a function is zero only where `is_zero_function` says so stands at the head 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
 from typing import NamedTuple
@@ -99,38 +100,47 @@ def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction | None:
     return factor if factor != 0 and np.array_equal(new, factor * old) else None
 
 
-class Move(NamedTuple):
-    r"""A step between virtual weights with one function that is not a rescaling; each name stands for an identity.
+class MoveName(StrEnum):
+    r"""The steps between virtual weights with one function that are not rescalings; each stands for an identity.
 
-    - `exchange`: $\tilde A_i = p q^\top$, $\tilde A_j = c_j\, r r^\top$ + skew for $j > i$, $\tilde V = v r^\top$;
+    - `EXCHANGE`: $\tilde A_i = p q^\top$, $\tilde A_j = c_j\, r r^\top$ + skew for $j > i$, $\tilde V = v r^\top$;
       then `p` and `r` may be exchanged. Behind layer `i` all depends on $y = X X^\top p$ through powers of
       $r^\top X X^\top p$, which is symmetric in `p` and `r`. For $i = l$ that is Theorem 3.2; where
       $\operatorname{rk} A_i = \operatorname{rk} V_i = 1$ it is Theorem 3.2 in layer `i`.
-    - `skew layer`: $(\tilde A_i, \tilde A_{i+1}) = (M, J) \mapsto (J, \det(M) M)$ or back, for $d_0 = 2$ and
+    - `SKEW_LAYER`: $(\tilde A_i, \tilde A_{i+1}) = (M, J) \mapsto (J, \det(M) M)$ or back, for $d_0 = 2$ and
       $J = \left(\begin{smallmatrix} 0 & 1 \\ -1 & 0 \end{smallmatrix}\right)$.
-    - `linear factor`: the last layer is seen by its quadratic form only, the form is $m^\top x\, n^\top x$, and
+    - `LINEAR_FACTOR`: the last layer is seen by its quadratic form only, the form is $m^\top x\, n^\top x$, and
       $\tilde V = v w^\top$; then `w` and one of the factors may be exchanged.
+    """
+
+    EXCHANGE = "exchange"
+    SKEW_LAYER = "skew layer"
+    LINEAR_FACTOR = "linear factor"
+
+
+_LINES = {
+    MoveName.EXCHANGE: "p and r exchanged in A~{i} = p q^T, A~j = c_j r r^T + skew for j > {i}, V~ = v r^T",
+    MoveName.SKEW_LAYER: "(M, J) and (J, det(M) M) exchanged as A~{i}, A~{next}, J = [[0, 1], [-1, 0]]",
+    MoveName.LINEAR_FACTOR: "w in V~ = v w^T exchanged with a linear factor of x^T A~{i} x",
+}
+
+
+class Move(NamedTuple):
+    """One of these steps.
 
     Attributes:
-        name: one of these.
+        name: which.
         layer: `i`, from 1.
     """
 
-    name: str
+    name: MoveName
     layer: int
 
     def described(self, depth: int) -> str:
         """The move in one line."""
-        i = self.layer
-        if self.name == "skew layer":
-            return f"(M, J) and (J, det(M) M) exchanged as A~{i}, A~{i + 1}, J = [[0, 1], [-1, 0]]"
-        if self.name == "linear factor":
-            return f"w in V~ = v w^T exchanged with a linear factor of x^T A~{i} x"
-        if depth == 1:
-            return "p and w exchanged in A = p q^T, V = v w^T"
-        if i == depth:
-            return "p and w exchanged in A = p q^T, V = v w^T (last layer)"
-        return f"p and r exchanged in A~{i} = p q^T, A~j = c_j r r^T + skew for j > {i}, V~ = v r^T"
+        if self.name is MoveName.EXCHANGE and self.layer == depth:
+            return "p and w exchanged in A = p q^T, V = v w^T" + ("" if depth == 1 else " (last layer)")
+        return _LINES[self.name].format(i=self.layer, next=self.layer + 1)
 
 
 def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, VirtualWeights]]:
@@ -147,7 +157,7 @@ def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, Virtu
             if (first := _rank_one(attention[i - 1])) is not None and rank(np.stack([first[0], r])) == 2:
                 p, q = first
                 changed = {j: c * np.outer(p, p) for j, c in later.items()}
-                yield Move("exchange", i), replaced(changed | {i: np.outer(r, q)}, np.outer(v, p))
+                yield Move(MoveName.EXCHANGE, i), replaced(changed | {i: np.outer(r, q)}, np.outer(v, p))
             if (c := _ratio(np.outer(r, r), symmetric_part(attention[i - 1]))) is None:
                 break
             later[i] = c
@@ -156,15 +166,15 @@ def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, Virtu
             for kept, given in (factors, factors[::-1]) if isinstance(factors, tuple) else ():
                 if rank(np.stack([given, r])) == 2:
                     form = symmetric_part(np.outer(kept, r))
-                    yield Move("linear factor", depth), replaced({depth: form}, np.outer(v, given))
+                    yield Move(MoveName.LINEAR_FACTOR, depth), replaced({depth: form}, np.outer(v, given))
     for i in range(1, depth) if virtual.value.shape[1] == 2 else ():
         before, after = attention[i - 1 : i + 1]
         j = np.array([[Fraction(0), Fraction(1)], [Fraction(-1), Fraction(0)]], dtype=object)
         if (c := _ratio(j, after)) is not None and (determinant := _determinant(before)) != 0:
-            yield Move("skew layer", i), replaced({i: j, i + 1: c * determinant * before})
+            yield Move(MoveName.SKEW_LAYER, i), replaced({i: j, i + 1: c * determinant * before})
         elif (c := _ratio(j, before)) is not None and (root := _cube_root(_determinant(after))) is not None:
             # (c J, N) ~ (J, c^3 N), and det(k N) k N = c^3 N for k = c / det(N)^(1/3)
-            yield Move("skew layer", i), replaced({i: c / root * after, i + 1: j})
+            yield Move(MoveName.SKEW_LAYER, i), replaced({i: c / root * after, i + 1: j})
 
 
 def _rank_one(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray] | None:
@@ -203,7 +213,7 @@ def known_partners(virtual: VirtualWeights, tokens: int) -> Iterator[Path]:
         >>> from lightning_sym import Weights, virtual_weights
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
         >>> [[move for move, _ in path] for path in known_partners(virtual_weights(w.layers), 2)]
-        [[], [Move(name='exchange', layer=1)]]
+        [[], [Move(name=<MoveName.EXCHANGE: 'exchange'>, layer=1)]]
     """
     paths: list[Path] = [()]
     seen = [virtual]

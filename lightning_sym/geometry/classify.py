@@ -21,30 +21,35 @@ $(A', V') \sim (w q^\top, v p^\top)$. So there are at most two points, and the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
-from lightning_sym.errors import ProgramError
-from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.errors import ProgramError, no_truth_value
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.transform import rank_one_factors
-from lightning_sym.geometry.weight_rank import integral_layers, weight_rank_bounds
-from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.geometry.layer_function import (
+    Integers,
+    differential,
+    interpolation_inputs,
+    layer_function,
+    tangent_directions,
+)
+from lightning_sym.geometry.weight_rank import EXACT_ENTRY, integral_layers, weight_rank_bounds
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import weight_gradients
-from lightning_sym.network.one_layer import quadratic_monomials
+from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-
-Integers = npt.NDArray[Any]
 
 
 class Label(Enum):
@@ -54,6 +59,9 @@ class Label(Enum):
     CRITICAL = "critical"
     SINGULAR = "singular"
     BOUNDARY = "boundary"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "label is Label.SINGULAR")
 
 
 @dataclass(frozen=True)
@@ -105,138 +113,11 @@ class Classification:
     ranks: LayerRanks | None
     decided: bool
 
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "Label.SINGULAR in point")
+
     def __contains__(self, label: Label) -> bool:
         return label in self.labels
-
-
-@cache
-def _interpolation_inputs(d: int) -> npt.NDArray[np.int64]:
-    """Inputs `(e_k, e_i)` and `(e_k, e_i + e_j)`: the values of the first output token at these determine `phi`.
-
-    The first output token is `V (e_k e_k^T + S) A e_k`, and the squares `S` span the symmetric matrices. With `S =
-    e_k e_k^T` it is twice `V e_k e_k^T A e_k`, so all of `V S A e_k` is known in every characteristic but 2.
-    """
-    one = np.eye(d, dtype=np.int64)
-    squares = [one[i] if i == j else one[i] + one[j] for i, j in quadratic_monomials(d)]
-    return np.array([np.stack([one[k], u], axis=1) for k in range(d) for u in squares])
-
-
-def layer_function(attention: Integers, value: Integers) -> Integers:
-    r"""Coordinates of $\phi$ in the linear span of $M$, of dimension $d\, d'\, d (d + 1) / 2$; one layer, `t >= 2`.
-
-    Args:
-        attention: `d x d`, over any ring in which two is invertible, or a batch (leading axes).
-        value: `d' x d`, likewise.
-
-    Returns:
-        A vector, linear in `attention` and in `value`, from which the function can be recovered.
-
-    Example:
-        >>> layer_function(np.array([[3]]), np.array([[5], [7]])).tolist()
-        [30, 42]
-    """
-    d = attention.shape[-1]
-    layer = Layer(attention[..., None, :, :], np.eye(d, dtype=np.int64), value[..., None, :, :])
-    output = forward(_interpolation_inputs(d), [layer])[..., 0]
-    return np.asarray(output.reshape(*output.shape[:-2], -1))
-
-
-def differential(attention: Integers, value: Integers) -> Integers:
-    r"""The differential of $(A, V) \mapsto \phi$ at a point, for one layer and `t >= 2`.
-
-    Args:
-        attention: `d x d`, over any ring in which two is invertible, or a batch (leading axes).
-        value: `d' x d`, likewise.
-
-    Returns:
-        One row a coordinate of `layer_function`, one column an entry of $A$ and then of $V$, row by row.
-
-    Example:
-        >>> rank(differential(np.array([[1, 0], [0, 1]]), np.array([[1, 0]])))      # 4 + 2 - 1
-        5
-    """
-    d, d_out = attention.shape[-1], value.shape[-2]
-    x = _interpolation_inputs(d)[:, None]
-    functional = np.zeros((d_out, d_out, 2), dtype=np.int64)
-    functional[:, :, 0] = np.eye(d_out, dtype=np.int64)
-    layer = Layer(attention[..., None, None, :, :], np.eye(d, dtype=np.int64), value[..., None, None, :, :])
-    by_attention, _, by_value = weight_gradients([layer], x, functional)
-    batch = (*np.broadcast_shapes(attention.shape[:-2], value.shape[:-2]), len(x) * d_out)
-    parts = [by_attention.reshape(*batch, d * d), by_value.reshape(*batch, d_out * d)]
-    return np.concatenate(parts, axis=-1)
-
-
-def tangent_directions(attention: Integers, alpha: int) -> ObjectArray:
-    r"""A basis of the Zariski tangent space, at `attention`, of the square matrices of rank at most `alpha`.
-
-    At rank `alpha` these are the $A'$ with $u^\top A' w = 0$ for $u^\top A = 0$, $A w = 0$; at smaller rank every
-    direction is one, because every minor of size `alpha + 1` vanishes to second order.
-
-    Returns:
-        One row a direction, one column an entry, row by row.
-
-    Example:
-        >>> a = np.array([[1, 0], [0, 0]])
-        >>> len(tangent_directions(a, 1)), len(tangent_directions(0 * a, 1)), len(tangent_directions(a, 2))
-        (3, 4, 4)
-    """
-    d = len(attention)
-    if alpha >= d or rank(attention) < alpha:
-        return np.eye(d * d, dtype=np.int64).astype(object)
-    left, right = null_space(attention.T), null_space(attention)
-    conditions = np.array([[x * y for x in u for y in w] for u in left for w in right])
-    return clear_denominators(np.array(null_space(conditions)))
-
-
-@dataclass(frozen=True, eq=False)
-class NormalForm:
-    """A pair of matrices of zeros and ones, and what of it no change of bases can alter.
-
-    Attributes:
-        attention_rank: rank of `attention`.
-        value_rank: rank of `value`.
-        common: dimension of the intersection of the column space of `attention` and the row space of `value`.
-        attention: `d x d`, diagonal.
-        value: `d' x d`.
-    """
-
-    attention_rank: int
-    value_rank: int
-    common: int
-    attention: Integers
-    value: Integers
-
-    @property
-    def is_square(self) -> bool:
-        r"""Whether $A = h q^\top$, $V = v h^\top$, neither of them zero."""
-        return (self.attention_rank, self.value_rank, self.common) == (1, 1, 1)
-
-    def weights(self, a: int) -> Weights:
-        """Weights with this attention matrix and `a` rows in `Q` and `K`."""
-        rows = np.zeros((a, len(self.attention)), dtype=object)
-        rows[: len(self.attention)] = self.attention[:a]
-        return Weights.of({"Q1": rows, "K1": rows, "V1": self.value})
-
-
-def normal_forms(d: int, d_out: int, alpha: int) -> Iterator[NormalForm]:
-    r"""One pair $(A, V)$ with $\operatorname{rk} A \le \alpha$ from each orbit of $(g A h, k V g^\top)$.
-
-    For invertible $g, h, k$ this changes $(a_k v_m)$ by an invertible linear map, so ranks, fibers and singularities
-    are the same along an orbit. $h$ and $k$ leave of $A$ and $V$ only the column space and the row space, and $g$
-    leaves of two subspaces only their dimensions and that of their intersection. So these are all of the orbits.
-
-    Example:
-        >>> [(form.attention_rank, form.value_rank, form.common) for form in normal_forms(2, 1, 1)]
-        [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1)]
-    """
-    for r in range(min(alpha, d) + 1):
-        for s in range(min(d, d_out) + 1):
-            for common in range(max(0, r + s - d), min(r, s) + 1):
-                attention, value = np.zeros((d, d), dtype=object), np.zeros((d_out, d), dtype=object)
-                attention[range(r), range(r)] = 1
-                value[range(common), range(common)] = 1
-                value[range(common, s), range(r, r + s - common)] = 1
-                yield NormalForm(r, s, common, attention, value)
 
 
 _dimension = cache(certified_dimension)
@@ -244,7 +125,7 @@ _dimension = cache(certified_dimension)
 
 def _squares(d: int) -> npt.NDArray[np.int64]:
     """Vectors whose squares span the quadratic forms: `e_i` and `e_i + e_j`."""
-    return np.unique(_interpolation_inputs(d)[:, :, 1], axis=0)
+    return np.unique(interpolation_inputs(d)[:, :, 1], axis=0)
 
 
 def _linear_span(d: int, d_out: int) -> int:
@@ -320,14 +201,17 @@ def _regular_or_singular(shape: Architecture, ranks: LayerRanks, square: bool, d
     raise ProgramError(f"{shape}: no criterion applies to {ranks}, dimension {dimension}")
 
 
-def _classify_layer(weights: Weights, shape: Architecture, memory: int) -> Classification:
-    (layer,), (d, d_out) = weights.layers, shape.widths
+def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
+    d, d_out = shape.widths
     alpha = min(shape.attention_ranks[0], d)
     rows = d * d_out * d * (d + 1) // 2
     columns = max(d * d + d * d_out, 2 * shape.attention_ranks[0] * d + d * d_out)
     require_memory(400 * rows * columns, memory, f"the differential ({rows:,} x {columns:,}, exact)")
+    words = 1 + sum(entry_bits(weights).values()) // 64
+    budget.spend(EXACT_ENTRY * rows * columns * words, "the differential in A, V and in Q, K, V")
     dimension = _dimension(shape, memory=memory)
-    attention, value = clear_denominators(layer.key.T @ layer.query), clear_denominators(layer.value)
+    virtual = exact_virtual_weights(weights)
+    attention, value = clear_denominators(virtual.attention[0]), clear_denominators(virtual.value)
     ranks, square = _measure(attention, value, alpha)
     weight_rank = _rank_in_weights(integral_layers(weights), d, d_out)
     labels, reasons = [], []
@@ -358,14 +242,15 @@ def _rank_in_weights(layers: Sequence[Layer], d: int, d_out: int) -> int:
     """Rank of the differential in `(Q, K, V)`, one layer, `t >= 2`, at inputs that determine the function."""
     functional = np.zeros((d_out, d_out, 2), dtype=np.int64)
     functional[:, :, 0] = np.eye(d_out, dtype=np.int64)
-    parts = weight_gradients(layers, _interpolation_inputs(d)[:, None], functional)
+    parts = weight_gradients(layers, interpolation_inputs(d)[:, None], functional)
     return rank(np.concatenate([part.reshape(-1, part.shape[-2] * part.shape[-1]) for part in parts], axis=1))
 
 
-def _classify_by_weights(weights: Weights, shape: Architecture, memory: int) -> Classification:
+def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
     """More than one layer, or one token: only whether the differential in all weights has the generic rank."""
+    budget.spend(0, "the dimension of M")
     dimension = _dimension(shape, memory=memory)
-    lower, upper = weight_rank_bounds(weights, shape, dimension.upper)
+    lower, upper = weight_rank_bounds(weights, shape, dimension.upper, budget)
     covered = "regular, singular, boundary: only one layer with two or more tokens is covered"
     if dimension.value is None or lower < upper:
         why = f"critical: undecided, the rank is between {lower} and {upper}, the dimension {dimension.upper} at most"
@@ -378,7 +263,14 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int) -> 
     return Classification(shape, labels, (why, covered), dimension, lower, upper, None, True)
 
 
-def classify(weights: Weights, tokens: int = 2, *, memory: int = DEFAULT_MEMORY) -> Classification:
+def classify(
+    weights: Weights,
+    tokens: int = 2,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> Classification:
     r"""Decide, exactly, what the function of the weights is as a point of the neuromanifold.
 
     One layer and `t >= 2`: `regular` or `singular` by the criterion at the head of this module; `critical` if the
@@ -391,12 +283,15 @@ def classify(weights: Weights, tokens: int = 2, *, memory: int = DEFAULT_MEMORY)
         weights: exact weights.
         tokens: the sequence length; from two on it makes no difference for one layer.
         memory: bytes that the matrices may take, by an estimate made before anything is computed.
+        work: seconds that all exact work may take, by a rough estimate made before each step.
+        progress: called with stage, steps done and steps in all.
 
     Returns:
         Labels with the ranks that prove them.
 
     Raises:
-        TooLarge: the exact differential does not fit into memory.
+        BadInput: the network is not decided: softmax, masked, with skip connections, several heads or embeddings.
+        TooLarge: the exact differential does not fit into memory, or takes more than `work`.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 0], [0, 0]], "K1": [[1, 0], [0, 0]], "V1": [[0, 1]]})
@@ -404,7 +299,7 @@ def classify(weights: Weights, tokens: int = 2, *, memory: int = DEFAULT_MEMORY)
         >>> [label.value for label in point.labels], point.ranks.fiber_points, point.ranks.tangent
         (['singular'], 2, 6)
     """
-    shape = weights.architecture(tokens)
-    if shape.depth == 1 and tokens >= 2:
-        return _classify_layer(weights, shape, memory)
-    return _classify_by_weights(weights, shape, memory)
+    weights.require_plain("what point of the set of functions this is")
+    shape, budget = weights.architecture(tokens), Work(work, progress)
+    by = _classify_layer if shape.depth == 1 and tokens >= 2 else _classify_by_weights
+    return by(weights, shape, memory, budget)

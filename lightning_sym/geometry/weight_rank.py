@@ -15,6 +15,8 @@ import numpy as np
 from lightning_sym.dimension.certify import SURPLUS_ROWS
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.fibers.cost import entry_bits
+from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import RandomJacobian, weight_gradients
@@ -38,13 +40,20 @@ def integral_layers(weights: Weights) -> list[Layer]:
     return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
 
 
-def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> tuple[int, int]:
+EXACT_ENTRY = 4e-5
+"""Seconds for an entry of an exact Jacobian, its rank included, for each word of 64 bits; measured, and rough."""
+
+
+def weight_rank_bounds(
+    weights: Weights, shape: Architecture, generic: int, budget: Work | None = None
+) -> tuple[int, int]:
     r"""Bounds for the rank, at `weights`, of the differential of $\phi$ in all $(Q_i, K_i, V_i)$.
 
     Args:
         weights: exact weights of the shape.
         shape: the architecture, with its tokens.
         generic: an upper bound of the dimension of the neuromanifold.
+        budget: what exact work may take, the default if left out.
 
     Returns:
         `lower <= rank <= upper`; they meet unless the network is too large for polynomial identities.
@@ -54,6 +63,7 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
         >>> weight_rank_bounds(w, w.architecture(2), generic=1)
         (0, 0)
     """
+    budget = Work() if budget is None else budget
     layers, generator = integral_layers(weights), np.random.default_rng(0)
     size = generic + SURPLUS_ROWS
     lower = _rank_mod_p(layers, shape, size)
@@ -62,7 +72,11 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
     # the kernel may have as many vectors as there are parameters, each of them exact
     exact = max(shape.parameter_count * max(size, shape.parameter_count - lower), size * shape.tokens**2)
     small = small and exact <= MOST_EXACT_ENTRIES
-    for _ in range(4 if small and lower < generic else 0):
+    words = 1 + 3**shape.depth * sum(entry_bits(weights).values()) // 64 if small else 0
+    for attempt in range(4 if small and lower < generic else 0):
+        # every attempt adds rows to those before it
+        seconds = EXACT_ENTRY * size * (attempt + 1) * shape.parameter_count * words
+        budget.spend(seconds, "the differential in Q, K, V", attempt, 4)
         x = generator.integers(-2, 3, size=(size, shape.widths[0], shape.tokens))
         functional = generator.integers(-2, 3, size=(size, shape.widths[-1], shape.tokens))
         parts = weight_gradients(layers, x.astype(object), functional.astype(object))
@@ -75,9 +89,9 @@ def weight_rank_bounds(weights: Weights, shape: Architecture, generic: int) -> t
 
 def _rank_mod_p(layers: Sequence[Layer], shape: Architecture, inputs: int) -> int:
     """A lower bound of the rank of the differential in all weights, at these integer weights."""
-    jacobian = RandomJacobian(shape, np.random.default_rng(0), p := PRIMES[0])
-    jacobian.weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
-    return rank_mod_p(jacobian.rows(inputs), p)
+    p = PRIMES[0]
+    weights = [PrimeFieldMatrix.of(matrix, p) for layer in layers for matrix in layer]
+    return rank_mod_p(RandomJacobian(shape, np.random.default_rng(0), p, weights=weights).rows(inputs), p)
 
 
 def _kernel_vectors_hold(layers: Sequence[Layer], shape: Architecture, kernel: Sequence[Sequence[Any]]) -> bool:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.errors import ShapeError
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.weights import Layer
+from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.protocol import Matrix, masked, normalized, require_shape
 
 M = TypeVar("M", bound=Matrix)
@@ -89,31 +90,38 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
     return result
 
 
-def forward(x: M, layers: Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
+def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
     """The network, Definition 2: the layers one after the other, the first one first.
+
+    Raises:
+        BadInput: `layers` are weights of another network than a lightning network with one head and nothing added;
+            `network_output` takes these.
 
     Example:
         >>> one = np.array([[1]])
         >>> forward(np.array([[2]]), [Layer(one, one, one)] * 2).tolist()   # 2 ** (3 ** 2)
         [[512]]
     """
-    for layer in layers:
+    for layer in layers.layers if isinstance(layers, Weights) else layers:
         x = attention_layer(x, layer, form)
     return x
 
 
-def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form | None = None) -> Any:
+def network_output(
+    x: Any, architecture: Architecture, weights: Weights | Iterable[Any], form: Form | None = None
+) -> Any:
     """The whole network from all its weights in canonical order: embedding, layers, unembedding.
 
     Args:
         x: the input, `architecture.input_width` rows.
         architecture: the shape.
-        weights: matrices over the ring of `x`, in the order of `architecture.weight_shapes()`.
+        weights: matrices over the ring of `x`, in the order of `architecture.weight_shapes()`; or exact weights of
+            this very architecture.
         form: in place of the architecture's own.
 
     Raises:
         BadInput: the network has an option that is not carried out here.
-        ShapeError: the input has another shape than the network's.
+        ShapeError: the input has another shape than the network's, or the weights are of another network.
 
     Example:
         >>> one = np.array([[2]])
@@ -123,6 +131,10 @@ def network_output(x: Any, architecture: Architecture, weights: Iterable[Any], f
     """
     architecture.require("the forward pass", KNOWN)
     require_shape(x, (architecture.input_width, architecture.tokens), "the input")
+    if isinstance(weights, Weights):
+        if (other := weights.architecture(architecture.tokens)) != architecture:
+            raise ShapeError(f"the weights must be of the network {architecture}, got those of {other}")
+        weights = weights.named().values()
     source: Iterator[Any] = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x

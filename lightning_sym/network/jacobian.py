@@ -182,6 +182,7 @@ class RandomJacobian:
             transcendental or not, has rank at least `r`: a functional that vanished to first order along a curve of
             equal functions would vanish for its Taylor coefficients too.
         each: so many rows in turn have the same input and the same exponentials.
+        weights: the point, instead of a random one.
 
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
 
@@ -200,6 +201,7 @@ class RandomJacobian:
         columns: int | None = None,
         order: int | None = None,
         each: int = 1,
+        weights: Sequence[PrimeFieldMatrix] | None = None,
     ) -> None:
         architecture.require("the Jacobian", KNOWN)
         if order is None and architecture.normalization is not None and not architecture.normalization.is_exponential:
@@ -209,7 +211,7 @@ class RandomJacobian:
             )
         self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
         self.each = each
-        self.weights = random_weights(architecture, generator, p)
+        self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
         parameters = architecture.parameter_count
         self._fold = None if columns is None or columns >= parameters else Fold(parameters, columns, generator, p)
         self.columns = parameters if self._fold is None else self._fold.columns

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from lightning_sym.network.attention import M
-from lightning_sym.network.weights import Layer
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.rationals import RationalMatrix
 
 
 class VirtualWeights(NamedTuple):
@@ -38,6 +39,22 @@ def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:
         attention.append(key.mT @ query)
         product = value if product is None else value @ product
     return VirtualWeights(tuple(attention), product)
+
+
+def exact_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
+    """The virtual weights of exact weights, matrices of `Fraction`, multiplied by flint.
+
+    Raises:
+        BadInput: weights of another network than a lightning network with one head and nothing added.
+
+    Example:
+        >>> a, v = exact_virtual_weights(Weights.of({"Q1": [[2]], "K1": [[0.5]], "V1": [[5]]}))
+        >>> a[0].tolist(), v.tolist()
+        ([[Fraction(1, 1)]], [[Fraction(5, 1)]])
+    """
+    layers = weights.layers if isinstance(weights, Weights) else weights
+    attention, value = virtual_weights(Layer(*map(RationalMatrix.of, layer)) for layer in layers)
+    return VirtualWeights(tuple(a.fractions() for a in attention), value.fractions())
 
 
 def recursive_form(x: M, weights: VirtualWeights) -> M:

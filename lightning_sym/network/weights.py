@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import pairwise
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix
 
 
@@ -24,77 +28,235 @@ class Layer(NamedTuple):
     value: Any
 
 
+_NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
+
+
+_MOST_NAMED = 6
+"""Names that an error lists."""
+
+
+class _Place(NamedTuple):
+    """Where a matrix belongs; layer 0 for the embedding and the unembedding."""
+
+    letter: str
+    layer: int
+    head: int
+
+
+def _places(names: Iterable[object]) -> tuple[dict[_Place, str], list[str]]:
+    """The places of the names, and the names that have none; with one head `Q1` and `Q1.1` are one place."""
+    places: dict[_Place, str] = {}
+    unknown = []
+    for name in names:
+        if not isinstance(name, str) or (match := _NAME.fullmatch(name)) is None:
+            unknown.append(str(name))
+            continue
+        letter, layer, head = match.groups()
+        place = _Place(letter or name, int(layer or 0), int(head or 1))
+        if place in places:
+            raise ShapeError(f"{places[place]} and {name} name the same matrix")
+        places[place] = name
+    return places, unknown
+
+
+def _canonical(place: _Place, heads: int) -> str:
+    """The name that `Architecture.weight_shapes()` prints."""
+    if not place.layer:
+        return place.letter
+    return f"{place.letter}{place.layer}.{place.head}" if heads > 1 else f"{place.letter}{place.layer}"
+
+
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Exact weights of a network, layer by layer; `layers[i]` holds object arrays of `Fraction`.
+    """Exact weights of a network by their canonical names, and what the network does with them.
+
+    Attributes:
+        matrices: object arrays of `Fraction` by the names and in the order of `Architecture.weight_shapes()`: `E`,
+            `Q1, K1, V1, O1, Q2, ...` (with several heads `Q1.1, ..., Q1.2, ...`), `U`; all but `Q`, `K`, `V` only
+            where the network has them.
+        form: normalization, mask and skip connections; lightning attention unless said.
 
     Example:
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[0.5, 0]], "V1": [[3, Fraction(1, 3)]]})
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[0.5, 0]], "V1": [[3, -4]]})
         >>> w.architecture(tokens=2)
         Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)
         >>> w["K1"].tolist()
         [[Fraction(1, 2), Fraction(0, 1)]]
     """
 
-    layers: tuple[Layer, ...]
+    matrices: Mapping[str, ObjectArray]
+    form: NetworkForm = LIGHTNING_FORM
+
+    # without it Python would look for an item 0: weights are no sequence of layers, `layers` is
+    __iter__ = None
 
     @classmethod
-    def of(cls, matrices: Mapping[str, npt.ArrayLike]) -> Weights:
-        """Weights from matrices named `Q1, K1, V1, Q2, ...`.
+    def of(cls, matrices: Mapping[str, npt.ArrayLike], form: NetworkForm = LIGHTNING_FORM) -> Weights:
+        """Weights from matrices named `Q1, K1, V1, Q2, ...`, as `Architecture.weight_shapes()` names them.
+
+        Args:
+            matrices: all matrices of the network; with one head `Q1.1` is read as `Q1`.
+            form: what the network does besides.
 
         Raises:
             ShapeError: a name is missing or unknown, or shapes do not fit together.
             BadInput: an entry is not a finite number.
+
+        Example:
+            >>> one = [[1]]
+            >>> w = Weights.of({"E": one, "Q1.1": one, "K1.1": one, "V1.1": one}, NetworkForm(skip=True))
+            >>> list(w.matrices), w.architecture(tokens=2).skip
+            (['E', 'Q1', 'K1', 'V1'], True)
         """
-        depth = max(1, (len(matrices) + 2) // 3)
-        expected = [f"{letter}{i}" for i in range(1, depth + 1) for letter in "QKV"]
-        if wrong := set(matrices).symmetric_difference(expected):
+        places, unknown = _places(matrices)
+        # as many layers and heads as there are numbers: one that is left out is missing, and one too high unknown
+        depth = len({place.layer for place in places if place.layer}) or 1
+        heads = max(Counter((p.letter, p.layer) for p in places if p.layer).values(), default=1)
+        letters = "QKVO" if any(place.letter == "O" for place in places) else "QKV"
+        known: dict[str, str] = {}  # the name in `matrices` by its canonical form
+        missing: list[str] = []
+        for place in chain(
+            [_Place("E", 0, 1)],
+            (_Place(c, i, h) for i in range(1, depth + 1) for h in range(1, heads + 1) for c in letters),
+            [_Place("U", 0, 1)],
+        ):
+            if place in places:
+                known[_canonical(place, heads)] = places.pop(place)
+            elif place.layer:
+                missing.append(_canonical(place, heads))
+                if len(missing) == _MOST_NAMED:  # there may be very many
+                    break
+        wrong = missing if len(missing) == _MOST_NAMED else missing + unknown + list(places.values())
+        if heads > 1:
+            wrong += [given for given in known.values() if len(given) > 1 and "." not in given]
+        if wrong:
             raise ShapeError(
-                "weights must be named Q1, K1, V1, Q2, ... with none left out; missing or unknown: "
-                + ", ".join(sorted(map(str, wrong))[:6])
+                "weights must be named Q1, K1, V1, Q2, ... (with several heads Q1.1, Q1.2, ...; O1 in every layer or "
+                "none; E; U) with none left out; missing or unknown: "
+                + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
-        exact = [exact_matrix(matrices[name], name) for name in expected]
-        layers = tuple(Layer(*exact[i : i + 3]) for i in range(0, len(exact), 3))
-        for i, layer in enumerate(layers, start=1):
-            if layer.query.shape != layer.key.shape:
-                raise ShapeError(
-                    f"Q{i} and K{i} must have the same shape, got {layer.query.shape} and {layer.key.shape}"
-                )
-            width = layers[i - 2].value.shape[0] if i > 1 else layer.query.shape[1]
-            for letter, matrix in (("Q", layer.query), ("V", layer.value)):
-                if matrix.shape[1] != width:
+        exact = {name: exact_matrix(matrices[given], name) for name, given in known.items()}
+        weights = cls(MappingProxyType(exact), form)
+        weights._require_shapes()
+        return weights
+
+    def _require_shapes(self) -> None:
+        """The shapes fit together: those of the first head of each layer say what all others must be."""
+        shape = self._shape(1)
+        for i, width in enumerate(shape.widths[:-1], start=1):
+            first = str(i) if shape.heads == 1 else f"{i}.1"
+            query, key, value = (self.matrices[c + first].shape for c in "QKV")
+            if query != key:
+                raise ShapeError(f"Q{first} and K{first} must have the same shape, got {query} and {key}")
+            for letter, size in (("Q", query), ("V", value)):
+                if size[1] != width:
                     raise ShapeError(
-                        f"{letter}{i} must have {width} columns, the width before layer {i}, got shape {matrix.shape}"
+                        f"{letter}{first} must have {width} columns, the width before layer {i}, got shape {size}"
                     )
-        return cls(layers)
+        for name, size in shape.weight_shapes():
+            if (given := self.matrices[name].shape) != size:
+                raise ShapeError(f"{name} must have the shape {size}, which the other matrices give it, got {given}")
+        self.architecture(1)
+
+    def _shape(self, tokens: int) -> Architecture:
+        """The architecture but for the form."""
+        places, _ = _places(self.matrices)
+        heads = max(place.head for place in places)
+        depth = max(place.layer for place in places)
+        projected = any(place.letter == "O" for place in places)
+
+        def first(letter: str, layer: int) -> tuple[int, int]:
+            rows, columns = self.matrices[_canonical(_Place(letter, layer, 1), heads)].shape
+            return rows, columns
+
+        outer = {c: self.matrices[c].shape if c in self.matrices else (None, None) for c in "EU"}
+        width = first("Q", 1)[1] if outer["E"][0] is None else outer["E"][0]
+        behind = [first("O" if projected else "V", i)[0] for i in range(1, depth + 1)]
+        return Architecture(
+            widths=(width, *behind),
+            attention_ranks=tuple(first("Q", i)[0] for i in range(1, depth + 1)),
+            tokens=tokens,
+            heads=heads,
+            value_ranks=tuple(first("V", i)[0] for i in range(1, depth + 1)) if projected else None,
+            embed=outer["E"][1],
+            unembed=outer["U"][0],
+        )
+
+    def architecture(self, tokens: int) -> Architecture:
+        """The network for inputs of `tokens` tokens.
+
+        Raises:
+            ShapeError: skip connections with unequal widths.
+        """
+        form = self.form
+        return replace(self._shape(tokens), normalization=form.normalization, causal=form.causal, skip=form.skip)
+
+    def with_form(self, form: NetworkForm) -> Weights:
+        """The same matrices in a network of another form.
+
+        Raises:
+            ShapeError: skip connections with unequal widths.
+        """
+        other = replace(self, form=form)
+        other.architecture(1)
+        return other
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layer by layer `(Q_i, K_i, V_i)`, for the networks of the paper.
+
+        Raises:
+            BadInput: the network has more than these, or is not a lightning network: all that is computed from the
+                layers alone would be about another network.
+        """
+        if more := self._additions():
+            raise BadInput(
+                f"weights layer by layer must be of one-head lightning attention with nothing added, got {more}; "
+                "named() has all matrices, network_output takes them"
+            )
+        named = list(self.matrices.values())
+        return tuple(Layer(*named[i : i + 3]) for i in range(0, len(named), 3))
+
+    def require_plain(self, what: str) -> None:
+        """Refuse by name what is decided for lightning attention with one head and nothing added only.
+
+        Raises:
+            BadInput: this is another network.
+        """
+        if more := self._additions():
+            raise BadInput(f"{what} is not yet decided for {more}, only for one-head lightning attention")
+
+    def _additions(self) -> str:
+        """All that is not a lightning network with one head, by name."""
+        shape, words = self._shape(1), self.form.words
+        for more, name in (
+            (shape.heads > 1, f"{shape.heads} heads"),
+            (shape.value_ranks is not None, "output projections O"),
+            (shape.embed is not None, "an embedding E"),
+            (shape.unembed is not None, "an unembedding U"),
+        ):
+            words += [name] * more
+        return ", ".join(words)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
+        return Weights.of, (dict(self.matrices), self.form)
 
     def __getitem__(self, name: str) -> ObjectArray:
-        return self.named()[name]
+        return self.matrices[name]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Weights):
             return NotImplemented
-        mine, theirs = self.named(), other.named()
-        return mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
+        mine, theirs = self.matrices, other.matrices
+        same_names = self.form == other.form and mine.keys() == theirs.keys()
+        return same_names and all(np.array_equal(mine[k], theirs[k]) for k in mine)
 
     def __hash__(self) -> int:
-        return hash(tuple((n, m.shape, *m.ravel()) for n, m in self.named().items()))
+        return hash((self.form, *((n, m.shape, *m.ravel()) for n, m in self.matrices.items())))
 
     def named(self) -> dict[str, ObjectArray]:
-        """The matrices by name, in the canonical order `Q1, K1, V1, Q2, ...`."""
-        return {
-            f"{letter}{i}": matrix
-            for i, layer in enumerate(self.layers, start=1)
-            for letter, matrix in zip("QKV", layer, strict=True)
-        }
-
-    def architecture(self, tokens: int) -> Architecture:
-        """The shape of the network for inputs of `tokens` tokens."""
-        return Architecture(
-            widths=(self.layers[0].query.shape[1], *(layer.value.shape[0] for layer in self.layers)),
-            attention_ranks=tuple(layer.query.shape[0] for layer in self.layers),
-            tokens=tokens,
-        )
+        """The matrices by name, in canonical order."""
+        return dict(self.matrices)
 
     @classmethod
     def random(
@@ -107,81 +269,54 @@ class Weights:
         attention_matrix_ranks: Sequence[int] | None = None,
         value_ranks: Sequence[int] | None = None,
     ) -> Weights:
-        r"""Seeded random weights: integers, or rationals with denominators up to `denominator`.
+        r"""Seeded random weights, all of them: integers, or rationals with denominators up to `denominator`.
 
         Args:
-            architecture: the shape.
+            architecture: the network; the weights carry its form.
             seed: the same seed gives the same weights.
             bound: numerators lie between `-bound` and `bound`.
             denominator: largest denominator; 1 gives integers.
-            attention_matrix_ranks: prescribed rank of $A_i = K_i^\top Q_i$ in each layer.
-            value_ranks: prescribed rank of $V_i$ in each layer.
+            attention_matrix_ranks: prescribed rank of $A_i = K_i^\top Q_i$ in every head of each layer.
+            value_ranks: prescribed rank of $V_i$ in every head of each layer, without output projections.
 
         Raises:
             ShapeError: a prescribed rank is impossible for the shape.
-            BadInput: the seed or the bound is negative, or the denominator is not positive.
+            BadInput: the seed or the bound is negative, the denominator is not positive, or value ranks are
+                prescribed where there are output projections.
 
         Matrices of prescribed rank are products of two factors that each contain an invertible triangular block, so
         their rank is what was asked for and not only likely to be.
 
         Example:
-            >>> w = Weights.random(Architecture((3, 3), (2,), 2), seed=1, value_ranks=[1])
-            >>> w["V1"].shape
-            (3, 3)
+            >>> w = Weights.random(Architecture((3, 3), (2,), 2, heads=2, unembed=4), seed=1, value_ranks=[1])
+            >>> w["V1.2"].shape, w["U"].shape
+            ((3, 3), (4, 3))
         """
         architecture.require("random weights", SHAPED)
-        for what, number, least in (("seed", seed, 0), ("bound", bound, 0), ("denominator", denominator, 1)):
-            if number < least:
-                raise BadInput(f"the {what} must be at least {least}, got {number}")
-        generator = np.random.default_rng(seed)
-
-        def entries(rows: int, columns: int) -> ObjectArray:
-            top = generator.integers(-bound, bound + 1, size=(rows, columns))
-            low = generator.integers(1, denominator + 1, size=(rows, columns))
-            result = np.empty((rows, columns), dtype=object)
-            for index in np.ndindex(rows, columns):
-                result[index] = Fraction(int(top[index]), int(low[index]))
-            return result
-
-        def full_rank(rows: int, columns: int) -> ObjectArray:
-            """A triangular block with a non-zero diagonal, its rows or columns shuffled among random ones."""
-            tall = rows >= columns
-            matrix = entries(rows, columns) if tall else entries(columns, rows)
-            size = min(rows, columns)
-            where = generator.permutation(max(rows, columns))[:size]
-            for i, row in enumerate(where):
-                matrix[row, i] = matrix[row, i] or Fraction(1)
-                matrix[row, i + 1 :] = Fraction(0)
-            return matrix if tall else matrix.T
+        source = RandomMatrices(seed, bound, denominator)
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
             if len(ranks) != len(limits) or any(not 0 <= r <= most for r, most in zip(ranks, limits, strict=False)):
                 raise ShapeError(f"{name} must be between 0 and {list(limits)}, got {list(ranks)}")
             return list(ranks)
 
-        def of_rank(rows: int, columns: int, r: int) -> ObjectArray:
-            if r == 0:
-                return np.full((rows, columns), Fraction(0), dtype=object)
-            product: ObjectArray = full_rank(rows, r) @ full_rank(r, columns)
-            return product
-
         widths, a = architecture.widths, architecture.attention_ranks
-        pairs = list(pairwise(widths))
-        matrices: dict[str, ObjectArray] = {}
         if attention_matrix_ranks is not None:
             limits = [min(a_i, d) for a_i, d in zip(a, widths, strict=False)]
             attention_matrix_ranks = checked(attention_matrix_ranks, limits, "attention matrix ranks")
         if value_ranks is not None:
-            value_ranks = checked(value_ranks, [min(pair) for pair in pairs], "value ranks")
-        for i, (d, d_out) in enumerate(pairs):
-            query, key = entries(a[i], d), entries(a[i], d)
-            if attention_matrix_ranks is not None:
-                r = attention_matrix_ranks[i]
-                if r == 0:
-                    query = of_rank(a[i], d, 0)
-                else:  # K^T Q = (r x d)^T (C^T C) (r x d), and C^T C is invertible: C has full column rank
-                    common = full_rank(a[i], r)
-                    query, key = common @ full_rank(r, d), common @ full_rank(r, d)
-            value = entries(d_out, d) if value_ranks is None else of_rank(d_out, d, value_ranks[i])
-            matrices |= {f"Q{i + 1}": query, f"K{i + 1}": key, f"V{i + 1}": value}
-        return cls.of(matrices)
+            if architecture.value_ranks is not None:
+                raise BadInput("value ranks are prescribed for matrices V without an output projection O behind them")
+            value_ranks = checked(value_ranks, [min(pair) for pair in pairwise(widths)], "value ranks")
+        matrices: dict[str, ObjectArray] = {}
+        for name, (rows, columns) in architecture.weight_shapes():
+            layer = int(name[1:].partition(".")[0] or 0) - 1
+            if name[0] == "Q":  # and the key behind it
+                r = None if attention_matrix_ranks is None else attention_matrix_ranks[layer]
+                pair = source.query_and_key(rows, columns, r)
+                matrices |= {name: pair[0], f"K{name[1:]}": pair[1]}
+            elif name[0] == "V" and value_ranks is not None:
+                matrices[name] = source.of_rank(rows, columns, value_ranks[layer])
+            elif name[0] != "K":
+                matrices[name] = source.matrix(rows, columns)
+        return cls.of(matrices, NetworkForm.of(architecture))

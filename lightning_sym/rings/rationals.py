@@ -1,4 +1,5 @@
-"""Matrices over the rationals: NumPy object arrays of flint's `fmpq`, several times faster than `Fraction`."""
+"""Matrices over the rationals: NumPy object arrays of flint's `fmpq`, several times faster than `Fraction`;
+and matrices of flint's own, which multiply a hundred times faster than these where there are many entries."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.arrays import ObjectArray, two_axes
 
 
 def map_entries(function: Callable[[Any], Any], array: npt.ArrayLike) -> ObjectArray:
@@ -56,3 +57,65 @@ def clear_denominators(matrix: ObjectArray) -> ObjectArray:
     """
     common = lcm(*(x.denominator for x in matrix.ravel()))
     return map_entries(lambda x: int(x * common), matrix)
+
+
+class RationalMatrix:
+    """A matrix over the rationals as flint holds it, for the forward pass and everything that multiplies.
+
+    Example:
+        >>> half = RationalMatrix.of([[Fraction(1, 2), 1]])
+        >>> (half @ half.mT).fractions().tolist()
+        [[Fraction(5, 4)]]
+    """
+
+    __slots__ = ("flint",)
+
+    def __init__(self, flint: fmpq_mat) -> None:
+        self.flint = flint
+
+    @classmethod
+    def of(cls, array: npt.ArrayLike) -> RationalMatrix:
+        """The matrix with these integers or rationals."""
+        source = np.asarray(array, dtype=object)
+        rows, columns = two_axes(source)
+        return cls(fmpq_mat(rows, columns, [_fmpq(x) for x in source.ravel()]))
+
+    def __matmul__(self, other: RationalMatrix) -> RationalMatrix:
+        return RationalMatrix(self.flint * other.flint)
+
+    def __add__(self, other: RationalMatrix) -> RationalMatrix:
+        return RationalMatrix(self.flint + other.flint)
+
+    @property
+    def mT(self) -> RationalMatrix:  # noqa: N802 - the array standard's name for the matrix transpose
+        """The transpose."""
+        return RationalMatrix(self.flint.transpose())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RationalMatrix) and bool(self.flint == other.flint)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self.flint.nrows()), int(self.flint.ncols())
+
+    def fractions(self) -> ObjectArray:
+        """The entries as `Fraction`."""
+        result = np.empty(self.shape[0] * self.shape[1], dtype=object)
+        result[:] = [Fraction(int(x.p), int(x.q)) for x in self.flint.entries()]
+        return result.reshape(self.shape)
+
+
+def rational_product(first: npt.ArrayLike, *others: npt.ArrayLike) -> ObjectArray:
+    """The product of matrices of integers or rationals, as `Fraction`, by flint.
+
+    Example:
+        >>> rational_product([[1, 2]], [[Fraction(1, 2)], [1]]).tolist()
+        [[Fraction(5, 2)]]
+    """
+    result = RationalMatrix.of(first)
+    for other in others:
+        result = result @ RationalMatrix.of(other)
+    return result.fractions()

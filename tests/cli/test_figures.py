@@ -162,9 +162,9 @@ def test_a_picture_is_the_same_on_every_run() -> None:
     [
         ("figure.pdf", "must end in .png or .svg"),
         ("figure", "must end in .png or .svg"),
-        ("taken.png", "is a directory"),
-        ("missing/figure.png", "directory that exists"),
-        ("file/figure.png", "directory that exists"),
+        ("taken.png", "Is a directory"),
+        ("missing/figure.png", "No such file or directory"),
+        ("file/figure.png", "Not a directory"),
         ("x" * 300 + ".png", "must be a file that can be written"),
     ],
 )

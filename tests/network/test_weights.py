@@ -134,9 +134,11 @@ BAD_FILES = {
     "binary.json": (b"\xff\xfe\x00", "must be JSON"),
     "list.json": (b"[]", "must be an object of matrices"),
     "schema.json": (b'{"schema": "other/1", "weights": {}}', "must have the schema"),
-    "nan.json": (json_file({"Q1": [[float("nan")]], "K1": ONE, "V1": ONE}), "must be integers, or strings"),
-    "float.json": (json_file({"Q1": [[0.5]], "K1": ONE, "V1": ONE}), "must be integers, or strings"),
-    "exponent.json": (json_file({"Q1": [["1e999999999"]], "K1": ONE, "V1": ONE}), "must be integers, or strings"),
+    "nan.json": (json_file({"Q1": [[float("nan")]], "K1": ONE, "V1": ONE}), "must be integers, decimals, or strings"),
+    "exponent.json": (
+        json_file({"Q1": [["1e999999999"]], "K1": ONE, "V1": ONE}),
+        "must be integers, decimals, or strings",
+    ),
     "zero.json": (json_file({"Q1": [["1/0"]], "K1": ONE, "V1": ONE}), "denominator must not be zero"),
     "scalar.json": (json_file({"Q1": "1", "K1": ONE, "V1": ONE}), "must be a list of rows"),
     "none.json": (json_file({"Q1": [[None]], "K1": ONE, "V1": ONE}), "an integer, a fraction or a float"),
@@ -189,10 +191,10 @@ def test_single_arrays_and_complex_numbers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="archive"):
         load_weights(tmp_path / "w.npz")
     np.savez(tmp_path / "c.npz", Q1=np.array([[1j]]), K1=np.array([[1.0]]), V1=np.array([[1.0]]))
-    with pytest.raises(BadInput, match="must hold integers, fractions or floats, got an array of complex128"):
+    with pytest.raises(BadInput, match=r"Q1 must hold integers or floats.*c16"):
         load_weights(tmp_path / "c.npz")
     np.savez(tmp_path / "d.npz", Q1=np.array([["2026-01-01"]], dtype="M8[D]"), K1=np.eye(1), V1=np.eye(1))
-    with pytest.raises(BadInput, match="Q1 must hold integers, fractions or floats"):
+    with pytest.raises(BadInput, match=r"Q1 must hold integers or floats.*M8"):
         load_weights(tmp_path / "d.npz")
 
 

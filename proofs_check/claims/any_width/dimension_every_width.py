@@ -9,6 +9,11 @@ Proof in `docs/every-width.md`. Two roads lead there. For $l \le 5$: the stateme
 finitely many patterns of $(r_i)$ and $(\alpha_i)$ exist, implies it for all widths and ranks with those patterns, by
 restricting inputs to pairs of coordinates (Theorem 1); the patterns are the instances below. For every $l$: the
 identities of `every_width_kernel` (Theorem 2).
+
+That $\dim \mathcal M \le \dim \mathcal Z - l$ is proved in `docs/upper-bound.md`: the upper bound is the count that the
+statement is about, and what is checked is that ranks reach it. Where an orbit of symmetries gives the same bound
+(`orbit_meets`) it is asked for as well; the findings count the patterns of both kinds. So with Lemma 1: its upper bound
+is the count as the library has it, its lower bound a rank.
 """
 
 from __future__ import annotations
@@ -20,14 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, certified_dimension, virtual_weights
+from lightning_sym import Architecture, virtual_weights
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.jacobian import random_layers
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PRIMES, random_residues
-from proofs_check.claim import Claim, Part, Scope, expect_dimension, expect_equal, meeting_bounds
+from proofs_check.claim import Claim, Kind, Part, Scope
+from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit
 from proofs_check.claims.any_width.every_width_kernel import (
     depths_and_widths,
     dominance,
@@ -35,6 +41,7 @@ from proofs_check.claims.any_width.every_width_kernel import (
     positive,
     second_token,
 )
+from proofs_check.expect import Bounds, expect_value
 
 Count = Callable[[Architecture], int]
 
@@ -82,8 +89,8 @@ def patterns(quick: bool, tokens: int) -> Iterator[Architecture]:
                 yield Architecture(widths, ranks + (1,) * (depth - wide), tokens)
 
 
-def kernel_is_rescalings(network: Architecture, count: Count = variety_dimension, rescalings: int = 1) -> None:
-    expect_dimension(certified_dimension(network), count(network) - rescalings * network.depth)
+def kernel_is_rescalings(network: Architecture, count: Count = variety_dimension, rescalings: int = 1) -> Kind:
+    return expect_by_orbit(network, count(network) - rescalings * network.depth)
 
 
 def random_networks(quick: bool, seed: int = 48) -> Iterator[Architecture]:
@@ -123,8 +130,7 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
 def count_of_the_variety(network: Architecture, count: Count = variety_dimension) -> None:
     stated, upper = count(network), virtual_weight_variety(network).dimension + network.depth
     lower = virtual_weight_rank(network, upper + 8)
-    found = meeting_bounds(lower, upper, f"{network}, virtual weights")
-    expect_equal(found, stated, at=f"{network}, dimension of the variety of virtual weights")
+    expect_value(Bounds(lower, upper), stated, at=f"{network}, dimension of the variety of virtual weights")
 
 
 CLAIM = Claim(

@@ -17,7 +17,9 @@ import numpy as np
 
 from lightning_sym import Architecture
 from lightning_sym.rings.normalization import SOFTMAX
-from proofs_check.claim import Claim, Part, Scope, dimension_by_orbit, expect_dimension
+from proofs_check.certificates import itself_by_orbit
+from proofs_check.claim import Claim, Part, Scope
+from proofs_check.expect import dimension_by_orbit, expect_dimension
 
 Formula = Callable[[Architecture], int]
 
@@ -99,7 +101,15 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, random_networks(quick)),
             check,
             MUTANTS,
+            certifies=itself_by_orbit,
         ),
-        Part("every architecture of small sizes", Scope.GENERIC, small_networks, check, MUTANTS),
+        Part(
+            "every architecture of small sizes",
+            Scope.GENERIC,
+            small_networks,
+            check,
+            MUTANTS,
+            certifies=itself_by_orbit,
+        ),
     ),
 )

@@ -11,17 +11,9 @@ from functools import partial
 from itertools import product
 
 from lightning_sym import Architecture, certified_dimension
-from proofs_check.claim import (
-    Claim,
-    Part,
-    Refutation,
-    Scope,
-    dimension_by_orbit,
-    expect_dimension,
-    expect_equal,
-    expect_orbit,
-    meeting_bounds,
-)
+from proofs_check.certificates import itself_by_orbit
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import dimension_by_orbit, expect_dimension, expect_equal, expect_orbit, meeting_bounds
 
 Formula = Callable[[Architecture], int]
 
@@ -143,6 +135,7 @@ CLAIM = Claim(
                     formula=lambda n: printed_formula(n) - n.widths[1] * (n.widths[-1] - n.widths[1]),
                 ),
             },
+            certifies=itself_by_orbit,
         ),
         Part(
             "t >= 2, some ranks one: the formula holds exactly if no rank >= 2 stands behind a rank one",
@@ -156,6 +149,7 @@ CLAIM = Claim(
                     rank_one, formula=lambda n: printed_formula(n) - (not holds_at_two_tokens(n))
                 ),
             },
+            certifies=itself_by_orbit,
         ),
         Part(
             "t = 1: the formula holds exactly if all ranks are one",
@@ -166,6 +160,7 @@ CLAIM = Claim(
                 "as for two tokens": partial(single_token, condition=holds_at_two_tokens),
                 "never": partial(single_token, condition=lambda n: False),
             },
+            certifies=itself_by_orbit,
         ),
     ),
 )

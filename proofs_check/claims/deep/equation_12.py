@@ -26,8 +26,9 @@ from lightning_sym import (
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope
 from proofs_check.claims.one_layer.definition_1 import word_layers
+from proofs_check.expect import expect_equal
 
 ClosedForm = Callable[[Any, VirtualWeights], Any]
 

@@ -15,7 +15,8 @@ import numpy as np
 from lightning_sym import Architecture, Layer, Weights, forward, virtual_weights
 from lightning_sym.exact.rational import unique_solution
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import expect_equal
 
 Pair = tuple[Any, Any]
 """A matrix and its inverse."""

@@ -25,11 +25,12 @@ from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import tangent_directions_mod_p
-from proofs_check.certificates import offer_network
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds
+from proofs_check.certificates import of_network
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
 from proofs_check.claims.any_width.dimension_every_width import variety_dimension
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network, random_basis_changes
 from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization
+from proofs_check.expect import expect_equal, meeting_bounds
 
 Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -72,10 +73,13 @@ def fiber_dimension(network: Architecture, orbit_only: bool = False) -> int:
     if not orbit_only:
         upper = min(upper, variety_dimension(network, symmetric_parts=False))
     image = meeting_bounds(lower, upper, f"{network}, the image")
-    # softmax keeps the virtual weights apart up to finitely many: as many functions, and the same orbits
-    offer_network(replace(network, normalization=SOFTMAX), image)
     pairs = list(zip(network.attention_ranks, network.widths, network.widths[1:], strict=False))
     return sum(determinantal(d, d, a) + d * d_out for a, d, d_out in pairs) - image
+
+
+def with_softmax(network: Architecture) -> Iterator[Certifiable]:
+    """Softmax keeps the virtual weights apart up to finitely many: as many functions, and the same orbits."""
+    yield of_network(replace(network, normalization=SOFTMAX))
 
 
 def bottlenecks(quick: bool) -> Iterator[Architecture]:
@@ -315,6 +319,7 @@ CLAIM = Claim(
             bottlenecks,
             one_orbit_large,
             {"(l - 2) delta^2": partial(one_orbit_large, layers_counted=-1)},
+            certifies=with_softmax,
         ),
         Part(
             "every fiber over V~ of rank delta is one free orbit",
@@ -349,6 +354,7 @@ CLAIM = Claim(
             outside,
             beyond,
             {"larger for all other widths": partial(beyond, sharp=True)},
+            certifies=with_softmax,
         ),
     ),
 )

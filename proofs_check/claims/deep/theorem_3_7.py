@@ -25,12 +25,13 @@ import numpy as np
 from lightning_sym import Architecture, VirtualWeights, Weights, polynomial_map, virtual_weights
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.recovery import is_rescaling, network_of, part_in_two_tokens, reconstruct
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
 from proofs_check.claims.deep.theorem_3_7_exhaustive import MOVES, all_weights, classes, edges, functions
 from proofs_check.claims.deep.theorem_3_7_ideal import confirmed
 from proofs_check.claims.deep.theorem_3_7_moves import identities, identity, rescaled
 from proofs_check.claims.deep.theorem_3_7_one_token import orbits, products
 from proofs_check.claims.deep.theorem_3_7_peeling import deep_weights, peeled
+from proofs_check.expect import expect_equal, spell
 
 
 def hypotheses_hold(weights: VirtualWeights, tokens: int) -> bool:

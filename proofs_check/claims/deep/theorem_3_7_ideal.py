@@ -17,7 +17,8 @@ from lightning_sym import Layer, VirtualWeights, forward
 from lightning_sym.exact.ideals import groebner_basis
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.claim import Refutation, spell
+from proofs_check.claim import Refutation
+from proofs_check.expect import spell
 
 Places = tuple[tuple[int, ...], ...]
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from lightning_sym import VirtualWeights, polynomial_map
 from lightning_sym.fibers.recovery import network_of
-from proofs_check.claim import Refutation, expect_equal
+from proofs_check.claim import Refutation
+from proofs_check.expect import expect_equal
 
 
 class Product(NamedTuple):

@@ -18,8 +18,9 @@ from lightning_sym import Architecture, Layer, VirtualWeights, Weights, virtual_
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.derivatives import Dual
-from proofs_check.claim import Refutation, spell
+from proofs_check.claim import Refutation
 from proofs_check.claims.any_width.every_width_kernel import derivative
+from proofs_check.expect import spell
 
 
 class Deep(NamedTuple):

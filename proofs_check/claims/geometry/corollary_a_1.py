@@ -36,7 +36,8 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import map_entries
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import expect_equal, spell
 
 
 def bihomogeneous(value_degree: int) -> None:

@@ -17,9 +17,10 @@ import numpy as np
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Truths
+from proofs_check.expect import expect_equal
 
 
 class Projective(NamedTuple):

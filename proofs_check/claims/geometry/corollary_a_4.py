@@ -26,10 +26,10 @@ from math import prod
 import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
-from lightning_sym.geometry.classify import differential, layer_function
+from lightning_sym.geometry.layer_function import differential, layer_function
 from lightning_sym.network.one_layer import one_layer_map, product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
 from proofs_check.claims.geometry.theorem_3_4_singular import (
@@ -41,6 +41,7 @@ from proofs_check.claims.geometry.theorem_3_4_singular import (
     smooth_parameters,
     where_the_printed_locus_is_right,
 )
+from proofs_check.expect import expect_equal
 
 Locus = Callable[[int, int], bool]
 
@@ -152,6 +153,7 @@ CLAIM = Claim(
                 "critical values only": partial(every_function, count_fibers=False),
                 "rk V = 1": partial(every_function, locus=lambda rank_a, rank_v: rank_v == 1),
             },
+            instance="all weights with p, d, d'",
         ),
         Part(
             "d = 2 <= a, d' = 1: the gradient of the resultant, every weight",
@@ -184,6 +186,7 @@ CLAIM = Claim(
             lambda quick: (tuple(shapes(quick)),),
             where_the_printed_locus_is_right,
             {"nowhere": partial(where_the_printed_locus_is_right, right=smooth_parameters)},
+            instance="all shapes together",
         ),
         Part(
             "corrected: rk A = rk V = 1 or rk A < a < d; every a, every orbit",

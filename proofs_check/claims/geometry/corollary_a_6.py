@@ -33,7 +33,7 @@ from lightning_sym.network.one_layer import products_of_linear_forms
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
 from proofs_check.claims.geometry.lemma_a_3 import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
@@ -44,6 +44,7 @@ from proofs_check.claims.geometry.theorem_3_4_boundary import (
     squares_on_m,
 )
 from proofs_check.claims.geometry.theorem_3_4_boundary import hypotheses_hold as printed_hypotheses_hold
+from proofs_check.expect import spell
 
 
 def batch(points: Any, rows: int, axis: int) -> ObjectArray:
@@ -199,7 +200,10 @@ def both_identities(shape: tuple[int, int], sign: int = -1) -> None:
 def critical_all_the_same(rank_a: int) -> str:
     """Just outside, d = 3, a = 2: the differential in Q, K, V drops rank, and the function is not on the boundary."""
     point = point_of(Architecture((3, 2), (2,), 2), rank_a, 2, 0)
-    found, dimension = classify(Weights((point.layer,))).weight_rank_upper, dimension_of(point.architecture)
+    found, dimension = (
+        classify(Weights.of(dict(zip(("Q1", "K1", "V1"), point.layer, strict=True)))).weight_rank_upper,
+        dimension_of(point.architecture),
+    )
     if found >= dimension or is_limit(point.attention, point.value):
         raise Refutation(f"{point}: rank {found} in Q, K, V, dim M = {dimension}, the statement holds")
     return (

@@ -27,7 +27,9 @@ from lightning_sym.exact.ideals import is_in_radical
 from lightning_sym.network.one_layer import attention_layer_weights, discriminants, one_layer_map, product_coefficients
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_dimension, expect_equal
+from proofs_check.certificates import itself
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
+from proofs_check.expect import expect_dimension, expect_equal
 
 RING = PolynomialRing(["f0", "f1", "f2", "g0", "g1", "g2"])
 INPUTS = PolynomialRing([*entry_names("x", 2, 2), "s"])
@@ -73,11 +75,15 @@ def dimensions(quick: bool) -> Iterator[tuple[int, int]]:
     yield from ((1, 2), (2, 1))
 
 
+def layer_of(a: int, tokens: int) -> Architecture:
+    return Architecture((2, 1), (a,), tokens)
+
+
 def hypersurface(instance: tuple[int, int], stated: int = 5) -> str | None:
     """Dimension 5 in a span of dimension 6, so that the closure is the hypersurface; 4 outside the hypotheses."""
     a, tokens = instance
     inside = hypotheses_hold(a, tokens)
-    expect_dimension(certified_dimension(Architecture((2, 1), (a,), tokens)), stated if inside else stated - 1)
+    expect_dimension(certified_dimension(layer_of(a, tokens)), stated if inside else stated - 1)
     return None if inside else f"{'t' if a > 1 else 'a'} >= 2 is needed: the dimension is 4 at a = {a}, t = {tokens}"
 
 
@@ -182,6 +188,7 @@ CLAIM = Claim(
             lambda quick: (a for a in (1, 2, 3) if hypotheses_hold(a, 2)),
             equation,
             {"degree 3": partial(equation, degree=3), "p02^2 + p01 p12": partial(equation, sign=-1)},
+            instance="query/key width a",
         ),
         Part(
             "dimension 5, so the closure is the hypersurface",
@@ -189,6 +196,8 @@ CLAIM = Claim(
             dimensions,
             hypersurface,
             {"dimension 6": partial(hypersurface, stated=6)},
+            instance="query/key width a and number of tokens",
+            certifies=lambda instance: itself(layer_of(*instance)),
         ),
         Part(
             "singular exactly where f and g are proportional, by Groebner bases",
@@ -210,6 +219,7 @@ CLAIM = Claim(
             lambda quick: (1,) if quick else (1, 2),
             box,
             {"no point outside M": partial(box, all_in_m=True)},
+            instance="all points of a box, by its size",
         ),
         Part(
             "Whitney's umbrella as a slice, its handle outside M",

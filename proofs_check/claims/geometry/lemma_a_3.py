@@ -24,11 +24,13 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
-from lightning_sym.geometry.classify import NormalForm, differential, normal_forms, tangent_directions
+from lightning_sym.geometry.layer_function import differential, tangent_directions
+from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
+from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
 Stated = Callable[[int, int, int], bool]
@@ -174,6 +176,7 @@ CLAIM = Claim(
                     every_pair, stated=lambda a, v, both: a == v == both
                 ),
             },
+            instance="all weights with p, d, d'",
         ),
         EVERY_ORBIT,
         Part(

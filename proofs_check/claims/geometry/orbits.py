@@ -13,9 +13,10 @@ from functools import partial
 import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
-from lightning_sym.geometry.classify import NormalForm, normal_forms
-from proofs_check.claim import Part, Refutation, Scope, expect_equal
+from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from proofs_check.claim import Part, Refutation, Scope
 from proofs_check.claims.one_layer.theorem_3_2_weights import Integers
+from proofs_check.expect import expect_equal
 
 Instance = tuple[int, int, int]
 Forms = Callable[[int, int, int], Iterable[NormalForm]]
@@ -130,4 +131,5 @@ EVERY_ORBIT = Part(
         "no pair of rank one": some_forms(lambda form, _: (form.attention_rank, form.value_rank) != (1, 1)),
         "zero pairs only": some_forms(lambda form, _: form.attention_rank * form.value_rank == 0),
     },
+    instance="all weights with p, d, d'",
 )

@@ -40,8 +40,9 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
 from proofs_check.claims.geometry.figure_1 import minors
+from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int]
 Stated = Callable[[Any, Any], bool]
@@ -242,6 +243,7 @@ CLAIM = Claim(
             shapes,
             conjugate_pairs,
             {"twice h + i eps g": partial(conjugate_pairs, sign=1)},
+            instance="d, d'",
         ),
         Part(
             "on M the discriminants are squares, of the 2 x 2 minors of a_k and v_m",
@@ -249,6 +251,7 @@ CLAIM = Claim(
             shapes,
             squares_on_m,
             {"the other sign": partial(squares_on_m, sign=1)},
+            instance="d, d'",
         ),
         Part(
             "rational sequences outside M with limits of each type",
@@ -266,6 +269,7 @@ CLAIM = Claim(
             small_weights,
             only_these,
             {"rk A = rk V = 1": partial(only_these, stated=of_rank_one)},
+            instance="all weights with d, d'",
         ),
         Part(
             "a = d' = 1, outside the printed hypotheses",

@@ -139,6 +139,7 @@ CLAIM = Claim(
                 "first powers": partial(squares_in_the_ideal, power=1),
                 "the second product left out": partial(squares_in_the_ideal, correction=0),
             },
+            instance="d, d', t",
         ),
         Part(
             "the base locus is {A = 0} and {V = 0}, by Groebner bases",
@@ -146,6 +147,7 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, ideal_shapes(quick)),
             base_locus,
             {"one token": lambda shape: base_locus((*shape[:2], 1))},
+            instance="d, d', t",
         ),
         Part(
             "2 |phi|^2 = |A|^2 |V|^2 + |V A|^2: bounded functions have bounded weights",
@@ -153,6 +155,7 @@ CLAIM = Claim(
             norm_shapes,
             norm_identity,
             {"|V A| left out": partial(norm_identity, extra=0)},
+            instance="d, d'",
         ),
         Part(
             "one token: skew-symmetric A are base points",
@@ -160,6 +163,7 @@ CLAIM = Claim(
             one_token,
             skew_matrices_are_base_points,
             {"symmetric A": partial(skew_matrices_are_base_points, sign=1)},
+            instance="d, d', t",
         ),
     ),
 )

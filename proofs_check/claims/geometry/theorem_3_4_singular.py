@@ -34,12 +34,14 @@ from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
-from lightning_sym import Architecture, Layer, Weights
+from lightning_sym import Architecture, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.geometry.classify import Classification, Label, NormalForm, classify, normal_forms
+from lightning_sym.geometry.classify import Classification, Label, classify
+from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
+from proofs_check.expect import expect_equal, spell
 
 
 class Shape(NamedTuple):
@@ -97,7 +99,7 @@ def moved(weights: Weights, seed: int) -> Weights:
     square = Architecture((d, d, d, d), (1, 1, 1), 2)
     g, h, _ = (part.value for part in Weights.random(square, seed=seed, bound=3, value_ranks=[d, d, d]).layers)
     k = Weights.random(Architecture((d_out, d_out), (1,), 2), seed=seed, bound=3, value_ranks=[d_out])["V1"]
-    return Weights((Layer(query=layer.query @ h, key=layer.key @ g.T, value=k @ layer.value @ g.T),))
+    return Weights.of({"Q1": layer.query @ h, "K1": layer.key @ g.T, "V1": k @ layer.value @ g.T})
 
 
 def shapes(quick: bool) -> Iterator[Shape]:
@@ -145,20 +147,32 @@ def points(of: Iterable[Shape]) -> Iterator[Point]:
     """The points of these shapes.
 
     Raises:
-        ProgramError: the hypotheses hold, and a kind of point was not seen.
+        ProgramError: the hypotheses hold, all points are decided, and a kind of point was not seen.
     """
     for shape in of:
         yield from points_of(shape)
         seen = set().union(*map(kinds, points_of(shape)))
-        if hypotheses_hold(shape) and (missing := KINDS - seen):
+        decided = all(point.decided.decided for point in points_of(shape))
+        if hypotheses_hold(shape) and decided and (missing := KINDS - seen):
             raise ProgramError(f"{shape}: no point was seen of the kind {', '.join(sorted(missing))}")
+
+
+def is_singular(point: Point) -> bool:
+    """What was decided of it.
+
+    Raises:
+        Undecided: nothing was.
+    """
+    singular = Label.SINGULAR in point.decided
+    if point.decided.ranks is None or singular == (Label.REGULAR in point.decided):
+        raise Undecided(f"{point.shape}: {point.decided.reasons}")
+    return singular
 
 
 def check(point: Point, locus: Locus) -> None:
     shape, form, weights, decided = point
-    singular = Label.SINGULAR in decided
-    if decided.ranks is None or singular == (Label.REGULAR in decided):
-        raise Undecided(f"{shape}: {decided.reasons}")
+    singular = is_singular(point)
+    assert decided.ranks is not None  # noqa: S101 - for the type checker
     if singular != locus(shape, form):
         q, k, v = (spell(matrix) for matrix in weights.layers[0])
         raise Refutation(
@@ -172,7 +186,7 @@ def check(point: Point, locus: Locus) -> None:
 def where_the_printed_locus_is_right(of: Iterable[Shape], right: Callable[[Shape], bool] = printed_is_right) -> str:
     between = [shape for shape in of if not smooth_parameters(shape)]
     for shape in between:
-        found = all((Label.SINGULAR in p.decided) == printed_locus(shape, p.form) for p in points((shape,)))
+        found = all(is_singular(p) == printed_locus(shape, p.form) for p in points((shape,)))
         expect_equal(found, right(shape), at=f"{shape}: the printed locus is right")
     d, d_out = max(s.d for s in between), max(s.d_out for s in between)
     return f"for 2 <= a < d <= {d}, d' <= {d_out} the printed locus is wrong, except at a = 2, d' = 1"
@@ -235,6 +249,7 @@ CLAIM = Claim(
                     where_the_printed_locus_is_right, right=lambda s: s.d_out == 1 or s.a == 2
                 ),
             },
+            instance="all shapes together",
         ),
         Part(
             "the corrected locus, also rk A < a < d; every a, every orbit",

@@ -23,7 +23,9 @@ from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
-from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
+from proofs_check.certificates import itself_by_orbit
+from proofs_check.claim import Claim, Part, Scope
+from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_less, expect_value, meeting_bounds
 
 Formula = Callable[[Architecture], int]
 
@@ -74,12 +76,13 @@ def check(network: Architecture, formula: Formula = equation_16) -> str | None:
 
 
 def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
-    """The generic fiber of the weights has the dimension of an orbit of basis changes."""
+    """An orbit of basis changes has the dimension of the generic fiber of the weights, in which it lies."""
     p = PRIMES[0]
     weights = random_weights(network, np.random.default_rng(0), p)
     orbit = orbit_dimension_at(network, weights, np.random.default_rng(1), p)
     found = dimension_by_orbit(network)
-    expect_dimension(found, network.parameter_count - orbit - rescalings * network.depth)
+    fiber = network.parameter_count - meeting_bounds(found.lower, found.upper, network)
+    expect_value(Bounds(orbit, fiber), fiber - rescalings * network.depth, at=f"{network}, dimension of an orbit")
 
 
 def one_token(quick: bool) -> Iterator[Architecture]:
@@ -109,8 +112,7 @@ def cut_to_the_input(network: Architecture) -> Architecture:
 
 def too_large(network: Architecture, formula: Formula = equation_16) -> str:
     found = dimension_by_orbit(network)
-    if found.upper >= formula(network):
-        raise Refutation(f"{network}: at most {found.upper}, the formula gives {formula(network)}")
+    expect_less(Bounds.of(found), formula(network), at=network)
     expect_dimension(found, equation_16(cut_to_the_input(network)))
     return "d_0 >= delta is needed: with a narrower input Eq. 16 is too large; with d_i cut to d_0 it is right again"
 
@@ -130,11 +132,10 @@ def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str
     if everywhere or d[0] == d[1] or 2 * rank + d[-1] >= d[1]:
         expect_dimension(found, stated)
         return "d_l >= delta is sufficient, not needed: Eq. 16 holds if d_0 = delta or 2 a_l + d_l >= delta (l = 2)"
-    if found.upper >= stated:
-        raise Refutation(f"{network}: at most {found.upper}, the formula gives {stated}")
+    expect_less(Bounds.of(found), stated, at=network)
     return (
         f"without it Eq. 16 can fail: widths {','.join(map(str, d))}, ranks {network.attention_ranks[0]},{rank}: "
-        + (f"{found.value}, not {stated}")
+        f"{Bounds.of(found)}, not {stated}"
     )
 
 
@@ -156,6 +157,7 @@ CLAIM = Claim(
                 "Eq. 14, with the rescalings": partial(check, formula=partial(equation_16, rescalings=1)),
                 "one more": partial(check, formula=lambda n: equation_16(n) + 1),
             },
+            certifies=itself_by_orbit,
         ),
         Part(
             "generic fibers in virtual weights are finite",
@@ -163,6 +165,7 @@ CLAIM = Claim(
             instances,
             finite_fibers,
             {"one rescaling a layer": partial(finite_fibers, rescalings=1)},
+            certifies=itself_by_orbit,
         ),
         Part(
             "one token: a linear map",
@@ -170,6 +173,7 @@ CLAIM = Claim(
             one_token,
             linear_only,
             {"Eq. 16 at t = 1": partial(linear_only, attention=True)},
+            certifies=itself_by_orbit,
         ),
         Part(
             "too large when the input is narrower than the layers behind it",
@@ -177,6 +181,7 @@ CLAIM = Claim(
             narrow,
             too_large,
             {"widths cut to d_0": partial(too_large, formula=lambda n: equation_16(cut_to_the_input(n)))},
+            certifies=itself_by_orbit,
         ),
         Part(
             "outputs narrower than the layers before",
@@ -184,6 +189,7 @@ CLAIM = Claim(
             narrow_output,
             output_may_be_narrow,
             {"Eq. 16 at every output width": partial(output_may_be_narrow, everywhere=True)},
+            certifies=itself_by_orbit,
         ),
     ),
 )

@@ -18,9 +18,11 @@ from functools import partial
 
 from lightning_sym import SOFTMAX, Architecture, CertifiedDimension
 from lightning_sym.exact.modular import rank_mod_p
-from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
+from proofs_check.certificates import itself_by_orbit
+from proofs_check.claim import Claim, Part, Scope
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16
-from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, offer_values
+from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, most_at_values, of_values
+from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_more, expect_value
 
 Instance = tuple[Architecture, int]
 
@@ -62,30 +64,28 @@ def ten_inputs(quick: bool) -> Iterator[Instance]:
     return ((n, 10) for n in figure_networks() if n.widths[0] >= 9)
 
 
+def rank_of_outputs(network: Architecture, inputs: int) -> Bounds:
+    """For S(y) = 1 + y: from below modulo a prime, from above by the bound for so many inputs and by an orbit."""
+    lower = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
+    return Bounds(lower, min(most_with(network, inputs), most_at_values(network, 1)))
+
+
 def too_few(instance: Instance, most: Callable[[Architecture, int], int] = most_with) -> str:
     """Ten inputs miss the dimension; at S(y) = 1 + y they reach all that the bound leaves them."""
     network, inputs = instance
     bound, found = most(network, inputs), estimated(network)
-    at = f"{network}, all outputs of {inputs} inputs"
-    if found.lower <= bound:
-        raise Refutation(f"{at}: the bound is {bound}, the dimension only {found.lower}")
-    rank = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
-    if rank != bound:
-        raise Refutation(f"{at}: the bound is {bound}, the rank modulo {PRIME} is {rank} for S(y) = 1 + y")
+    expect_more(Bounds.of(found), bound, at=f"{network}, dimension")
+    expect_value(rank_of_outputs(network, inputs), bound, at=f"{network}, S(y) = 1 + y, outputs of {inputs} inputs")
     return f"d = {network.widths[0]}: all outputs of {inputs} inputs have rank at most {bound}, the dimension is " + (
         f"{found.lower}"
     )
 
 
 def enough(instance: Instance) -> str:
-    """For S(y) = 1 + y: the rank modulo a prime of all outputs of the inputs is what Eq. 16 expects."""
+    """For S(y) = 1 + y: the rank of all outputs of the inputs is what Eq. 16 expects."""
     network, inputs = instance
-    rank = rank_mod_p(jacobian_of_values(network, 1, inputs, all_outputs=True), PRIME)
-    if rank != expected(network):
-        raise Refutation(
-            f"{network}: {inputs} inputs have rank {rank} modulo {PRIME}, Eq. 16 expects {expected(network)}"
-        )
-    offer_values(network, 1, inputs, rank, all_outputs=True)
+    at = f"{network}, S(y) = 1 + y, all outputs of {inputs} inputs"
+    expect_value(rank_of_outputs(network, inputs), expected(network), at)
     return "l = 3, d = 4, S(y) = 1 + y: ten inputs are enough there, an exact rank of their outputs is Eq. 16"
 
 
@@ -107,6 +107,7 @@ CLAIM = Claim(
                 "one less for every layer": partial(curves_agree, formula=lambda n: expected(n) - n.depth),
                 "the number of parameters": partial(curves_agree, formula=lambda n: n.parameter_count),
             },
+            certifies=itself_by_orbit,
         ),
         Part(
             "the networks of the published program",
@@ -114,6 +115,7 @@ CLAIM = Claim(
             lambda quick: published_networks(),
             curves_agree,
             {"one less for every layer": partial(curves_agree, formula=lambda n: expected(n) - n.depth)},
+            certifies=itself_by_orbit,
         ),
         Part(
             "ten inputs are too few at widths 9 and 10, whatever the arithmetic",
@@ -124,6 +126,8 @@ CLAIM = Claim(
                 "one number less an input": partial(too_few, most=lambda n, count: most_with(n, count) - count),
                 "250 inputs are too few": lambda at: too_few((at[0], 250)),
             },
+            instance="network and number of inputs",
+            certifies=lambda at: itself_by_orbit(at[0]),
         ),
         Part(
             "ten inputs of the published program, S(y) = 1 + y",
@@ -131,6 +135,8 @@ CLAIM = Claim(
             lambda quick: ((n, 10) for n in published_networks()),
             enough,
             {"two inputs": lambda at: enough((at[0], 2))},
+            instance="network and number of inputs",
+            certifies=lambda at: [of_values(at[0], 1, at[1], all_outputs=True)],
         ),
     ),
 )

@@ -24,7 +24,9 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.derivatives import Recorded
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PRIMES, random_residues
-from proofs_check.claim import Claim, Part, Refutation, Scope, meeting_bounds
+from proofs_check.certificates import itself
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import meeting_bounds
 
 PRIME = PRIMES[0]
 
@@ -153,6 +155,7 @@ CLAIM = Claim(
             lambda quick: (n for n in networks(quick) if n.depth < 3),
             two_roads,
             {"one dimension less by Taylor series": partial(two_roads, lost=1)},
+            certifies=itself,
         ),
     ),
 )

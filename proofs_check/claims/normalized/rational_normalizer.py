@@ -33,10 +33,11 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
-from proofs_check.certificates import offer
-from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension, expect_equal
+from proofs_check.certificates import itself_by_orbit
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
+from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_value, meeting_bounds
 
 PRIME = PRIMES[0]
 
@@ -95,24 +96,60 @@ def jacobian_of_values(
     return values(network, shift, inputs, all_outputs)[1].rows
 
 
-def offer_values(network: Architecture, shift: int, inputs: int, dimension: int, all_outputs: bool = False) -> None:
-    """The certificate that S(y) = shift + y has this dimension: values from below, an orbit from above."""
+def most_at_values(network: Architecture, shift: int) -> int:
+    """Parameters minus an orbit of what S(y) = shift + y does not see: basis changes; for S(y) = y also factors of A_i.
+
+    In a single layer with `a = 1` and S(y) = y all of `q` and the length of `k` are not seen, A = k q^T.
+    """
+    if shift == 0 and network.attention_ranks == (1,):
+        factors_on_columns(0, network.tokens)
+        return network.parameter_count - network.widths[0] - 1
+    verify_identity()
+    weights = random_weights(network, np.random.default_rng(0), PRIME)
+    blocks = [block.residues() for block in tangent_directions_mod_p(network, weights, PRIME)]
+    if shift == 0:
+        factors_on_columns(0, network.tokens)
+        blocks.append(factors_of_queries(network, weights))
+    return network.parameter_count - rank_mod_p(np.concatenate(blocks), PRIME)
+
+
+def factors_of_queries(network: Architecture, weights: list[PrimeFieldMatrix]) -> npt.NDArray[np.int64]:
+    """The directions of A_i -> c A_i, one row each."""
+    directions = np.zeros((network.depth, network.parameter_count), dtype=np.int64)
+    start = 0
+    for (name, _), matrix in zip(network.weight_shapes(), weights, strict=True):
+        if name.startswith("Q"):
+            directions[int(name[1:]) - 1, start : start + matrix.entries.size] = matrix.residues().ravel()
+        start += matrix.entries.size
+    return directions
+
+
+def dimension_at_values(network: Architecture, shift: int, upper: int | None = None) -> Bounds:
+    """For S(y) = shift + y: ranks at values from below; from above an orbit, or what is known already."""
+    upper = most_at_values(network, shift) if upper is None else upper
+    return Bounds(rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME), upper)
+
+
+def of_values(network: Architecture, shift: int, inputs: int | None = None, all_outputs: bool = False) -> Certifiable:
+    """The certificate of the dimension for S(y) = shift + y: values from below, an orbit from above."""
 
     def make() -> dict[str, Any]:
-        point, sample = values(network, shift, inputs, all_outputs)
-        if (minor := minor_document(point, sample, dimension, PRIME, terms=None)) is None:
-            raise ProgramError(f"{network}, S(y) = {shift} + y: the rank of the values is less than {dimension}")
+        upper = most_at_values(network, shift)
+        point, sample = values(network, shift, upper + 16 if inputs is None else inputs, all_outputs)
+        lower = rank_mod_p(sample.rows, PRIME)
+        if (minor := minor_document(point, sample, lower, PRIME, terms=None)) is None:
+            raise ProgramError(f"{network}, S(y) = {shift} + y: no minor of {lower} rows is found")
         families = [family.name for family in families_of(network, symmetry=True)] + ([] if shift else ["homogeneous"])
         named = {"name": "1 + y" if shift else "y", "taylor": [str(shift), "1"]}
         return opening("dimension") | {
             "network": network_document(network) | {"normalization": named},
-            "lower": dimension,
-            "upper": dimension,
+            "lower": lower,
+            "upper": upper,
             "lower_bound": minor,
-            "upper_bounds": [directions_document("orbit", dimension, point, families, PRIME)],
+            "upper_bounds": [directions_document("orbit", upper, point, families, PRIME)],
         }
 
-    offer(("values", shift, network), make)
+    return Certifiable(("values", shift, network), make)
 
 
 def bottlenecks(quick: bool) -> Iterator[Architecture]:
@@ -126,9 +163,9 @@ def dimension(network: Architecture, formula: Formula = equation_16) -> None:
 def two_roads(network: Architecture, shift: int = 1) -> None:
     """What the Taylor series at zero give, and what values at random inputs give."""
     certified = dimension_by_orbit(network)
-    inputs = certified.upper + 16
-    expect_dimension(certified, rank_mod_p(jacobian_of_values(network, shift, inputs), PRIME))
-    offer_values(network, shift, inputs, certified.upper)
+    by_series = meeting_bounds(certified.lower, certified.upper, network)
+    found = dimension_at_values(network, shift, certified.upper if shift == 1 else None)
+    expect_value(found, by_series, at=f"{network}, values of S(y) = {shift} + y")
 
 
 def factors_on_columns(shift: int, tokens: int = 2) -> None:
@@ -144,37 +181,21 @@ def factors_on_columns(shift: int, tokens: int = 2) -> None:
 def without_constant(network: Architecture, formula: Formula | None = None, shift: int = 0) -> str:
     """S(y) = y: basis changes and A_i -> c A_i bound the dimension from above, ranks at values from below."""
     factors_on_columns(shift, network.tokens)
-    verify_identity()
-    weights = random_weights(network, np.random.default_rng(0), PRIME)
-    names = [name for name, _ in network.weight_shapes()]
-    scalings = np.zeros((network.depth, network.parameter_count), dtype=np.int64)
-    start = 0
-    for name, matrix in zip(names, weights, strict=True):
-        if name.startswith("Q"):
-            scalings[int(name[1:]) - 1, start : start + matrix.entries.size] = matrix.residues().ravel()
-        start += matrix.entries.size
-    blocks = [block.residues() for block in tangent_directions_mod_p(network, weights, PRIME)]
-    upper = network.parameter_count - rank_mod_p(np.concatenate([*blocks, scalings]), PRIME)
-    lower = rank_mod_p(jacobian_of_values(network, shift, upper + 16), PRIME)
-    if lower > upper:
-        raise ProgramError(f"{network}, S(y) = y: the lower bound {lower} exceeds the upper bound {upper}")
     stated = (formula or (lambda n: equation_16(n) - n.depth))(network)
-    expect_equal((lower, upper), (stated, stated), at=f"{network.widths}, {network.attention_ranks}, S(y) = y")
-    offer_values(network, shift, upper + 16, upper)
+    expect_value(dimension_at_values(network, shift), stated, at=f"{network}, S(y) = y")
     return "S(y) = y loses one dimension a layer, where all attention matrices have rank two or more"
+
+
+def one_rank(shape: tuple[int, int, int]) -> Architecture:
+    d, d_out, tokens = shape
+    return Architecture((d, d_out), (1,), tokens, normalization=SOFTMAX)
 
 
 def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | None = None) -> str:
     """One layer, a = 1, S(y) = y: the scores (k x_j)(q x_i) have the factor q x_i on column i."""
-    d, d_out, tokens = shape
-    factors_on_columns(0, tokens)
-    network = Architecture((d, d_out), (1,), tokens, normalization=SOFTMAX)
-    # all of q and the length of k are invisible
-    upper = network.parameter_count - d - 1
-    lower = rank_mod_p(jacobian_of_values(network, 0, upper + 16), PRIME)
+    d, d_out, _ = shape
     expected = stated(d, d_out) if stated else d + d * d_out - 1
-    expect_equal((lower, upper), (expected, expected), at=f"d, d', t = {shape}, a = 1, S(y) = y")
-    offer_values(network, 0, upper + 16, upper)
+    expect_value(dimension_at_values(one_rank(shape), 0), expected, at=f"d, d', t = {shape}, a = 1, S(y) = y")
     return "S(y) = y at rank one, A = k q^T: the function does not depend on q, and d dimensions are lost"
 
 
@@ -203,6 +224,7 @@ CLAIM = Claim(
             bottlenecks,
             dimension,
             {"without the rescalings of Eq. 14": partial(dimension, formula=lambda n: equation_16(n) - n.depth)},
+            certifies=itself_by_orbit,
         ),
         Part(
             "S(y) = 1 + y: the same rank from values instead of Taylor series",
@@ -210,6 +232,7 @@ CLAIM = Claim(
             bottlenecks,
             two_roads,
             {"values of S(y) = y": partial(two_roads, shift=0)},
+            certifies=lambda network: [*itself_by_orbit(network), of_values(network, 1)],
         ),
         Part(
             "S(y) = y: one less for every layer",
@@ -222,6 +245,7 @@ CLAIM = Claim(
                 "Eq. 16 as it stands": partial(without_constant, formula=equation_16),
                 "S(y) = 1 + y": partial(without_constant, shift=1),
             },
+            certifies=lambda network: [of_values(network, 0)],
         ),
         Part(
             "S(y) = y at rank one: q is invisible",
@@ -229,6 +253,8 @@ CLAIM = Claim(
             lambda quick: [(2, 1, 2), (2, 2, 2), (3, 2, 3)],
             rank_one,
             {"only the length is lost": partial(rank_one, stated=lambda d, d_out: 2 * d - 1 + d * d_out - 1)},
+            instance="d, d', t",
+            certifies=lambda shape: [of_values(one_rank(shape), 0)],
         ),
     ),
 )

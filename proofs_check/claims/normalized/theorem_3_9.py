@@ -34,7 +34,8 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
+from proofs_check.expect import expect_equal, spell
 
 Score = Callable[[Any], Any]
 Shape = tuple[int, int, int]
@@ -229,6 +230,7 @@ CLAIM = Claim(
                 "S(y) = y": partial(same_function_same_weights, constant=False),
                 "1 + t in place of 1 - t": partial(same_function_same_weights, tokens_counted=1),
             },
+            instance="d, d', t",
         ),
         Part(
             "the whole fiber over Q, S(y) = 1 + y, every pair of ranks",
@@ -236,6 +238,7 @@ CLAIM = Claim(
             rational_weights,
             fiber_over_q,
             {"S(y) = y": partial(fiber_over_q, shift=0), "one token": lambda at: fiber_over_q((1, at[1]))},
+            instance="number of tokens and weights",
         ),
         Part(
             "all weights over finite fields, S(y) = 1 + y",
@@ -243,6 +246,7 @@ CLAIM = Claim(
             finite_fields,
             every_fiber,
             {"one token": partial(every_fiber, t=1)},
+            instance="all weights with p, d, d'",
         ),
         Part(
             "one token: A is invisible",
@@ -250,6 +254,7 @@ CLAIM = Claim(
             lambda quick: [(1, 1, 1), (2, 2, 1)],
             one_token,
             {"A is visible": partial(one_token, visible=True)},
+            instance="d, d', t",
         ),
         Part(
             "S(y) = y: A only up to a factor",
@@ -257,6 +262,7 @@ CLAIM = Claim(
             lambda quick: [(1, 1, 2), (2, 1, 2), (2, 2, 2)],
             score_without_constant,
             {"S(y) = 1 + y": partial(score_without_constant, score=lambda y: 1 + y)},
+            instance="d, d', t",
         ),
     ),
 )

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from lightning_sym import Architecture, certified_dimension
-from proofs_check.claim import Claim, Part, Refutation, Scope, dimension_by_orbit, expect_dimension
+from proofs_check.certificates import itself, itself_by_orbit
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import dimension_by_orbit, expect_dimension
 
 Formula = Callable[[int, int, int], int]
 
@@ -104,6 +106,7 @@ CLAIM = Claim(
                     check, formula=lambda d, d_out, a: 2 * a * d - a * a + d * d_out - 1
                 ),
             },
+            certifies=itself_by_orbit,
         ),
         Part(
             "the formula holds at t >= 2, a = d' = 1",
@@ -115,6 +118,7 @@ CLAIM = Claim(
                     not_needed, formula=lambda *s: printed_formula(*s) - 1
                 )
             },
+            certifies=itself_by_orbit,
         ),
         Part(
             "the formula fails at t = 1, alpha >= 2",
@@ -122,6 +126,7 @@ CLAIM = Claim(
             one_token,
             fails,
             {"symmetric parts counted": partial(fails, formula=_one_token_formula)},
+            certifies=itself,
         ),
         Part(
             "the formula holds at t = 1, alpha = 1",
@@ -129,6 +134,7 @@ CLAIM = Claim(
             rank_one_one_token,
             holds_all_the_same,
             {"one less": partial(holds_all_the_same, formula=lambda *shape: printed_formula(*shape) - 1)},
+            certifies=itself_by_orbit,
         ),
     ),
 )

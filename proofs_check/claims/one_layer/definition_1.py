@@ -17,7 +17,8 @@ from lightning_sym import Architecture, Layer, forward, polynomial_map, virtual_
 from lightning_sym.network.virtual_weights import closed_form
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import expect_equal
 
 
 def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = (0, 1)) -> ObjectArray:

@@ -16,14 +16,15 @@ import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
 from lightning_sym.exact.rational import rank, unique_solution
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES
-from proofs_check.certificates import offer_network
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal, meeting_bounds, spell
+from proofs_check.certificates import of_network
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
 from proofs_check.claims.deep.equation_9 import random_basis_changes
+from proofs_check.expect import expect_equal, meeting_bounds, spell
 
 Matrix = tuple[tuple[int, ...], ...]
 
@@ -69,7 +70,8 @@ def fibers(quick: bool) -> Iterator[Fiber]:
         by_product: dict[Matrix, list[tuple[Matrix, Matrix]]] = {}
         for k, q in product(_matrices(a, d, p), repeat=2):
             by_product.setdefault(_times(_transpose(k), q, p), []).append((k, q))
-        chosen = [pairs for value, pairs in by_product.items() if rank_mod_p(np.array(value), p) == a]
+        of_rank_a = ranks_mod_p(np.array(list(by_product)), p) == a
+        chosen = [pairs for pairs, full in zip(by_product.values(), of_rank_a, strict=True) if full]
         if not chosen:
             raise ProgramError(f"GF({p}), d = {d}, a = {a}: there must be products of rank a")
         yield from (Fiber(p, d, a, pairs) for pairs in chosen)
@@ -151,9 +153,13 @@ def determinantal_dimension(instance: tuple[int, int], correction: int = 0) -> N
     upper = 2 * a * d - rank_mod_p(np.array(orbit), p)
     found = meeting_bounds(lower, upper, f"d = {d}, a = {a}")
     alpha = min(a, d)
-    # a normalized network is a linear map of one token: two layers of widths d, a, d give these matrices
-    offer_network(Architecture((d, a, d), (1, 1), 1, normalization=SOFTMAX), found)
     expect_equal(found, alpha * (2 * d - alpha) + correction, at=f"d = {d}, a = {a}")
+
+
+def these_matrices(instance: tuple[int, int]) -> Iterator[Certifiable]:
+    """A normalized network is a linear map of one token: two layers of widths d, a, d give these matrices."""
+    d, a = instance
+    yield of_network(Architecture((d, a, d), (1, 1), 1, normalization=SOFTMAX))
 
 
 CLAIM = Claim(
@@ -168,8 +174,8 @@ CLAIM = Claim(
         Part(
             "(C K, C^-T Q) has the same product, matrices of every shape",
             Scope.IDENTITY,
-            lambda quick: [lambda c: c.inverse],
-            named_weights_are_in_the_fiber,
+            lambda quick: (None,),
+            lambda _: named_weights_are_in_the_fiber(lambda c: c.inverse),
             {"C instead of its inverse": lambda _: named_weights_are_in_the_fiber(lambda c: c)},
         ),
         Part(
@@ -195,6 +201,8 @@ CLAIM = Claim(
             variety_shapes,
             determinantal_dimension,
             {"one more": partial(determinantal_dimension, correction=1)},
+            instance="width d and query/key width a",
+            certifies=these_matrices,
         ),
     ),
 )

@@ -30,7 +30,8 @@ from lightning_sym.network.one_layer import (
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_equal
+from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
 Entry = tuple[int, int, int]
@@ -161,6 +162,7 @@ CLAIM = Claim(
             shapes,
             array_to_function,
             {"rows of A for its columns": partial(array_to_function, arrays=rows_used)},
+            instance="d, d', t",
         ),
         Part(
             "R(phi) = array of products, R L = 1",
@@ -168,6 +170,7 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, shapes(quick)),
             function_to_array,
             {"rows of A for its columns": partial(function_to_array, arrays=rows_used)},
+            instance="d, d', t",
         ),
         Part(
             "rank of L and dimension of the span: d d' d(d+1)/2",
@@ -178,6 +181,7 @@ CLAIM = Claim(
                 "d d' d(d-1)/2": partial(ranks, stated=lambda d, d_out: d * d_out * d * (d - 1) // 2),
                 "one token": lambda shape: ranks((*shape[:2], 1)),
             },
+            instance="d, d', t",
         ),
         Part(
             "one token: L has a kernel",
@@ -185,6 +189,7 @@ CLAIM = Claim(
             lambda quick: ((d, d_out, 1) for d in (1, 2, 3) for d_out in (1, 2)),
             one_token_loses,
             {"a larger kernel": partial(one_token_loses, allowed=1)},
+            instance="d, d', t",
         ),
     ),
 )

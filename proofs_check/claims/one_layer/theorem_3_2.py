@@ -21,9 +21,10 @@ from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, expect_equal, spell
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Pair, solve
+from proofs_check.expect import expect_equal, spell
 
 Names = tuple[str, str, str, str]
 THE_EXCHANGE: Names = ("w", "q", "v", "p")

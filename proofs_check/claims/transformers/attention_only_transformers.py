@@ -22,8 +22,10 @@ from itertools import product
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
-from proofs_check.claim import Claim, Part, Refutation, Scope, expect_dimension, expect_equal, meeting_bounds
+from proofs_check.certificates import itself, of_network
+from proofs_check.claim import Claim, Part, Scope
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
+from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, meeting_bounds
 from proofs_check.samples import Dice, distinct
 
 Formula = Callable[[Architecture], int]
@@ -111,8 +113,7 @@ def formula(network: Architecture) -> int:
 def narrow_embedding(network: Architecture, stated: Formula = formula) -> str:
     """n < d: part of every matrix is never seen, and the formula is too large."""
     found = certified_dimension(network)
-    if found.upper >= stated(network):
-        raise Refutation(f"{network}: at most {found.upper}, the formula gives {stated(network)}")
+    expect_less(Bounds.of(found), stated(network), at=network)
     n, d, *_ = sizes(network)
     kind = ("causal " if network.causal else "") + ("lightning" if network.normalization is None else "softmax")
     bounds = str(found.value) if found.value is not None else f"between {found.lower} and {found.upper}"
@@ -182,6 +183,7 @@ CLAIM = Claim(
                 "no basis change of the stream": partial(check, stated=lambda n: softmax_formula(n) + n.widths[0] ** 2),
                 "rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads),
             },
+            certifies=itself,
         ),
         Part(
             "lightning, causal or not",
@@ -189,6 +191,7 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, transformers(quick, None)),
             partial(check, stated=lightning_formula),
             {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            certifies=itself,
         ),
         Part(
             "softmax: random shapes up to d = 8",
@@ -196,6 +199,7 @@ CLAIM = Claim(
             partial(random_transformers, normalization=SOFTMAX),
             partial(check, stated=softmax_formula),
             {"rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            certifies=itself,
         ),
         Part(
             "lightning: random shapes up to d = 8",
@@ -203,6 +207,7 @@ CLAIM = Claim(
             partial(random_transformers, normalization=None),
             partial(check, stated=lightning_formula),
             {"the heads are independent": partial(check, stated=softmax_formula)},
+            certifies=itself,
         ),
         Part(
             "P - d^2 - l h (a^2 + a_v^2); n = 4, d = 3, l = h = 2, a = a_v = 1: 72 parameters, dimension 55",
@@ -210,6 +215,7 @@ CLAIM = Claim(
             lambda quick: [EXAMPLE, transformer(3, 2, 1, 2, 2, 1), transformer(2, 2, 2, 1, 1, 2, causal=False)],
             by_parameters,
             {"the basis of the stream is fixed": partial(by_parameters, embedding_bases=False)},
+            certifies=itself,
         ),
         Part(
             "n < d is outside",
@@ -222,6 +228,7 @@ CLAIM = Claim(
             ],
             narrow_embedding,
             {"too large by more than six": partial(narrow_embedding, stated=lambda n: formula(n) - 6)},
+            certifies=itself,
         ),
         Part(
             "n < d, two layers: two tokens see less than three",
@@ -234,6 +241,7 @@ CLAIM = Claim(
                     fewer_by_two_tokens, stated=lambda network: forms_that_cancel(replace(network, causal=False))
                 ),
             },
+            certifies=lambda network: [of_network(network), of_network(replace(network, tokens=3))],
         ),
         Part(
             "no embeddings, full A and V, causal softmax: finite fibers",
@@ -241,6 +249,7 @@ CLAIM = Claim(
             without_embeddings,
             finite_fibers,
             {"one rescaling a head": partial(finite_fibers, lost=lambda h: h)},
+            certifies=itself,
         ),
     ),
 )

@@ -23,7 +23,9 @@ from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, expect_dimension
+from proofs_check.certificates import itself, of_network
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
+from proofs_check.expect import Bounds, expect_dimension, expect_more, expect_value
 from proofs_check.samples import Dice, Range, distinct
 
 Shape = tuple[int, int, int, int, int]  # d, d', alpha, h, b
@@ -103,6 +105,10 @@ def bounds(shape: Shape) -> tuple[int, int]:
     return found.lower, found.upper
 
 
+def of_shape(shape: Shape) -> Certifiable:
+    return of_network(network_of(shape))
+
+
 Block = tuple[int, int, int]
 
 
@@ -167,8 +173,7 @@ def count_at_h(shape: Shape) -> int:
 def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
     """Without the largest over `k <= h` the count falls again once the heads fill everything."""
     found = certified_dimension(network_of(shape))
-    if found.lower <= stated(shape):
-        raise Refutation(f"{network_of(shape)}: the count {stated(shape)} is not below {found.lower}")
+    expect_more(Bounds.of(found), stated(shape), at=network_of(shape))
     return (
         f"more heads never lower the dimension, but the count at h itself falls: d, d', a, h, b = {shape} has "
         f"dimension {found.value}, the count gives {stated(shape)}"
@@ -177,14 +182,10 @@ def past_the_top(shape: Shape, stated: Formula = count_at_h) -> str:
 
 def exception(shape: Shape, stated: Formula = formula) -> str:
     """Where the first formula that comes to mind, capped by rows alone, is one too large."""
-    lower, upper = bounds(shape)
-    if not lower <= stated(shape) <= upper:
-        raise Refutation(f"{network_of(shape)}: between {lower} and {upper}, stated {stated(shape)}")
-    if lower < upper:
-        raise Undecided(f"{network_of(shape)}: between {lower} and {upper}")
+    expect_value(Bounds(*bounds(shape)), stated(shape), at=network_of(shape))
     return (
-        f"d, d', a, h, b = {shape}: {lower}, one less than the span of the rows, {by_rows(shape)}: five heads give a "
-        f"6 x 6 matrix of forms of rank five"
+        f"d, d', a, h, b = {shape}: {stated(shape)}, one less than the span of the rows, {by_rows(shape)}: "
+        f"five heads give a 6 x 6 matrix of forms of rank five"
     )
 
 
@@ -233,6 +234,7 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, softmax_networks(quick)),
             partial(certified, stated=all_heads_free),
             {"a rescaling in every head": partial(certified, stated=rescaled_heads)},
+            certifies=itself,
         ),
         Part(
             "softmax: random shapes up to d = 8",
@@ -240,6 +242,7 @@ CLAIM = Claim(
             partial(random_layers, outputs=(1, 8), normalization=SOFTMAX),
             partial(certified, stated=all_heads_free),
             {"a rescaling in every head": partial(certified, stated=rescaled_heads)},
+            certifies=itself,
         ),
         Part(
             "lightning, d' >= 2: the formula wherever the bounds meet",
@@ -250,6 +253,8 @@ CLAIM = Claim(
                 "no mixing of heads": partial(territory, stated=partial(formula, mixing=False)),
                 "no cap": partial(territory, stated=count_of),
             },
+            instance="d, d' and the largest number of heads",
+            certifies=lambda block: map(of_shape, shapes(*block)),
         ),
         Part(
             "lightning, d' = 1: forms in an ideal, wherever the bounds meet",
@@ -257,6 +262,8 @@ CLAIM = Claim(
             partial(blocks, outputs=(1,)),
             partial(territory, stated=one_output),
             {"no syzygies": partial(territory, stated=partial(one_output, syzygies=False))},
+            instance="d, d' and the largest number of heads",
+            certifies=lambda block: map(of_shape, shapes(*block)),
         ),
         Part(
             "lightning, d' = 1: 49 and 72, where vectors in two row spaces are syzygies; 3 heads",
@@ -264,6 +271,7 @@ CLAIM = Claim(
             lambda quick: map(network_of, NARROW_ROWS[:2] if quick else NARROW_ROWS),
             partial(certified, stated=one_output),
             {"50 and 74, nothing in two row spaces": partial(certified, stated=partial(one_output, pairs=False))},
+            certifies=itself,
         ),
         Part(
             "lightning, d' = 1: random shapes up to d = 8",
@@ -274,6 +282,7 @@ CLAIM = Claim(
                 "no syzygies": partial(certified, stated=partial(one_output, syzygies=False)),
                 "nothing in two row spaces": partial(certified, stated=partial(one_output, pairs=False)),
             },
+            certifies=itself,
         ),
         Part(
             "lightning, d' >= 2: random shapes up to d = 8",
@@ -284,6 +293,7 @@ CLAIM = Claim(
                 "no cap": partial(certified, stated=count_of),
                 "no mixing of heads": partial(certified, stated=partial(formula, mixing=False)),
             },
+            certifies=itself,
         ),
         Part(
             "the count at h itself falls when the heads fill all forms",
@@ -291,6 +301,8 @@ CLAIM = Claim(
             lambda quick: [(2, 2, 1, 7, 1), (2, 3, 1, 8, 1)],
             past_the_top,
             {"with the largest over k <= h": partial(past_the_top, stated=formula)},
+            instance="d, d', alpha, h, b",
+            certifies=lambda shape: [of_shape(shape)],
         ),
         Part(
             "d = 3, d' = 2, a = 1, h = 5, b = 1: 35",
@@ -298,6 +310,8 @@ CLAIM = Claim(
             lambda quick: [(3, 2, 1, 5, 1)],
             exception,
             {"capped by rows alone": partial(exception, stated=partial(formula, low_rank=False))},
+            instance="d, d', alpha, h, b",
+            certifies=lambda shape: [of_shape(shape)],
         ),
         Part(
             "heads may be permuted",
@@ -305,6 +319,7 @@ CLAIM = Claim(
             lambda quick: [2, 3, 4],
             permuted,
             {"queries alone": partial(permuted, parts="Q"), "values alone": partial(permuted, parts="V")},
+            instance="number of heads",
         ),
         Part(
             "heads of lightning layers mix",
@@ -312,6 +327,7 @@ CLAIM = Claim(
             lambda quick: [2, 3, 4],
             mixed,
             {"with the other sign": partial(mixed, back=1)},
+            instance="number of heads",
         ),
     ),
 )

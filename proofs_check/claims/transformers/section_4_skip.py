@@ -21,7 +21,9 @@ from lightning_sym.network.weights import Layer
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, expect_dimension, expect_equal, spell
+from proofs_check.certificates import itself
+from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict
+from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, spell
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -80,8 +82,9 @@ def rescaled_words(depth: int, power: int = -1, pattern: Callable[[Words], Words
 def one_to_one(network: Architecture) -> None:
     """The statement of the paper: fails if generic fibers have positive dimension, and two equal weights show it."""
     found = certified_dimension(network)
-    if found.upper >= pairs(network):
+    if found.lower == pairs(network):
         return
+    expect_less(Bounds.of(found), pairs(network), at=network)
     # a skip changes no shape, so the weights are those of the plain network
     plain = Architecture(network.widths, network.attention_ranks, network.tokens)
     d, t = network.widths[0], network.tokens
@@ -121,9 +124,7 @@ def between_layers(network: Architecture) -> int:
 
 
 def one_token(network: Architecture, stated: Formula) -> str:
-    found = certified_dimension(network)
-    if found.upper >= stated(network):
-        raise Refutation(f"{network}: at most {found.upper}, the formula gives {stated(network)}")
+    expect_less(Bounds.of(certified_dimension(network)), stated(network), at=network)
     return "the hypothesis t >= 2 is needed: for one token and a = d = 2 both formulas are too large"
 
 
@@ -142,6 +143,7 @@ CLAIM = Claim(
             lambda quick: [Architecture((2,) * (depth + 1), (2,) * depth, 2, skip=True) for depth in (1, 2)],
             one_to_one,
             expected=Verdict.REFUTED,
+            certifies=itself,
         ),
         Part(
             "(lambda A_i, V_i / lambda) has the same function, all widths",
@@ -166,6 +168,7 @@ CLAIM = Claim(
                     check, stated=lambda n: lightning_formula(n) - between_layers(n)
                 ),
             },
+            certifies=itself,
         ),
         Part(
             "softmax: finitely many (A_i, V_i) to a function",
@@ -176,6 +179,7 @@ CLAIM = Claim(
                 "rescalings inside layers": partial(check, stated=lightning_formula),
                 "bases change between layers": partial(check, stated=lambda n: pairs(n) - between_layers(n)),
             },
+            certifies=itself,
         ),
         Part(
             "lightning: random shapes up to d = 8",
@@ -183,6 +187,7 @@ CLAIM = Claim(
             random_networks,
             partial(check, stated=lightning_formula),
             {"one-to-one up to finitely many": partial(check, stated=pairs)},
+            certifies=itself,
         ),
         Part(
             "softmax: random shapes up to d = 8",
@@ -190,6 +195,7 @@ CLAIM = Claim(
             partial(random_networks, normalization=SOFTMAX),
             partial(check, stated=pairs),
             {"rescalings inside layers": partial(check, stated=lightning_formula)},
+            certifies=itself,
         ),
         Part(
             "one token is outside",
@@ -201,6 +207,7 @@ CLAIM = Claim(
                 if n.tokens == 1 and n.widths[0] == 2 and set(n.attention_ranks) == {2}
             ],
             lambda n: one_token(n, pairs if n.normalization is not None else lightning_formula),
+            certifies=itself,
         ),
     ),
 )

@@ -1,0 +1,132 @@
+"""What `check` prints: a table, or one line a claim, in terminals from 40 columns on; an id is never cut."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from proofs_check.claim import Claim
+    from proofs_check.run import ClaimResult
+
+FEW = 3
+"""Up to so many claims, everything they found is printed under the table."""
+
+_STYLE = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
+
+_SCOPE, _SECONDS, _STATEMENT, _TABLE = 100, 84, 76, 60
+"""Widths from which there is room for the scope, for the seconds, for the statement, and for a table at all."""
+
+
+def verdict_in_words(claim: Claim, result: ClaimResult) -> str:
+    """The verdict, and what was expected if that is worth saying."""
+    if result.verdict is None:
+        return "program error"
+    if not result.as_expected:
+        return f"{result.verdict.value} (expected {claim.expected.value})"
+    # nobody should take it for a failure
+    return result.verdict.value + ("" if result.verdict.value == "HOLDS" else " as expected")
+
+
+def _style(result: ClaimResult) -> str:
+    return "green" if result.as_expected else "red" if result.verdict is None else _STYLE[result.verdict.value]
+
+
+def claim_line(claim: Claim, result: ClaimResult, claims: Sequence[Claim], width: int) -> str:
+    """A claim in one line, with as much as there is room for; in two where id and verdict are too long for one."""
+    longest = max(len(c.id) for c in claims)
+    verdict = verdict_in_words(claim, result)
+    cells = [f"{claim.id:<{longest}}  {verdict}", f"{result.instances:,} instances", f"{result.seconds:.1f} s"]
+    if len(cells[0]) > width:
+        return f"{claim.id}\n  {verdict}"
+    line = f"{claim.id:<{longest}}  {verdict:<19}  {cells[1]:>15}  {cells[2]:>7}"
+    for end in (len(line), len(line) - 9, len(line) - 26):
+        if end <= width and len(line[:end].rstrip()) >= len(cells[0]):
+            return line[:end].rstrip()
+    return cells[0]
+
+
+def print_list(claims: Sequence[Claim], out: Console) -> None:
+    """Ids, sources and statements."""
+    from rich.table import Table
+
+    if out.width < _TABLE:
+        for claim in claims:
+            out.print(claim.id, markup=False)
+            out.print(textwrap.indent(textwrap.fill(claim.title, out.width - 2), "  "), markup=False)
+        return
+    table = Table()
+    table.add_column("id", no_wrap=True, min_width=max(len(claim.id) for claim in claims))
+    with_source = out.width >= _SCOPE
+    for name in ("source", "statement") if with_source else ("statement",):
+        table.add_column(name)
+    for claim in claims:
+        table.add_row(claim.id, *([claim.source] if with_source else []), claim.title)
+    out.print(table, markup=False)
+
+
+def print_lines(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
+    """The short form: one line a claim."""
+    for claim in claims:
+        result = results[claim.id]
+        out.print(claim_line(claim, result, claims, out.width), style=_style(result), markup=False, soft_wrap=True)
+
+
+def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
+    """The table, with the columns that there is room for; no table in narrow terminals."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    if out.width < _TABLE:
+        print_lines(claims, results, out)
+        return
+    columns = {"id": True, "statement": out.width >= _STATEMENT, "scope": out.width >= _SCOPE, "instances": True,
+               "verdict": True, "seconds": out.width >= _SECONDS}  # fmt: skip
+    table = Table()
+    for name in (name for name, shown in columns.items() if shown):
+        longest = max(len(claim.id) for claim in claims) if name == "id" else None
+        justify = "right" if name in ("instances", "seconds") else "left"
+        table.add_column(name, justify=justify, no_wrap=name == "id", min_width=longest)  # type: ignore[arg-type]
+    for claim in claims:
+        result = results[claim.id]
+        cells = {
+            "id": claim.id,
+            "statement": escape(claim.title),
+            "scope": "\n".join(dict.fromkeys(part.scope.name for part in claim.parts)),
+            "instances": f"{result.instances:,}",
+            "verdict": f"[{_style(result)}]{verdict_in_words(claim, result).replace(' as', chr(10) + 'as')}[/]",
+            "seconds": f"{result.seconds:.1f}",
+        }
+        table.add_row(*(cell for name, cell in cells.items() if columns[name]))
+    out.print(table)
+
+
+def print_findings(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
+    """What the checks found: of a few claims all of it, of many the witnesses, and how much more there is."""
+    from rich.markup import escape
+
+    parts = [(claim.id, part) for claim in claims for part in results[claim.id].parts]
+    findings = [(claim_id, text) for claim_id, part in parts for text in part.findings]
+    if len(claims) > FEW:  # a screenful at most: the rest is for one claim at a time, JSON or the report
+        out.print(
+            f"the checks found {len(findings)} things about the hypotheses: see `check ID`, `--json` or `--report DIR`"
+        )
+    elif findings:
+        out.print("what the checks found about the hypotheses:")
+        for claim_id, text in findings:
+            out.print(f"  [bold]{claim_id}[/bold]: {escape(text)}")
+    for claim_id, part in parts:
+        for tally in part.tallies if len(claims) <= FEW else ():
+            out.print(f"  [bold]{claim_id}[/bold], {escape(part.name)}: {escape(tally)}")
+        if part.witness is not None:
+            out.print(f"  [bold]{claim_id}[/bold], {escape(part.name)}: {part.verdict.value} {escape(part.witness)}")
+
+
+def print_total(results: Mapping[str, ClaimResult], out: Console) -> None:
+    """How many claims are as expected."""
+    fine = sum(result.as_expected for result in results.values())
+    total = sum(result.instances for result in results.values())
+    out.print(f"{fine} of {len(results)} claims as expected, {total:,} instances")

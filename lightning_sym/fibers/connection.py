@@ -1,0 +1,214 @@
+"""How the virtual weights of one network become those of another: moves and a rescaling; and the weights themselves."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.fibers.transform import swap, transform
+from lightning_sym.fibers.virtual_moves import (
+    Move,
+    MoveName,
+    Path,
+    known_partners,
+    rescaling_factors,
+    visible_weights,
+)
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.rationals import rational_product
+
+LARGEST_JOINT_SYSTEM = 12
+"""Largest query/key width for which the matrix C is sought when neither Q nor K determines it alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    r"""How the virtual weights of one network become those of the other, and the weights themselves where found.
+
+    First the moves are made, in their order; then Eq. 13 leads to the other network.
+
+    Attributes:
+        moves: steps that are not rescalings; most often none.
+        factors: $\lambda_1, \dots, \lambda_l$ with $\tilde A_i' = \lambda_i \tilde A_i$, after the moves.
+        value_factor: $\mu$ with $\tilde V' = \mu \tilde V$; $\mu \prod_i \lambda_i^{3^{l-i}} = 1$ (Eq. 13).
+        symmetric_parts: whether equality holds for symmetric parts only, where nothing else matters.
+        virtual: the virtual weights after the moves, those that the factors lead away from.
+        moved: weights of the same shape as the first after the moves, and with the skew-symmetric parts of the
+            second where these do not matter; the first weights if nothing is moved, `None` where not found.
+        query_key, between, scales: arguments of `transform` that map `moved` to the second weights, or `None`.
+    """
+
+    moves: tuple[Move, ...]
+    factors: tuple[Fraction, ...]
+    value_factor: Fraction
+    symmetric_parts: bool
+    virtual: VirtualWeights
+    moved: Weights | None = None
+    query_key: dict[int, ObjectArray] | None = None
+    between: dict[int, ObjectArray] | None = None
+    scales: dict[int, Fraction] | None = None
+
+
+def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:
+    """Moves and a rescaling, with symmetric parts only where that is needed."""
+    target = visible_weights(new, tokens)
+    for path in known_partners(old, tokens):
+        start = path[-1][1] if path else old
+        found = rescaling_factors(visible_weights(start, tokens), target)
+        if found is not None:
+            moves = tuple(move for move, _ in path)
+            symmetric = rescaling_factors(start, new) is None
+            return Connection(moves, *found, symmetric_parts=symmetric, virtual=start), path
+    return None
+
+
+def with_weights(first: Weights, second: Weights, connection: Connection, path: Path) -> Connection:
+    """Make the moves on the weights themselves, then look for the group element; what is not found is left out."""
+    moved = first
+    for move, point in path:
+        if (after := _moved(moved, move, point)) is None:
+            return connection
+        moved = after
+    target = exact_virtual_weights(second)
+    if connection.symmetric_parts:
+        parts = zip(target.attention, connection.factors, strict=True)
+        goal = VirtualWeights(tuple(a / factor for a, factor in parts), target.value / connection.value_factor)
+        if (after := _with_virtual_weights(moved, goal)) is None:
+            return connection
+        moved = after
+    start = exact_virtual_weights(moved)
+    if (factors := rescaling_factors(start, target)) is None:
+        raise ProgramError("the moves on the weights lead elsewhere than those on the virtual weights")
+    connection = replace(connection, factors=factors[0], value_factor=factors[1], virtual=start, moved=moved)
+    return _with_matrices(moved, second, connection)
+
+
+def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | None:
+    """Weights of the same shape after a move, up to rescaling."""
+    if move.name is MoveName.EXCHANGE:
+        try:
+            return swap(weights, layer=move.layer)
+        except BadInput:  # the weights do not have the ranks that the virtual weights have
+            pass
+    return _with_virtual_weights(weights, point)
+
+
+def _with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
+    """Weights with other virtual weights, and the same value matrices in all layers but the last, where there are."""
+    matrices = weights.named()
+    before = _eye(weights.layers[0].query.shape[1])
+    for i, (layer, attention) in enumerate(zip(weights.layers, target.attention, strict=True), start=1):
+        a = layer.query.shape[0]
+        if not np.array_equal(rational_product(before.T, layer.key.T, layer.query, before), attention):
+            # P^T A P for one A: first A P, then A
+            half = _solution(before.T, attention)
+            whole = None if half is None else _solution(before.T, half.T)
+            if whole is None or (rows := _factored(whole.T, a)) is None:
+                return None
+            matrices |= {f"Q{i}": rows[0], f"K{i}": rows[1]}
+        if i == len(weights.layers):
+            value = _solution(before.T, target.value.T)
+            if value is None:
+                return None
+            matrices[f"V{i}"] = value.T
+        before = rational_product(layer.value, before)
+    return Weights.of(matrices)
+
+
+def _factored(matrix: ObjectArray, rows: int) -> tuple[ObjectArray, ObjectArray] | None:
+    """`Q`, `K` with so many rows and `K^T Q = matrix`, or `None` if its rank is larger."""
+    query, key = np.full((2, rows, matrix.shape[0]), Fraction(0), dtype=object)
+    for n in range(rows):
+        where = next((index for index, entry in np.ndenumerate(matrix) if entry != 0), None)
+        if where is None:
+            break
+        key[n], query[n] = matrix[:, where[1]], matrix[where[0]] / matrix[where]
+        matrix = matrix - np.outer(key[n], query[n])
+    return (query, key) if not any(matrix.ravel()) else None
+
+
+def _with_matrices(first: Weights, second: Weights, connection: Connection) -> Connection:
+    r"""Find the group element layer by layer, by linear algebra, and accept it only if it maps one to the other.
+
+    With $c_i$ the scalar by which the products $P_i$ are off, $s_i = \lambda_i / c_{i-1}^2$ and
+    $c_i = c_{i-1} / s_i$; then $G_i V_i = s_i V_i' G_{i-1}$, $C_i K_i = K_i' G_{i-1}$ and
+    $C_i^\top Q_i' G_{i-1} = s_i Q_i$ are linear in the unknown. Where a solution is not unique the one next to the
+    identity is tried, then random ones; so for widths that grow an element can be missed.
+    """
+    before, c = _eye(first.layers[0].query.shape[1]), Fraction(1)
+    query_key, between, scales = {}, {}, {}
+    depth = len(first.layers)
+    for i, (old, new) in enumerate(zip(first.layers, second.layers, strict=True), start=1):
+        scales[i] = connection.factors[i - 1] / c**2
+        c /= scales[i]
+        if (found := _query_key_matrix(old, new, before, scales[i])) is None:
+            return connection
+        query_key[i] = found
+        if i < depth:
+            if (
+                after := _invertible_solution(old.value.T, (scales[i] * rational_product(new.value, before)).T)
+            ) is None:
+                return connection
+            between[i] = before = after.T
+    if transform(first, query_key=query_key, between=between, scales=scales) != second:
+        return connection
+    return replace(connection, query_key=query_key, between=between, scales=scales)
+
+
+def _query_key_matrix(old: Layer, new: Layer, before: ObjectArray, scale: Fraction) -> ObjectArray | None:
+    a = old.key.shape[0]
+    key, query = rational_product(new.key, before), rational_product(new.query, before)
+    if rank(old.key) == a:
+        found = _invertible_solution(old.key.T, key.T)
+        return None if found is None else found.T
+    if a > LARGEST_JOINT_SYSTEM:
+        return None
+    # C K = K' G and (Q' G)^T C = s Q^T, for the entries of C row by row
+    system = np.concatenate([np.kron(_eye(a), old.key.T), np.kron(query.T, _eye(a))])
+    right = np.concatenate([key.ravel(), (scale * old.query).T.ravel()])
+    return _invertible_solution(system, right[:, None], shape=(a, a))
+
+
+def _invertible_solution(
+    matrix: ObjectArray, right: ObjectArray, shape: tuple[int, int] | None = None
+) -> ObjectArray | None:
+    """An invertible `X` with `matrix X = right` (its entries row by row if `shape` is given), or `None` if not found.
+
+    Solves for `X - 1`, so that the identity is what free entries fall back to.
+    """
+    columns = matrix.shape[1]
+    one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
+    if one.shape[1] != right.shape[1]:
+        return None
+    if (particular := _solution(matrix, right - rational_product(matrix, one))) is None:
+        return None
+    free, count = [np.array(v, dtype=object) for v in null_space(matrix)], right.shape[1]
+    source = random.Random(0)
+    for attempt in range(4):
+        solution = one + particular
+        for v in free if attempt else ():
+            solution = solution + np.outer(v, [source.randint(-9, 9) for _ in range(count)])
+        result: ObjectArray = solution if shape is None else solution.reshape(shape)
+        if rank(result) == result.shape[0]:
+            return result
+    return None
+
+
+def _solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
+    """One `X` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
+    columns, count = matrix.shape[1], right.shape[1]
+    basis = null_space(np.concatenate([matrix, -right], axis=1))
+    solved = [v[:columns] for v in basis if any(v[columns:])]
+    return np.array(solved, dtype=object).T if len(solved) == count else None
+
+
+def _eye(n: int) -> Any:
+    return np.array([[Fraction(int(i == j)) for j in range(n)] for i in range(n)], dtype=object)

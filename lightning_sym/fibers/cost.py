@@ -1,0 +1,122 @@
+r"""What exact work on weights will cost, in seconds of one core, from sizes and lengths of numbers alone.
+
+A product of an `m x k` and a `k x n` matrix takes `m k n` products of numbers, and each result is then made a number
+of its own. The rates were measured with flint and are rough: within a factor of a few.
+"""
+
+from __future__ import annotations
+
+from math import lcm
+
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
+
+PRODUCT = 1.5e-9
+"""Seconds for a product of two words of 64 bits inside a matrix product."""
+
+ENTRY = 8e-6
+"""Seconds for an entry that becomes a number of its own and is compared."""
+
+ENTRY_WORD = 1e-7
+"""Seconds more for each of its words."""
+
+Bits = dict[str, int]
+"""Bits of the entries of a matrix, by its name, once the denominators of a row are cleared."""
+
+
+def _row_bits(row: ObjectArray) -> int:
+    """Of the largest numerator over the common denominator; where that is very long, an upper bound."""
+    longest, own, common, more = 0, 0, 1, 0
+    for x in row:
+        longest, own = max(longest, x.numerator.bit_length()), max(own, x.denominator.bit_length())
+        if common % x.denominator == 0:
+            continue
+        if common.bit_length() <= 16 * own + 4096:
+            common = lcm(common, x.denominator)
+        else:  # a longer one takes longer to find than to estimate
+            more += x.denominator.bit_length()
+    return longest + common.bit_length() + more - 1
+
+
+def entry_bits(weights: Weights) -> Bits:
+    """How long the numbers of each matrix are.
+
+    Example:
+        >>> entry_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
+        {'Q1': 4, 'K1': 1, 'V1': 1}
+    """
+    return {name: max(map(_row_bits, matrix)) for name, matrix in weights.matrices.items()}
+
+
+def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:
+    """Of an `m x k` by a `k x n` matrix."""
+    words = (1 + bits // 64) * (1 + more_bits // 64)
+    return float(m * k * n * words**0.8 * PRODUCT)
+
+
+def entries_cost(m: int, n: int, bits: int) -> float:
+    """Of a matrix made of numbers of their own."""
+    return m * n * (ENTRY + ENTRY_WORD * (bits / 64))
+
+
+def virtual_weights_cost(weights: Weights, bits: Bits) -> float:
+    """Of the virtual weights, of their ranks, and of a comparison with others.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> virtual_weights_cost(w, entry_bits(w)) < 0.001
+        True
+    """
+    total, product_bits = 0.0, 0
+    shape = weights.architecture(1)
+    d_0 = shape.widths[0]
+    for i, a in enumerate(shape.attention_ranks, start=1):
+        d, d_out = shape.widths[i - 1 : i + 1]
+        q, k, v = (bits[f"{c}{i}"] for c in "QKV")
+        for rows, own in ((a, q), (a, k), (d_out, v)):
+            total += product_cost(rows, d, d_0, own, product_bits) if i > 1 else 0.0
+            total += entries_cost(rows, d, own)
+        grown = q + k + 2 * product_bits + (a * d * d).bit_length()
+        total += product_cost(d_0, a, d_0, q + product_bits, k + product_bits)
+        # the rank, by an elimination modulo primes or exact
+        total += product_cost(d_0, d_0, d_0, grown, grown) + entries_cost(d_0, d_0, grown)
+        product_bits += v + d.bit_length()
+    return total + entries_cost(shape.widths[-1], d_0, product_bits)
+
+
+def solving_cost(weights: Weights, bits: Bits) -> float:
+    """Of the linear systems, layer by layer, for a group element that leads to weights with numbers of this length.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> solving_cost(w, entry_bits(w)) < 0.001
+        True
+    """
+    shape, total = weights.architecture(1), 0.0
+    for i, a in enumerate(shape.attention_ranks, start=1):
+        d, d_out = shape.widths[i - 1 : i + 1]
+        for rows, letter in ((a, "K"), (a, "Q"), (d_out, "V")):
+            own = bits[f"{letter}{i}"]
+            total += 1.5 * product_cost(d, max(d, rows), 2 * rows, own, own) + 4 * entries_cost(rows, d + rows, own)
+    return total
+
+
+def evaluation_cost(weights: Weights, bits: Bits, tokens: int, bound: int) -> float:
+    """Of one exact evaluation at integers up to `bound`.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> evaluation_cost(w, entry_bits(w), 2, 3) < 0.001
+        True
+    """
+    shape, x = weights.architecture(tokens), bound.bit_length()
+    total = entries_cost(shape.widths[0], tokens, x)
+    for i, a in enumerate(shape.attention_ranks, start=1):
+        d, d_out = shape.widths[i - 1 : i + 1]
+        q, k, v = (bits[f"{c}{i}"] + x + d.bit_length() for c in "QKV")
+        for rows, longer in ((a, q), (a, k), (d_out, v)):
+            total += product_cost(rows, d, tokens, longer - x, x) + entries_cost(rows, d, longer - x)
+        scores = q + k + a.bit_length()
+        total += product_cost(tokens, a, tokens, q, k) + product_cost(d_out, tokens, tokens, v, scores)
+        x = v + scores + tokens.bit_length()
+    return total + entries_cost(shape.widths[-1], tokens, x)

@@ -1,0 +1,94 @@
+"""What a network does besides multiplying by its weights: no shape of a matrix shows it, so weights carry it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lightning_sym.errors import BadInput
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.normalization import SOFTMAX, Normalization
+
+_NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}
+_MASKS = {"none": False, "causal": True}
+
+
+def _choice(value: object, choices: dict[str, Any], key: str) -> Any:
+    if not isinstance(value, str) or value not in choices:
+        raise BadInput(f"{key} must be {' or '.join(choices)}, got {str(value)[:40]!a}")
+    return choices[value]
+
+
+@dataclass(frozen=True)
+class NetworkForm:
+    """Normalization, mask and skip connections; lightning attention unless more is said.
+
+    Attributes:
+        normalization: `None` for lightning attention, `SOFTMAX`, or any other.
+        causal: token `i` attends to the tokens `j <= i` only.
+        skip: each layer adds its input to its output.
+
+    Example:
+        >>> NetworkForm(SOFTMAX, causal=True).to_json()
+        {'normalization': 'softmax', 'mask': 'causal', 'skip': False}
+    """
+
+    normalization: Normalization | None = None
+    causal: bool = False
+    skip: bool = False
+
+    @classmethod
+    def of(cls, architecture: Architecture) -> NetworkForm:
+        """The form of a network."""
+        return cls(architecture.normalization, architecture.causal, architecture.skip)
+
+    @classmethod
+    def from_json(cls, value: object) -> NetworkForm:
+        """The form that a weight file names: an object with all of the keys `normalization`, `mask`, `skip`.
+
+        Raises:
+            BadInput: a key is missing or unknown, or has another value than `none`, `softmax`, `causal`, true, false.
+
+        Example:
+            >>> NetworkForm.from_json({"normalization": "none", "mask": "causal", "skip": False}).causal
+            True
+        """
+        keys = {"normalization", "mask", "skip"}
+        if not isinstance(value, dict):
+            raise BadInput(f"the form must be an object with normalization, mask and skip, got {str(value)[:40]!a}")
+        if wrong := sorted(str(key)[:40] for key in keys.symmetric_difference(value)):
+            raise BadInput(
+                "the form must name normalization, mask and skip and nothing else; missing or unknown: "
+                + ", ".join(ascii(key)[1:-1] for key in wrong[:6])
+            )
+        if not isinstance(value["skip"], bool):
+            raise BadInput(f"skip must be true or false, got {str(value['skip'])[:40]!a}")
+        normalization = _choice(value["normalization"], _NORMALIZATIONS, "normalization")
+        return cls(normalization, _choice(value["mask"], _MASKS, "mask"), value["skip"])
+
+    def to_json(self) -> dict[str, str | bool]:
+        """As `from_json` reads it.
+
+        Raises:
+            BadInput: the normalization has no name there.
+        """
+        name = next((name for name, known in _NORMALIZATIONS.items() if known == self.normalization), None)
+        if name is None:
+            shown = "" if self.normalization is None else self.normalization.name
+            raise BadInput(f"a weight file must have the normalization {' or '.join(_NORMALIZATIONS)}, got {shown}")
+        return {"normalization": name, "mask": "causal" if self.causal else "none", "skip": self.skip}
+
+    @property
+    def words(self) -> list[str]:
+        """What is not lightning attention in it, by name.
+
+        Example:
+            >>> NetworkForm(SOFTMAX, skip=True).words
+            ['softmax', 'skip']
+        """
+        normalization = [] if self.normalization is None else [self.normalization.name]
+        return normalization + ["causal"] * self.causal + ["skip"] * self.skip
+
+
+LIGHTNING_FORM = NetworkForm()
+"""No normalization, no mask, no skip connections."""

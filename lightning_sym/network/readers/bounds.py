@@ -1,0 +1,97 @@
+"""What a file of weights may hold, whatever its format; what is larger is refused before it is expanded."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lightning_sym.errors import FileFormatError, TooLarge
+from lightning_sym.rings.arrays import MOST_ENTRIES
+
+LARGEST_FILE = 2**26
+"""Bytes of a file, and of what is in an archive: more than the allowed entries need in eight bytes each."""
+
+MOST_MATRICES = 100_000
+"""Matrices, or names of any kind, in a file."""
+
+LONGEST_FORM = 2**16
+"""Characters of the form of a network where it is a string inside a binary file."""
+
+_NAME = re.compile(r"[A-Z](?:[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5})?)?")
+
+
+class Contents(NamedTuple):
+    """What a reader gives: raw matrices by name, and the form of the network as a plain JSON value or `None`."""
+
+    matrices: dict[str, Any]
+    form: Any
+
+
+def read_whole(path: Path) -> bytes:
+    """The bytes of a regular file that is not too large.
+
+    Raises:
+        FileFormatError: it is missing, unreadable, too large or no regular file.
+    """
+    try:
+        about = path.stat()
+        regular = stat.S_ISREG(about.st_mode)  # a pipe would keep us waiting
+        content = b""
+        if regular and about.st_size <= LARGEST_FILE:
+            with path.open("rb") as stream:
+                content = stream.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise FileFormatError(f"it must be a readable file: {reason or error}") from error
+    if not regular:
+        raise FileFormatError("it must be a readable regular file")
+    if max(len(content), about.st_size) > LARGEST_FILE:
+        raise FileFormatError(f"it must have at most {LARGEST_FILE:,} bytes")
+    return content
+
+
+def require_names(names: Iterable[str]) -> None:
+    """Refuse what is no name of a matrix, by name.
+
+    Raises:
+        FileFormatError: with the first such name.
+    """
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise FileFormatError(f"matrices must be named Q1, K1, V1, Q2, ..., got {shown(name)}")
+
+
+class Allowance:
+    """Counts entries of all matrices together, each before it is expanded."""
+
+    def __init__(self) -> None:
+        self.left = MOST_ENTRIES
+
+    def take(self, entries: int) -> None:
+        """Count the entries of one more matrix.
+
+        Raises:
+            TooLarge: all together are too many.
+        """
+        self.left -= entries
+        if self.left < 0:
+            raise TooLarge(f"all matrices together must have at most {MOST_ENTRIES:,} entries")
+
+
+def shown(value: Any) -> str:
+    """A value from a file as it stands in a message: one line, and short.
+
+    Example:
+        >>> shown("a" * 99), shown(None), shown([[1]])
+        ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'", 'null', 'a list')
+    """
+    if isinstance(value, str):
+        return ascii(value if len(value) <= 40 else value[:40] + "...")
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list):
+        return "a list"
+    return "an object" if isinstance(value, dict) else "a number"
