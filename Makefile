@@ -1,9 +1,9 @@
-# Two commands: `make check` runs the main job, `make test` the tests. Each sets up .venv on first use.
+# `make check` runs the main job, `make test` the tests, `make docs` builds the pages. Each sets up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: check test lint lock benchmark clean
+.PHONY: check test lint docs lock benchmark clean
 
 check: $(INSTALLED)
 	$(BIN)/lightning-sym check --quick
@@ -16,12 +16,17 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# what is in build/docs needs no network, and no server
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet --builder html docs build/docs
+	@echo "built: build/docs/index.html"
+
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/peers.py --all
 
 # The lock comes first, with hashes; then the project alone, built by the locked backend.
 $(INSTALLED): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "error: Python must be 3.11 to 3.13, got %d.%d; name another one with PYTHON=..." % v)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 14) else "error: Python must be 3.11 to 3.14, got %d.%d; name another one with PYTHON=..." % v)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -53,6 +53,10 @@ class Work:
             raise BadInput(f"work must be a positive number of seconds, got {limit}")
         self._limit, self._progress, self._spent = limit, progress, 0.0
 
+    def allows(self, seconds: float) -> bool:
+        """Whether a step of this cost can still be begun: for what an answer can do without."""
+        return self._spent + seconds <= self._limit
+
     def spend(self, seconds: float, what: str, done: int = 0, total: int = 1) -> None:
         """Begin a step.
 
@@ -71,4 +75,5 @@ class Work:
                 "by a rough rate; a larger work (--work) lifts this"
             )
         if self._progress is not None:
-            self._progress(what, done, total)
+            estimate = f", about {seconds:,.0f} s" if seconds >= 1 else ""
+            self._progress(what + estimate, done, total)

@@ -123,11 +123,13 @@ Examples:
   lightning-sym dimension --config config.json --attention-only
 
 \b
---config reads hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
-head_dim and is_decoder (or the names that GPT-2 and others have for them). The model is taken as
-embedding, residual layers of softmax attention, unembedding. A config that names anything else
-(MLPs, layer norms, positions, rotary positions, biases, grouped queries, tied embeddings, any
-key not understood) is refused; with --attention-only these parts are left out and listed.
+--config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and
+where given head_dim and is_decoder (or the names that GPT-2 and others have for them). model_type
+is one of bert, gemma, gpt2, gpt_neox, llama, mistral, opt, qwen2, roberta, or attention-only for
+embedding, residual layers of softmax attention, unembedding and no more. A model that has more
+(MLPs, layer norms, positions, rotary positions, biases, grouped queries, tied embeddings), by a
+key or because its type implies it, or a key not understood, is refused; with --attention-only
+these parts are left out and listed, and tied embeddings are counted as two matrices.
 At full size the dimension is a proved upper bound, and a formula that is certified on small
 networks of the same pattern but not proved to be reached.
 
@@ -178,11 +180,9 @@ def command(
     limit = options.memory_bytes(memory)
     if config_file is not None:
         _require_no_shape(click.get_current_context())
-        from lightning_cli.commands import config
-
         if certificate is not None:
             raise click.UsageError("--certificate is about one network: leave out --config, and name its shape")
-        return config.run(config_file, attention_only=attention_only, seed=seed, memory=limit, as_json=as_json)
+        return _of_config(config_file, attention_only=attention_only, seed=seed, memory=limit, as_json=as_json)
     if attention_only:
         raise click.UsageError("--attention-only says how to read --config FILE: give both")
     for name, value in (("--widths", widths), ("--ranks", ranks), ("--tokens", tokens)):
@@ -211,6 +211,29 @@ def command(
         click.echo(f"certificate: {certificate}", err=True)
     certified = result.status is Status.CERTIFIED
     return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
+
+
+def _of_config(file: str, *, attention_only: bool, seed: int, memory: int, as_json: bool) -> int:
+    """Read the model, certify small networks of its pattern, print; the exit code."""
+    from lightning_cli.writing.model_answer import as_document, print_answer
+    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_sym.dimension.certify import certified_dimension
+    from lightning_sym.dimension.transformers import small_networks
+    from lightning_sym.network.model_config import model_of, read
+
+    model = model_of(read(file), attention_only=attention_only)
+    with progress_bar() as progress:
+        results = [
+            certified_dimension(network, seed=seed, memory=memory, progress=progress)
+            for network in small_networks(model)
+        ]
+    document = as_document(file, model, results)
+    if as_json:
+        write_json(document)
+    else:
+        print_answer(document, results)
+    codes = {True: exit_codes.AS_EXPECTED, False: exit_codes.NOT_AS_EXPECTED, None: exit_codes.UNDECIDED}
+    return exit_codes.worst(codes[entry["agrees"]] for entry in document["certified"])
 
 
 def _require_no_shape(context: click.Context) -> None:

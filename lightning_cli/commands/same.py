@@ -128,6 +128,8 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
     depth = len(found.factors)
     last_exchange = "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"
     lines += [("after", last_exchange if m == ("exchange", depth) else m.described(depth)) for m in found.moves]
+    if not found.sought:
+        lines.append(("basis", "not sought: it takes more exact work than allowed; a larger --work lifts this"))
     if found.symmetric_parts:
         lines.append(("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see"))
     if found.moved is not None and (found.moves or found.symmetric_parts):

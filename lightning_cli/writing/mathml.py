@@ -61,13 +61,33 @@ def _polished(text: str) -> str:
     text = re.sub(r"<mi>&#x0(21[9A-F]|27F)([0-9A-F]);</mi>", r"<mo>&#x0\1\2;</mo>", text)
     text = text.replace("<mo>&#x022A4;</mo>", "<mi>&#x022A4;</mi>")
     text = re.sub(r"<mo[^>]*>(?:&#x0007C;|\|)</mo>", "<mi>|</mi>", text)
+    # a dot is the accent of its letter
+    text = re.sub(r"<mover>(<mi>\w</mi>)(<mo)>(&#x002D9;)", r'<mover accent="true">\1\2 accent="true">\3', text)
+    # dots and infinity are no relations; a minus behind a sign, a comma or an opening bracket is a sign itself
+    text = re.sub(r"<mo>(&#x0(?:2026|22EF|221E);)</mo>", r"<mi>\1</mi>", text)
+    before = r"(<mo[^>]*>&#x0(?:003D|002C|0028|005B|007B|2264|2265|21A6);</mo>)"
+    text = re.sub(before + "<mo>&#x02212;</mo>", r'\1<mo form="prefix">&#x02212;</mo>', text)
     text = text.replace("<mi>&#x029F5;</mi>", "<mo>&#x02216;</mo>")  # a set minus that fonts have
     text = re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>(?=<mo[^>]*>&#x00028;)", r'<mo lspace="0" rspace="0">\2</mo>', text)
     return re.sub(r"<m([oi])>([A-Za-z]{2,})</m\1>", r'<mo lspace="0" rspace="0.167em">\2</mo>', text)
 
 
-def mathml(latex: str) -> str:
-    r"""One formula as MathML.
+def _overlined(text: str) -> str:
+    """Bars as borders: no operator is as long as what is under it in every browser and font."""
+    bar = '<mo accent="true">&#x02015;</mo></mover>'
+    while (end := text.find(bar)) >= 0:
+        depth, start = 1, end
+        while depth:
+            start = max(text.rfind("<mover", 0, start), text.rfind("</mover", 0, start))
+            depth += 1 if text[start + 1] == "/" else -1
+        inside = text[text.index(">", start) + 1 : end]
+        style = "border-top:0.06em solid;padding-top:0.1em"
+        text = f'{text[:start]}<mrow style="{style}">{inside}</mrow>{text[end + len(bar) :]}'
+    return text
+
+
+def mathml(latex: str, display: str = "block") -> str:
+    r"""One formula as MathML, on lines of its own (`block`) or in a sentence (`inline`).
 
     Raises:
         ProgramError: it uses what the converter does not know; a page with raw LaTeX on it is never written.
@@ -85,7 +105,7 @@ def mathml(latex: str) -> str:
         )
     try:
         # latex2mathml leaves a bare ampersand bare
-        text = _polished(str(convert(source, display="block")))
+        text = _overlined(_polished(str(convert(source, display=display))))
         root = ElementTree.fromstring(text)  # noqa: S314 - our own statements
     except Exception as error:
         raise ProgramError(f"the formula {latex!r} must convert to MathML: {error!r}") from error

@@ -217,12 +217,13 @@ def _found(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
     yield "</section>"
 
 
-def _details(found: PartResult | None) -> str:
-    """What a part counted, and some of its instances."""
+def _details(part: Part, found: PartResult | None) -> str:
+    """What a part counted, what its instances are, and some of them."""
     if found is None:
         return ""
     examples = ", ".join(f"{place}: {text}" for place, text in found.examples.items())
-    lines = [*found.tallies, *([examples] if examples else [])]
+    what = [f"an instance: {part.instance}"] if part.instance else []
+    lines = [*found.tallies, *what, *([examples] if examples else [])]
     return "".join(f"<small>{escape(line)}</small>" for line in lines)
 
 
@@ -236,7 +237,7 @@ def _claim_section(claim: Claim, result: ClaimResult, quick: bool) -> Iterator[s
     for part, found in _parts(claim, result):
         instances = "" if found is None else f"{found.instances:,}"
         yield (
-            f'<tr><td>{escape(part.name)}{_details(found)}</td><td data-name="scope">{part.scope.name}'
+            f'<tr><td>{escape(part.name)}{_details(part, found)}</td><td data-name="scope">{part.scope.name}'
             f'<small>{escape(part.scope.value)}</small></td><td class="number" data-name="instances">{instances}</td>'
             f'<td data-name="verdict">{_verdict(_part_outcome(part, found))}</td></tr>'
         )
@@ -267,6 +268,7 @@ def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: 
         f'<p class="summary">{escape(_summary(results, claims, quick))}.</p>',
         '<p class="faint">Every verdict is exact: nothing is rounded, and there are no tolerances. '
         "A scope says how far a verdict reaches; it is never rounded up. "
+        "An instance that several parts of a claim check is counted once. "
         f"Made by lightning-sym {escape(__version__)}.</p></header>",
         *_contents(claims, results),
         *_found(claims, results),

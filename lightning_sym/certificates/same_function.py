@@ -168,6 +168,8 @@ def same_certificate(comparison: Comparison, first: Weights, second: Weights, to
         >>> same_certificate(same_function(w, half), w, half, 2)["steps"][0]["scales"]
         [2]
     """
+    for weights in (first, second):
+        weights.require_plain("a certificate of two networks")
     if comparison.answer is Answer.UNDECIDED:
         raise BadInput("a certificate needs an answer, and whether the functions are the same is undecided")
     document = opening(comparison.answer.value) | {

@@ -44,6 +44,7 @@ class Connection:
         moved: weights of the same shape as the first after the moves, and with the skew-symmetric parts of the
             second where these do not matter; the first weights if nothing is moved, `None` where not found.
         query_key, between, scales: arguments of `transform` that map `moved` to the second weights, or `None`.
+        sought: whether these were sought; not where that would take more work than allowed.
     """
 
     moves: tuple[Move, ...]
@@ -55,6 +56,7 @@ class Connection:
     query_key: dict[int, ObjectArray] | None = None
     between: dict[int, ObjectArray] | None = None
     scales: dict[int, Fraction] | None = None
+    sought: bool = True
 
 
 def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -34,15 +33,12 @@ import numpy as np
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.components import Component, one_token, orbit, orbits, zero_function
 from lightning_sym.fibers.cost import Bits, entry_bits, virtual_weights_cost
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
-from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.fibers.virtual_moves import (
     is_zero,
     is_zero_function,
-    known_partners,
-    layers_seen_symmetrically,
-    linear_factors,
     same_orbit,
     symmetric_part,
 )
@@ -52,7 +48,6 @@ from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import clear_denominators
 from lightning_sym.symmetries.families import symmetry_count, tangent_directions_mod_p
@@ -68,23 +63,6 @@ RECONSTRUCTION_MEMORY = 2**24
 RECONSTRUCTION, GRADIENT_ENTRY = 0.05, 5e-7
 """Seconds, measured and rough: for a reconstruction, by the cube of the width and the words of a number; for an entry
 of the Jacobian modulo a prime."""
-
-
-@dataclass(frozen=True, eq=False)
-class Component:
-    r"""A family of virtual weights with one function.
-
-    Attributes:
-        description: the family in one line.
-        generators: what moves along it, in words.
-        dimension: its dimension in the space of all $(\tilde A_1, \dots, \tilde A_l, \tilde V)$.
-        point: one exact member, `None` where the family has real members but no rational ones.
-    """
-
-    description: str
-    generators: tuple[str, ...]
-    dimension: int
-    point: VirtualWeights | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,13 +145,13 @@ def fiber(
     virtual = exact_virtual_weights(weights)
     field: str | None
     if is_zero_function(virtual, tokens):
-        (components, source, reason), field = _zero_function(shape, virtual), "R"
+        (components, source, reason), field = zero_function(shape, virtual), "R"
     elif tokens == 1 and shape.depth == 1:
-        components, field = tuple(_one_token(virtual)), "R"
+        components, field = tuple(one_token(virtual)), "R"
         source = "unique factorization"
         reason = "t = 1: only the quadratic form of A and its product with V x are visible"
     else:
-        components = tuple(_orbits(shape, virtual))
+        components = tuple(orbits(shape, virtual))
         complete, source, reason = _theorem(shape, virtual)
         field = "R" if complete else None
         if not complete and (solutions := _rational_solutions(shape, virtual, bits, budget)) is not None:
@@ -207,31 +185,6 @@ def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, s
     )
 
 
-def _orbits(shape: Architecture, virtual: VirtualWeights) -> Iterator[Component]:
-    """The rescalings, and what moves lead to."""
-    for path in known_partners(virtual, shape.tokens):
-        steps = tuple(move.described(shape.depth) for move, _ in path)
-        description = f"the same for the weights with {'; then '.join(steps)}" if steps else ""
-        yield _orbit(shape, path[-1][1] if path else virtual, description, steps)
-
-
-def _orbit(shape: Architecture, point: VirtualWeights, description: str, steps: tuple[str, ...] = ()) -> Component:
-    depth, d = shape.depth, shape.widths[0]
-    generators: tuple[str, ...]
-    if depth == 1:
-        family, generators = "(lambda A, V / lambda)", ("A -> lambda A, V -> V / lambda",)
-    else:
-        family = "(lambda_i A~_i, mu V~) with mu prod lambda_i^(3^(l-i)) = 1"
-        generators = tuple(f"A~{i} -> lambda A~{i}, V~ -> lambda^-{3 ** (depth - i)} V~" for i in range(1, depth + 1))
-    hidden = [i for i, seen in enumerate(layers_seen_symmetrically(point, shape.tokens), start=1) if seen]
-    if hidden and d > 1:
-        names = ", ".join(f"A~{i}" for i in hidden)
-        family += f", any skew-symmetric matrix added to {names}"
-        generators += tuple(f"A~{i} -> A~{i} + skew" for i in hidden)
-    dimension = depth + len(hidden) * d * (d - 1) // 2
-    return Component(description or family, (*steps, *generators), dimension, point)
-
-
 def _rational_solutions(
     shape: Architecture, virtual: VirtualWeights, bits: Bits, budget: Work
 ) -> list[Solution] | None:
@@ -263,76 +216,7 @@ def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Seq
         raise ProgramError(f"{shape}: reconstruction misses weights with the same function")
     for point in found:
         if not among(point, points):
-            yield _orbit(shape, point, "the same for weights that none of the known moves leads to")
-
-
-def _zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[Component, ...], str, str]:
-    """Every way to be zero, from the criterion at the head of the module."""
-    depth, d, d_out = shape.depth, shape.widths[0], shape.widths[-1]
-    square, skew, values = d * d, d * (d - 1) // 2, d * d_out
-    zero = np.full((d, d), Fraction(0), dtype=object)
-
-    def replaced(i: int, matrix: ObjectArray) -> VirtualWeights:
-        return VirtualWeights((*virtual.attention[: i - 1], matrix, *virtual.attention[i:]), virtual.value)
-
-    no_value = VirtualWeights(virtual.attention, np.full_like(virtual.value, Fraction(0)))
-    components = [Component("V~' = 0, the rest any", ("everything but V~",), depth * square, no_value)]
-    for i in range(1, depth + 1):
-        what, own = ("skew-symmetric", skew) if shape.tokens == 1 and d > 1 else ("= 0", 0)
-        free = own + (depth - 1) * square + values
-        components.append(
-            Component(f"A~{i}' {what}, the rest any", (f"everything but A~{i}",), free, replaced(i, zero))
-        )
-    if shape.tokens > 1 and d > 1:
-        for i in range(1, depth):
-            one = zero.copy()
-            one[0, 0] = Fraction(1)
-            for j in range(i + 1, depth + 1):
-                point = VirtualWeights(
-                    tuple(one if k == i else zero if k == j else a for k, a in enumerate(virtual.attention, start=1)),
-                    virtual.value,
-                )
-                description = f"rk A~{i}' <= 1 and A~{j}' skew-symmetric, the rest any"
-                moving = (f"A~{i} of rank one", f"A~{j} skew-symmetric", "everything else")
-                free = (2 * d - 1) + skew + (depth - 2) * square + values
-                components.append(Component(description, moving, free, point))
-    if depth == 1 and shape.tokens > 1:
-        return tuple(components), "Theorem 3.2, case 2", "A = 0 or V = 0"
-    return tuple(components), "the zero function", "V~ = 0, or a score that vanishes for every input"
-
-
-def _one_token(virtual: VirtualWeights) -> Iterator[Component]:
-    r"""One layer, one token: all ways to write $(x^\top A x)\, V x$, which is not zero, as such a product.
-
-    The quadratic form `q` is determined up to scale if the rows of `V` have no common factor, that is if
-    $\operatorname{rk} V \ge 2$. Otherwise $V = v w^\top$, and the new form is any product of two of the three linear
-    factors of $q(x)\, w^\top x$; `q` has linear factors over the reals iff it has rank one, or rank two and is
-    indefinite.
-    """
-    form, value = symmetric_part(virtual.attention[0]), virtual.value
-    d = form.shape[0]
-    dimension = 1 + d * (d - 1) // 2
-    moves = ("A -> A + skew", "A -> lambda A, V -> V / lambda") if d > 1 else ("A -> lambda A, V -> V / lambda",)
-    yield Component("(lambda A + skew, V / lambda)", moves, dimension, virtual)
-    if rank(value) > 1:
-        return
-    v, w = rank_one_factors(value)
-    split = linear_factors(form)
-    if split is None:
-        return
-    if not isinstance(split, tuple):
-        for sign in "+-":
-            description = f"as above, V's linear form exchanged with the factor m {sign} sqrt({split}) n of x^T A x"
-            yield Component(description, moves, dimension, None)
-        return
-    first, second = split
-    pairs = [(first, second)] if rank(np.stack([first, second])) == 1 else [(first, second), (second, first)]
-    for kept, given in pairs:
-        if rank(np.stack([given, w])) == 2:
-            point = VirtualWeights((symmetric_part(np.outer(kept, w)),), np.outer(v, given))
-            linear = " + ".join(f"{c} x_{i}" for i, c in enumerate(given, start=1) if c)
-            description = f"as above, V's linear form exchanged with the factor {linear} of x^T A x"
-            yield Component(description, moves, dimension, point)
+            yield orbit(shape, point, "the same for weights that none of the known moves leads to")
 
 
 def _dimension_bounds(weights: Weights, shape: Architecture, seed: int, budget: Work) -> tuple[int, int] | None:

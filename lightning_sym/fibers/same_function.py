@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import NoReturn
@@ -165,9 +165,12 @@ def _by_symmetry(question: _Question) -> Comparison | None:
         return None
     connection, path = found
     if question.shapes[0] == question.shapes[1] and question.shallow:
-        for number, (weights, bits) in enumerate(zip(question.weights, question.bits, strict=True)):
-            question.work.spend(solving_cost(weights, bits), "the group element", number, 2)
-        connection = with_weights(*question.weights, connection, path)
+        cost = sum(solving_cost(w, b) for w, b in zip(question.weights, question.bits, strict=True))
+        if question.work.allows(cost):
+            question.work.spend(cost, "the group element")
+            connection = with_weights(*question.weights, connection, path)
+        else:  # the answer stands without it
+            connection = replace(connection, sought=False)
     return Comparison(Answer.SAME, Reason.SYMMETRY, connection)
 
 
@@ -182,11 +185,12 @@ def _by_inputs(question: _Question) -> Comparison | None:
 def _by_kind(question: _Question) -> Comparison | None:
     """One is zero and the other is not, or both are homogeneous of different degrees: different, with an input if
     they can be evaluated."""
-    if not any(question.zero) and question.depths[0] == question.depths[1]:
+    one_is_zero = question.zero[0] != question.zero[1]
+    if not one_is_zero and (any(question.zero) or question.depths[0] == question.depths[1]):
         return None
     if question.shallow:
         return question.witness()
-    return Comparison(Answer.DIFFERENT, Reason.ZERO if any(question.zero) else Reason.DEGREE)
+    return Comparison(Answer.DIFFERENT, Reason.ZERO if one_is_zero else Reason.DEGREE)
 
 
 def _by_coefficients(question: _Question) -> Comparison | None:
@@ -240,7 +244,8 @@ def same_function(
         seed: picks the inputs.
         evaluations: how many inputs to try with entries between -2^31 and 2^31.
         memory: bytes that the polynomials may take, by an estimate made before.
-        work: seconds that all exact work may take, by a rough estimate made before each step.
+        work: seconds that all exact work may take, by a rough estimate made before each step; the matrices that map
+            one network to the other are left out where they would take more.
         progress: called with stage, steps done and steps in all.
 
     Raises:

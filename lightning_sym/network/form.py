@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 _NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}
@@ -28,6 +28,9 @@ class NetworkForm:
         causal: token `i` attends to the tokens `j <= i` only.
         skip: each layer adds its input to its output.
 
+    Raises:
+        BadInput: one of them is of another type.
+
     Example:
         >>> NetworkForm(SOFTMAX, causal=True).to_json()
         {'normalization': 'softmax', 'mask': 'causal', 'skip': False}
@@ -37,9 +40,23 @@ class NetworkForm:
     causal: bool = False
     skip: bool = False
 
+    def __post_init__(self) -> None:
+        for name, value, kind, rule in (
+            ("normalization", self.normalization, (Normalization, type(None)), "a Normalization or None"),
+            ("causal", self.causal, bool, "true or false"),
+            ("skip", self.skip, bool, "true or false"),
+        ):
+            if not isinstance(value, kind):
+                raise BadInput(f"{name} must be {rule}, got {value!r}")
+
     @classmethod
     def of(cls, architecture: Architecture) -> NetworkForm:
-        """The form of a network."""
+        """The form of a network.
+
+        Raises:
+            BadInput: the network has an option that no weight file can name.
+        """
+        architecture.require("the form of weights", SHAPED)
         return cls(architecture.normalization, architecture.causal, architecture.skip)
 
     @classmethod

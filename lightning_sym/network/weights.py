@@ -108,6 +108,8 @@ class Weights:
             >>> list(w.matrices), w.architecture(tokens=2).skip
             (['E', 'Q1', 'K1', 'V1'], True)
         """
+        if not isinstance(form, NetworkForm):
+            raise BadInput(f"the form must be a NetworkForm, got {form!r}")
         places, unknown = _places(matrices)
         # as many layers and heads as there are numbers: one that is left out is missing, and one too high unknown
         depth = len({place.layer for place in places if place.layer}) or 1

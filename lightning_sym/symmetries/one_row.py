@@ -29,6 +29,7 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
+from lightning_sym.symmetries.stream import KNOWN
 
 Residues = npt.NDArray[np.int64]
 
@@ -40,6 +41,7 @@ def has_one_row(architecture: Architecture) -> bool:
         >>> has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=1))
         True
     """
+    architecture.require("that there is one row", KNOWN)
     two_layers = architecture.skip and architecture.depth > 1 and architecture.normalization is None
     return two_layers and architecture.input_width == 1
 

@@ -29,9 +29,9 @@ from lightning_sym.certificates.document import normalization_document
 from lightning_sym.certificates.files import certificate_text, write_certificate
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput, TooLarge
-from proofs_check.certificates import certificates_into
+from proofs_check.certificates import CertificateWriter
 from proofs_check.checker import verify
-from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y, rank_one, two_roads
+from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y, of_values, one_rank
 
 Document = dict[str, Any]
 
@@ -182,11 +182,11 @@ def test_an_undecided_dimension_has_a_certificate_too(capsys: pytest.CaptureFixt
 
 
 def test_values_of_rational_normalizers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with certificates_into(tmp_path, "y") as found:
-        rank_one((2, 2, 2))
-        two_roads(Architecture((2, 2, 2), (1, 2), 2, normalization=ONE_PLUS_Y))
-    assert len(found) == 3
-    for path in tmp_path.iterdir():
+    writer = CertificateWriter(tmp_path, "values", "y")
+    writer.write(of_values(one_rank((2, 2, 2)), 0))
+    writer.write(of_values(Architecture((2, 2, 2), (1, 2), 2, normalization=ONE_PLUS_Y), 1))
+    assert len(writer.written) == 2
+    for path in (tmp_path / "values").iterdir():
         assert verdict(capsys, path).startswith("proved: ")
 
 

@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 from command import run
 
-from lightning_cli.commands import config as config_module
-from lightning_cli.commands.config import Model, model_of, percent, small_networks, transformer_formula
+from lightning_cli.writing.model_answer import percent
+from lightning_sym.dimension import transformers
 from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.dimension.transformers import small_networks, transformer_formula
+from lightning_sym.errors import BadInput
+from lightning_sym.network.model_config import MODEL_TYPES, Model, model_of
 
-PLAIN = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 1000}
+SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 1000}
+PLAIN = {"model_type": "attention-only", **SIZES}
 GPT2 = {
     "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
     "bos_token_id": 50256, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gpt2",
@@ -55,8 +59,65 @@ def test_gpt2_is_refused_and_then_cut_to_its_attention(capsys: pytest.CaptureFix
         assert key in err
     code, out, err = run(capsys, "dimension", "--config", file, "--attention-only")
     assert (code, err) == (0, "")
-    for words in ("103,736,832", "98.32 %", "left out       layer norm (layer_norm_epsilon)", "not proved", "causal"):
+    for words in (
+        "103,736,832",
+        "98.32 %",
+        "left out       layer norm (layer_norm_epsilon)",
+        "not proved",
+        "causal",
+        "66,908,928 with tied embeddings",
+    ):
         assert words in out
+    code, out, err = run(capsys, "dimension", "--config", file, "--attention-only", "--json")
+    document = json.loads(out)
+    # the embedding has 50,257 x 768 entries, and the model has them once
+    assert document["parameters"] - document["parameters_tied"] == 50257 * 768 == 38_597_376
+    assert (
+        document["parameters"] - document["fiber_dimension"]["value"] == document["dimension"]["value"] == 103_736_832
+    )
+
+
+# what the library that writes these files makes of a config that names the sizes alone
+IMPLIED: dict[str, tuple[set[str], bool, bool | None]] = {
+    "attention-only": (set(), False, None),
+    "bert": ({"MLP", "layer norm", "biases", "positions", "prediction head"}, True, False),
+    "gemma": ({"MLP", "layer norm", "rotary positions", "grouped queries"}, True, True),
+    "gpt2": ({"MLP", "layer norm", "biases", "positions"}, True, True),
+    "gpt_neox": ({"MLP", "layer norm", "biases", "rotary positions"}, False, True),
+    "llama": ({"MLP", "layer norm", "rotary positions"}, False, True),
+    "mistral": ({"MLP", "layer norm", "rotary positions", "grouped queries", "windows and caps on attention"}, False,
+                True),
+    "opt": ({"MLP", "layer norm", "biases", "positions"}, True, True),
+    "qwen2": ({"MLP", "layer norm", "rotary positions", "biases", "grouped queries"}, False, True),
+    "roberta": ({"MLP", "layer norm", "biases", "positions", "prediction head"}, True, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODEL_TYPES)
+def test_a_config_of_sizes_alone_has_all_that_its_type_implies(name: str) -> None:
+    parts, tied, causal = IMPLIED[name]
+    config = {"model_type": name, **SIZES}
+    model = model_of(config, attention_only=True)
+    named = {part.partition(":")[0] for part in model.left_out} - {"tied embeddings"}
+    assert (named, model.tied, model.causal) == (parts, tied, causal)
+    assert model.own_parameters == model.parameters - tied * 1000 * 64
+    assert model.head_width == (256 if name == "gemma" else 16)
+    if parts:
+        with pytest.raises(BadInput, match=f"implied by model_type {name}"):
+            model_of(config, attention_only=False)
+
+
+def test_what_a_config_says_stands_above_what_its_type_implies() -> None:
+    said = {"tie_word_embeddings": False, "num_key_value_heads": 4, "sliding_window": None}
+    model = model_of({"model_type": "mistral", **SIZES, **said}, attention_only=True)
+    assert set(model.left_out) == {"MLP", "layer norm", "rotary positions"}
+    assert not model_of({"model_type": "gpt2", **SIZES, "tie_word_embeddings": False}, attention_only=True).tied
+    assert model_of({"model_type": "llama", **SIZES, "tie_word_embeddings": True}, attention_only=True).tied
+    assert model_of({"model_type": "bert", **SIZES, "is_decoder": True}, attention_only=True).causal is True
+    window: dict[str, Any] = {"model_type": "qwen2", **SIZES, "sliding_window": 9, "num_key_value_heads": 4}
+    assert "windows and caps on attention" not in model_of(window, attention_only=True).left_out
+    window["use_sliding_window"] = True
+    assert "windows and caps on attention" in model_of(window, attention_only=True).left_out
 
 
 BAD = {
@@ -72,7 +133,14 @@ BAD = {
     "infinity": ('{"rope_theta": 1e999}', "finite"),
     "digits": ('{"hidden_size": ' + "9" * 6000 + "}", "below 10^18"),
     "large file": (" " * (4 * 2**20 + 1), "at most 4 MiB"),
-    "missing": ({"hidden_size": 64}, "heads (num_attention_heads or n_head"),
+    "no type": (SIZES, "model_type must be one of attention-only, bert"),
+    "other type": ({**PLAIN, "model_type": "falcon\n"}, "got 'falcon\\n'"),
+    "odd type": ({**PLAIN, "model_type": ["gpt2"]}, "model_type must be one of"),
+    "odd tie": ({**PLAIN, "tie_word_embeddings": "no"}, "tie_word_embeddings must be true or false"),
+    "odd layers": ({**PLAIN, "layer_types": [["full_attention"]]}, "keys not understood (layer_types)"),
+    "no mask": ({**PLAIN, "model_type": "llama", "causal": False}, "causal must agree with the mask of model_type"),
+    "projected": ({**PLAIN, "model_type": "opt", "word_embed_proj_dim": 32}, "the config says word_embed_proj_dim"),
+    "missing": ({"model_type": "gpt2", "hidden_size": 64}, "heads (num_attention_heads or n_head"),
     "fraction": ({**PLAIN, "hidden_size": 64.0}, "hidden_size must be an integer"),
     "words": ({**PLAIN, "vocab_size": "1000"}, "vocab_size must be an integer"),
     "true": ({**PLAIN, "num_hidden_layers": True}, "num_hidden_layers must be an integer"),
@@ -152,7 +220,7 @@ def test_small_networks_keep_the_pattern_and_the_formula_holds_on_them(model: Mo
 def test_a_formula_that_fails_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(config_module, "_formula_at", lambda network: 7)
+    monkeypatch.setattr(transformers, "formula_at", lambda network: 7)
     code, out, _ = run(capsys, "dimension", "--config", write(tmp_path, PLAIN))
     assert code == 1
     assert "differs" in out

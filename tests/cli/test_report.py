@@ -39,7 +39,8 @@ def result_of(claim: Claim, verdict: Verdict | None = None, error: str | None = 
         )
         for part in claim.parts
     )
-    return ClaimResult(claim.id, claim.expected, None if error else (verdict or claim.expected), parts, 1.5, error)
+    found = None if error else (verdict or claim.expected)
+    return ClaimResult(claim.id, claim.expected, found, parts, instances=77, seconds=1.5, error=error)
 
 
 RESULTS = {claim.id: result_of(claim) for claim in all_claims()}
@@ -124,7 +125,7 @@ def test_what_went_wrong_is_shown(verdict: Verdict | None) -> None:
 
 
 def test_an_empty_result_has_no_findings() -> None:
-    page = report.as_html([STRANGE], {"strange": ClaimResult("strange", Verdict.HOLDS, None, (), 0.0, "x\nBad: y")})
+    page = report.as_html([STRANGE], {"strange": ClaimResult("strange", Verdict.HOLDS, None, (), 0, 0.0, "x\nBad: y")})
     assert "Nothing beyond the verdicts" in page
 
 
@@ -206,11 +207,11 @@ def nothing_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         pytest.fail("the checks were started")
 
-    monkeypatch.setattr("proofs_check.run.run_claims", refuse)
+    monkeypatch.setattr("proofs_check.workers.run_claims", refuse)
 
 
 @pytest.mark.usefixtures("nothing_may_run")
-@pytest.mark.parametrize("place", ["file", "file/below", "taken", "x" * 300])
+@pytest.mark.parametrize("place", ["file", "file/below", "taken", "x" * 300, "/proc/x", "/proc/x/y"])
 def test_a_directory_that_cannot_be_one(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "taken" / "report.html").mkdir(parents=True)

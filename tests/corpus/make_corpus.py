@@ -6,8 +6,6 @@ rejected stands in `tests/test_certificate_files.py`.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable
 from copy import deepcopy
 from fractions import Fraction
@@ -27,7 +25,6 @@ from lightning_sym import (
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import certificate_text
 from lightning_sym.certificates.same_function import same_certificate
-from proofs_check.certificates import certificates_into
 from proofs_check.claims.normalized import rational_normalizer
 
 FOLDER = Path(__file__).parent
@@ -84,10 +81,7 @@ def series() -> Document:
 
 def values_of_y() -> Document:
     """One layer with S(y) = y, whose dimension is found from values."""
-    with tempfile.TemporaryDirectory() as folder:
-        with certificates_into(Path(folder), "y"):
-            rational_normalizer.rank_one((2, 2, 2))
-        return dict(json.loads(next(Path(folder).iterdir()).read_text()))
+    return rational_normalizer.of_values(rational_normalizer.one_rank((2, 2, 2)), 0).document()
 
 
 def good() -> dict[str, Document]:

@@ -456,8 +456,8 @@ def test_same_command_undecided_and_bad_input(files, monkeypatch):
     result, _ = invoke(same_command.command, files("one"), files("narrow"))
     assert isinstance(result.exception, BadInput)
 
-    def small(first, second, tokens, *, seed):
-        return same_function(first, second, tokens, seed=seed, memory=0)
+    def small(first, second, tokens, *, seed, **options):
+        return same_function(first, second, tokens, seed=seed, memory=0, **options)
 
     monkeypatch.setattr(module, "same_function", small)
     result, returned = invoke(same_command.command, files("deep"), files("partner"))

@@ -1,0 +1,161 @@
+"""Text that is made from the program when the pages are built, in place of a line `<!-- made: NAME -->`.
+
+What a command says of itself, what a claim states, which field a schema has: written once, in the program.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from inspect import getdoc
+from pathlib import Path
+from typing import Any
+
+import click
+from draw_house import house
+from sphinx.application import Sphinx
+
+from lightning_cli.main import COMMANDS, cli
+from lightning_cli.writing.mathml import formula_lines
+from lightning_sym.rings import protocol
+from proofs_check.claim import Claim, Scope, Verdict
+from proofs_check.registry import MODULES, all_claims
+
+DOCS = Path(__file__).parents[1]
+SCHEMAS = DOCS / "reference" / "schemas"
+BESIDE_THE_CODE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changes.md",
+    "LICENSE": "license.md",
+}
+_MADE = re.compile(r"^<!-- made: ([\w.-]+) -->$", flags=re.MULTILINE)
+
+
+def help_of(name: str | None) -> str:
+    """What `lightning-sym NAME --help` prints; of the whole program if there is no name."""
+    root = click.Context(cli, info_name="lightning-sym", max_content_width=100, terminal_width=100)
+    if name is None:
+        return cli.get_help(root)
+    command: click.Command = import_module(COMMANDS[name][0]).command
+    return command.get_help(click.Context(command, info_name=name, parent=root, terminal_width=100))
+
+
+def commands() -> Iterator[str]:
+    """Every command by its own help."""
+    yield from ("```text", help_of(None), "```", "")
+    for name, (_, line) in COMMANDS.items():
+        yield from (f"## {name}", "", line, "", "```text", help_of(name), "```", "")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _claim(claim: Claim, module: str) -> Iterator[str]:
+    verdict = claim.expected.value
+    yield from (f"## {claim.id}", "", f"*{claim.source}.* {claim.title[0].upper()}{claim.title[1:]}.", "")
+    for line in formula_lines(claim.statement):
+        yield from ("$$", line, "$$", "")
+    known = "" if claim.expected is Verdict.HOLDS else ": the statement as printed fails, which is what the check shows"
+    yield from (f"Verdict: **{verdict}**{known}. `lightning-sym check {claim.id}`", "")
+    yield from ("| part | scope | verdict | mutants |", "|---|---|---|---|")
+    for part in claim.parts:
+        mutants = "; ".join(part.mutants)
+        yield f"| {_cell(part.name)} | {part.scope.name} | {part.expected.value} | {_cell(mutants) or 'none'} |"
+    path = f"proofs_check/claims/{module.replace('.', '/')}.py"
+    note = getdoc(import_module(f"proofs_check.claims.{module}")) or ""
+    yield from ("", note, "", f"Code: `{path}`", "")
+
+
+def claims() -> Iterator[str]:
+    """Every claim: statement, parts, mutants, and how it is checked, which is the docstring of its module."""
+    for claim, module in zip(all_claims(), MODULES, strict=True):
+        yield from _claim(claim, module)
+
+
+def table_of_claims() -> Iterator[str]:
+    """One line a claim."""
+    yield from ("| claim | source | statement | verdict |", "|---|---|---|---|")
+    for claim in all_claims():
+        row = (f"[`{claim.id}`](#{claim.id.replace('.', '')})", claim.source, claim.title, claim.expected.value)
+        yield "| " + " | ".join(map(_cell, row)) + " |"
+
+
+def scopes() -> Iterator[str]:
+    """How far a verdict can reach."""
+    yield from ("| scope | what was shown |", "|---|---|")
+    for scope in Scope:
+        yield f"| {scope.name} | {scope.value} |"
+
+
+def schemas() -> Iterator[str]:
+    """The JSON answers, by their schemas."""
+    for path in sorted(SCHEMAS.glob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        if "properties" not in schema:  # what the others refer to
+            continue
+        yield from (f"## {schema['title']}", "", schema["description"], "")
+        yield from ("| field | meaning |", "|---|---|")
+        for name, field in schema["properties"].items():
+            yield f"| `{name}` | {_cell(field['description'])} |"
+        yield from ("", f"[The schema](schemas/{path.name})", "")
+
+
+def ring() -> Iterator[str]:
+    """The contract of a ring, which is the docstring of its module."""
+    yield getdoc(protocol) or ""
+
+
+def _floors() -> Iterator[str]:
+    drawn = house()
+    yield from ('<div class="house-frame">', drawn.svg, "</div>", "", drawn.caption)
+
+
+def _from_the_root(name: str) -> Iterator[str]:
+    """A page that stands beside the code, where people look for it; its links lead to pages of the site."""
+    text = (DOCS.parent / name).read_text(encoding="utf-8")
+    yield re.sub(r"\]\(([^):#]+)\)", lambda link: f"]({_in_the_site(link[1])})", text)
+
+
+def _in_the_site(target: str) -> str:
+    """Where a link of a page beside the code leads on the site.
+
+    Raises:
+        KeyError: it leads to a file that has no page.
+    """
+    return target.removeprefix("docs/") if target.startswith("docs/") else BESIDE_THE_CODE[target]
+
+
+PIECES: dict[str, Callable[[], Iterator[str]]] = {
+    "commands": commands,
+    "claims": claims,
+    "table-of-claims": table_of_claims,
+    "scopes": scopes,
+    "schemas": schemas,
+    "house": _floors,
+    "ring": ring,
+    **{name: partial(_from_the_root, name) for name in BESIDE_THE_CODE},
+}
+
+
+def made(text: str) -> str:
+    """A page with everything in it that is made.
+
+    Raises:
+        KeyError: it asks for something that is not known here.
+    """
+    return _MADE.sub(lambda match: "\n".join(PIECES[match[1]]()), text)
+
+
+def _read(app: Sphinx, name: str, source: list[str]) -> None:
+    source[0] = made(source[0])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,34 @@
+"""Formulas as MathML, which browsers show by themselves: no script, no picture, nothing to fetch."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from lightning_cli.writing.mathml import mathml
+
+_TAG = re.compile(r"\\tag\{([^{}]*)\}")
+
+
+def _inline(writer: Any, node: nodes.math) -> None:
+    writer.body.append(f'<span class="formula">{mathml(node.astext(), display="inline")}</span>')
+    raise nodes.SkipNode
+
+
+def _block(writer: Any, node: nodes.math_block) -> None:
+    source = node.astext().strip()
+    tags = _TAG.findall(source)
+    formula = mathml(_TAG.sub("", source))
+    label = "".join(f'<span class="formula-tag">({escape(tag)})</span>' for tag in tags)
+    writer.body.append(f'<div class="formula-block">{formula}{label}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,334 @@
+"""The shape of a real model, read from its `config.json`: what enters the count, and what has to be left out.
+
+A config names few of the parts of its model: most follow from `model_type`, also where no key speaks of them. So only
+the types listed here are read, with what they have by default in the library that writes these files; all others are
+refused by name. The type `attention-only` is our own: embedding, residual layers of attention, unembedding, no more.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, NoReturn
+
+from lightning_sym.errors import BadInput, FileFormatError
+
+LARGEST_FILE = 4 * 2**20
+LARGEST_SIZE = 10**9
+
+# the names that families of models have for the same size
+SIZES = {
+    "hidden size": ("hidden_size", "n_embd", "d_model"),
+    "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    "vocabulary": ("vocab_size", "d_vocab"),
+    "head width": ("head_dim", "d_head"),
+}
+CAUSAL = ("is_decoder", "causal", "is_causal")
+
+# what `--attention-only` leaves out; a key stands for its part unless its value says that the part is absent
+PARTS = {
+    "MLP": (
+        "intermediate_size", "n_inner", "d_ff", "d_mlp", "ffn_dim", "ffn_hidden_size", "mlp_ratio", "hidden_act",
+        "hidden_activation", "activation_function", "act_fn", "mlp_bias", "num_local_experts", "num_experts",
+        "num_experts_per_tok", "moe_intermediate_size", "use_parallel_residual",
+    ),
+    "layer norm": (
+        "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "rms_norm_eps", "norm_eps", "norm_epsilon",
+        "use_qk_norm", "qk_layernorm", "normalization_type", "do_layer_norm_before", "layer_norm_elementwise_affine",
+        "_remove_final_layer_norm",
+    ),
+    "rotary positions": (
+        "rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "rotary_emb_base",
+        "partial_rotary_factor",
+    ),
+    "positions": (
+        "max_position_embeddings", "n_positions", "n_ctx", "position_embedding_type", "type_vocab_size", "alibi",
+        "relative_attention_num_buckets",
+    ),
+    "biases": ("attention_bias", "bias", "use_bias", "qkv_bias", "attn_bias", "enable_bias"),
+    "windows and caps on attention": (
+        "sliding_window", "use_sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
+    ),
+}  # fmt: skip
+NULL_MEANS_PRESENT = {"n_inner"}  # four times the width
+SHARED_KEYS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads")
+
+# another network altogether: nothing is left when it is left out
+OTHER_MODELS = (
+    "is_encoder_decoder", "add_cross_attention", "kv_lora_rank", "q_lora_rank", "embedding_size", "text_config",
+    "use_bidirectional_attention",
+)  # fmt: skip
+
+# says nothing about the function, or only about training
+HARMLESS = {
+    "model_type", "architectures", "transformers_version", "torch_dtype", "dtype", "use_cache", "initializer_range",
+    "_name_or_path", "name_or_path", "bos_token_id", "eos_token_id", "pad_token_id", "attention_dropout",
+    "hidden_dropout_prob", "attention_probs_dropout_prob", "attn_pdrop", "embd_pdrop", "resid_pdrop", "dropout",
+    "gradient_checkpointing", "output_attentions", "output_hidden_states", "return_dict", "pretraining_tp",
+    "task_specific_params", "scale_attn_weights", "summary_activation", "summary_first_dropout",
+    "summary_proj_to_labels", "summary_type", "summary_use_proj", "seed", "layerdrop", "init_std",
+    "activation_dropout", "classifier_dropout", "hidden_dropout", "scale_attn_by_inverse_layer_idx",
+    "reorder_and_upcast_attn", "max_window_layers",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ModelType:
+    """What a `model_type` stands for.
+
+    Attributes:
+        parts: what every such model has besides attention, whatever its keys say.
+        causal: whether tokens see the past only; `None` where `is_decoder` says so.
+        defaults: values of keys that enter the count, where the config does not name them.
+    """
+
+    parts: tuple[str, ...]
+    causal: bool | None
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+
+_OLD, _NEW = ("MLP", "layer norm", "biases", "positions"), ("MLP", "layer norm", "rotary positions")
+_ENCODER = ModelType((*_OLD, "prediction head"), None, {"tie_word_embeddings": True, "is_decoder": False})
+
+MODEL_TYPES = {
+    "attention-only": ModelType((), None),
+    "bert": _ENCODER,
+    "gemma": ModelType(_NEW, True, {"tie_word_embeddings": True, "num_key_value_heads": 16, "head_dim": 256}),
+    "gpt2": ModelType(_OLD, True, {"tie_word_embeddings": True}),
+    "gpt_neox": ModelType(("MLP", "layer norm", "biases", "rotary positions"), True),
+    "llama": ModelType(_NEW, True),
+    "mistral": ModelType(_NEW, True, {"num_key_value_heads": 8, "sliding_window": 4096}),
+    "opt": ModelType(_OLD, True, {"tie_word_embeddings": True}),
+    "qwen2": ModelType((*_NEW, "biases"), True, {"num_key_value_heads": 32, "use_sliding_window": False}),
+    "roberta": _ENCODER,
+}
+"""The types that are read; what is not said here is absent by default."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What of a config enters the count.
+
+    Attributes:
+        width: `d`.
+        heads: `h`.
+        layers: `l`.
+        vocabulary: `n`.
+        head_width: `a`, of queries, keys and values.
+        causal: whether tokens see the past only; `None` where the config does not say.
+        left_out: by part, the keys that named it.
+        tied: whether the unembedding is the transpose of the embedding.
+    """
+
+    width: int
+    heads: int
+    layers: int
+    vocabulary: int
+    head_width: int
+    causal: bool | None
+    left_out: dict[str, list[str]]
+    tied: bool = False
+
+    @property
+    def parameters(self) -> int:
+        """Entries of `E`, `U` and of all `Q`, `K`, `V`, `O`, embedding and unembedding two matrices."""
+        return 2 * self.vocabulary * self.width + 4 * self.layers * self.heads * self.head_width * self.width
+
+    @property
+    def own_parameters(self) -> int:
+        """The same with tied embeddings counted once, as the model has them."""
+        return self.parameters - self.tied * self.vocabulary * self.width
+
+
+def _refuse(text: str) -> NoReturn:
+    raise FileFormatError(text)
+
+
+def _integer(text: str) -> int:
+    if len(text) > 18:
+        _refuse(f"config numbers must be below 10^18, got {text[:20]}...")
+    return int(text)
+
+
+def _constant(text: str) -> NoReturn:
+    _refuse(f"config numbers must be finite, got {text}")
+
+
+def _finite(text: str) -> float:
+    if not isfinite(value := float(text)):
+        _refuse(f"config numbers must be finite, got {text[:20]}")
+    return value
+
+
+def _shown(keys: list[str]) -> list[str]:
+    """Keys fit to be printed, whatever the file calls them, and not too many."""
+    more = [f"and {len(keys) - 12} more"] if len(keys) > 12 else []
+    return [ascii(key[:40])[1:-1] for key in keys[:12]] + more
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            _refuse(f"config keys must not repeat, got {key[:40]!a} twice")
+        seen[key] = value
+    return seen
+
+
+def read(file: str) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        BadInput: not readable, larger than 4 MiB, or not one JSON object with unique keys and finite numbers.
+    """
+    try:
+        path = Path(file)
+        if not path.is_file():
+            _refuse(f"the config must be a readable file, got {file!r}")
+        if path.stat().st_size > LARGEST_FILE:
+            _refuse(f"{file} must be at most {LARGEST_FILE >> 20} MiB, got {path.stat().st_size >> 20} MiB")
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(
+            text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_constant
+        )
+    except BadInput:
+        raise
+    except OSError as error:
+        raise BadInput(f"the config must be a readable file: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{file} must be JSON: {str(error)[:200] or type(error).__name__}") from error
+    if not isinstance(document, dict):
+        _refuse(f"{file} must hold one JSON object")
+    return document
+
+
+def _size(config: dict[str, Any], name: str) -> int | None:
+    found: dict[str, int] = {}
+    for key in SIZES[name]:
+        value = config.get(key)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
+            _refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {str(value)[:40]!a}")
+        found[key] = value
+    if len(set(found.values())) > 1:
+        _refuse(f"the {name} must be named once, got {', '.join(f'{k} = {v}' for k, v in found.items())}")
+    return next(iter(found.values()), None)
+
+
+def _is_there(key: str, value: Any) -> bool:
+    if value is None:
+        return key in NULL_MEANS_PRESENT
+    return bool(value)  # false, zero and the empty list say that it is absent
+
+
+def _type_of(config: dict[str, Any]) -> ModelType:
+    name = config.get("model_type")
+    if not isinstance(name, str) or name not in MODEL_TYPES:
+        given = "none" if name is None else ascii(str(name)[:40])
+        _refuse(f"model_type must be one of {', '.join(MODEL_TYPES)}, whose parts are known, got {given}")
+    return MODEL_TYPES[name]
+
+
+def _causal(config: dict[str, Any], kind: ModelType) -> bool | None:
+    if kind.causal is not None:
+        for key in ("causal", "is_causal"):
+            if config.get(key) not in (None, kind.causal):
+                _refuse(f"{key} must agree with the mask of model_type {config['model_type']}, got {config[key]!a}")
+        return kind.causal
+    said: set[bool] = set()
+    for key in CAUSAL:
+        value = config.get(key)
+        if value is not None and not isinstance(value, bool):
+            _refuse(f"{key} must be true or false, got {str(value)[:40]!a}")
+        if value is not None:
+            said.add(value)
+    if len(said) > 1:
+        _refuse(f"{', '.join(key for key in CAUSAL if key in config)} must agree")
+    names = config.get("architectures")
+    if not said and isinstance(names, list):
+        said |= {True for name in names if str(name).endswith(("ForCausalLM", "LMHeadModel"))}
+    return said.pop() if said else None
+
+
+def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
+    """The config with what its type implies, and without what it switches off."""
+    full = {"tie_word_embeddings": False, **kind.defaults, **config}
+    if not isinstance(full["tie_word_embeddings"], bool):
+        _refuse(f"tie_word_embeddings must be true or false, got {str(full['tie_word_embeddings'])[:40]!a}")
+    if full.get("use_sliding_window") is False:
+        full.pop("sliding_window", None)
+    kinds = full.get("layer_types")
+    if kinds is None or (isinstance(kinds, list) and all(each == "full_attention" for each in kinds)):
+        full.pop("layer_types", None)
+    return full
+
+
+def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType, heads: int) -> dict[str, list[str]]:
+    """By part, the keys that name something besides plain attention, or what implies it."""
+    result: dict[str, list[str]] = {}
+
+    def shown(key: str) -> str:
+        return key if key in config else f"{key} by default"
+
+    known = {key for keys in SIZES.values() for key in keys}
+    known |= {*CAUSAL, *HARMLESS, *OTHER_MODELS, "word_embed_proj_dim"}
+    for part, keys in PARTS.items():
+        known |= set(keys)
+        if there := [shown(key) for key in keys if key in full and _is_there(key, full[key])]:
+            result[part] = there
+    for part in kind.parts:
+        result.setdefault(part, [f"implied by model_type {config['model_type']}"])
+    grouped = [shown(key) for key in SHARED_KEYS if full.get(key) is not None and full[key] != heads]
+    grouped += ["multi_query"] if full.get("multi_query") else []
+    if grouped:
+        result["grouped queries: every head is counted with its own keys and values"] = grouped
+    if full["tie_word_embeddings"]:
+        result["tied embeddings: counted as two matrices"] = [shown("tie_word_embeddings")]
+    known |= {*SHARED_KEYS, "multi_query", "tie_word_embeddings"}
+    if unknown := sorted(set(full) - known):
+        result["keys not understood"] = unknown
+    return {part: _shown(keys) for part, keys in result.items()}
+
+
+def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:
+    """The shape a config names.
+
+    Raises:
+        BadInput: the type is not one of `MODEL_TYPES`; a size is missing or no size; or there are parts besides
+            attention that are not to be left out.
+
+    Example:
+        >>> sizes = {"model_type": "gpt2", "n_embd": 4, "n_head": 2, "n_layer": 3, "vocab_size": 9}
+        >>> model = model_of(sizes, attention_only=True)
+        >>> model.head_width, model.parameters - model.own_parameters, list(model.left_out)[:2]
+        (2, 36, ['MLP', 'layer norm'])
+    """
+    kind = _type_of(config)
+    full = _with_defaults(config, kind)
+    sizes = {name: _size(full, name) for name in SIZES}
+    if missing := [
+        f"{name} ({' or '.join(SIZES[name])})" for name in SIZES if not sizes[name] and name != "head width"
+    ]:
+        _refuse(f"the config must name the {'; '.join(missing)}")
+    d, heads, layers, n, a = (sizes[name] or 0 for name in SIZES)
+    other = [key for key in OTHER_MODELS if full.get(key)]
+    if full.get("word_embed_proj_dim") not in (None, d):
+        other.append("word_embed_proj_dim")
+    if other:
+        _refuse(
+            f"this must be embedding, residual layers of attention, unembedding; the config says {', '.join(other)}"
+        )
+    causal, left_out = _causal(full, kind), _left_out(config, full, kind, heads)
+    if left_out and not attention_only:
+        # the part's name without its remark
+        shown = "; ".join(f"{part.partition(':')[0]} ({', '.join(keys)})" for part, keys in left_out.items())
+        _refuse(f"only attention is counted, and the model has {shown}; --attention-only leaves these out")
+    if a == 0 and d % heads:
+        _refuse(f"the hidden size must be divisible by the heads where no head_dim is given, got {d} and {heads}")
+    if n < d:
+        _refuse(f"the vocabulary must reach the hidden size for the formula, got {n} and {d}")
+    return Model(d, heads, layers, n, a or d // heads, causal, left_out, full["tie_word_embeddings"])

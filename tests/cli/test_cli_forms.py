@@ -1,0 +1,120 @@
+"""`same`, `fiber`, `classify`, `phi`: the first line says which network; what is not decided is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import run
+
+from lightning_sym import SOFTMAX, NetworkForm, Weights, rescale, save_weights
+
+PLAIN = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]})
+DOUBLE = rescale(PLAIN, layer=1, by=2)  # Q doubled, V halved: the same function, but not with softmax
+LINE = "lightning attention, one head, widths 2,2, ranks 1, tokens 2"
+COMMANDS = {"same": ("one", "two"), "fiber": ("one",), "classify": ("one",)}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    made = {"one": PLAIN, "two": DOUBLE}
+    made |= {f"soft {name}": w.with_form(NetworkForm(SOFTMAX)) for name, w in list(made.items())}
+    for name, weights in made.items():
+        save_weights(weights, tmp_path / f"{name}.json")
+    return {name: str(tmp_path / f"{name}.json") for name in made}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_first_line_names_the_network(
+    command: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (command, *(files[name] for name in COMMANDS[command]))
+    _, out, err = run(capsys, *words)
+    assert out.splitlines()[0].split(maxsplit=1) == ["network", LINE]
+    assert err == ""
+    _, out, _ = run(capsys, *words, "--json")
+    assert json.loads(out)["network"] == LINE
+    assert json.loads(out)["schema"] == f"lightning-sym/{command}/1"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--normalization", "softmax"), "softmax"),
+        (("--mask", "causal"), "causal"),
+        (("--skip",), "skip"),
+        (("--normalization", "softmax", "--mask", "causal", "--skip"), "softmax, causal, skip"),
+    ],
+)
+def test_options_name_the_network_and_it_is_refused(
+    command: str, options: tuple[str, ...], word: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, command, *(files[name] for name in COMMANDS[command]), *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"is not yet decided for {word}, only for one-head lightning attention" in err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_files_name_the_network_and_it_is_refused(
+    command: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, command, *(files[f"soft {name}"] for name in COMMANDS[command]))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "is not yet decided for softmax" in err
+
+
+@pytest.mark.parametrize("command", ["phi", *COMMANDS])
+def test_options_that_contradict_a_file_are_refused(
+    command: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = files["soft one"]
+    words = ("--weights", file, "--tokens", "2") if command == "phi" else (file,) * len(COMMANDS[command])
+    for option, message in (
+        (
+            ("--normalization", "none"),
+            f"--normalization none must agree with {file}, whose form says normalization softmax",
+        ),
+        (("--mask", "causal"), f"--mask causal must agree with {file}, whose form says mask none"),
+        (("--skip",), f"--skip must agree with {file}, whose form says skip false"),
+    ):
+        code, out, err = run(capsys, command, *words, *option)
+        assert (code, out, err) == (2, "", f"error: {message}\n")
+
+
+def test_the_same_weights_are_the_same_function_of_any_network(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for words in ((files["soft one"],) * 2, (files["one"], files["one"], "--normalization", "softmax")):
+        code, out, _ = run(capsys, "same", *words)
+        assert code == 0
+        assert out.splitlines()[0].split(maxsplit=1)[1] == "softmax attention, one head, widths 2,2, ranks 1, tokens 2"
+        assert "all weights are equal" in out
+    certificate = tmp_path / "c.json"
+    code, out, err = run(capsys, "same", *(files["soft one"],) * 2, "--certificate", str(certificate))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert not certificate.exists()
+
+
+def test_phi_is_refused_for_other_networks(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        ("--weights", files["soft one"]),
+        ("--weights", files["one"], "--mask", "causal"),
+        ("--widths", "2,2", "--ranks", "1", "--skip"),
+    ):
+        code, out, err = run(capsys, "phi", *words, "--tokens", "2")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "the polynomial map must be asked of one-head lightning networks" in err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_work_is_refused_and_lifted_by_the_option_that_is_named(
+    command: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (command, *(files[name] for name in COMMANDS[command]), "--work")
+    code, out, err = run(capsys, *words, "1e-9")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "a larger work (--work) lifts this" in err
+    assert run(capsys, *words, "10")[0] in (0, 3)
+    assert run(capsys, *words, "0")[0] == 2

@@ -1,0 +1,120 @@
+"""The schemas of the JSON answers describe what the commands print, and nothing that they do not."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from lightning_cli.main import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "docs" / "reference" / "schemas").glob("*.schema.json"))
+SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8")) for path in FILES}
+COMMON = SCHEMAS.pop("common")
+KNOWN = Registry().with_resource(COMMON["$id"], DRAFT202012.create_resource(COMMON))
+VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schema in SCHEMAS.items()}
+SHAPE = ("--widths", "2,2,2", "--ranks", "1,2", "--tokens", "2")
+EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
+
+# the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
+ANSWERS: list[tuple[str, tuple[str, ...]]] = [
+    ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
+    ("check", ("check", "--list")),
+    ("classify", ("classify", EXAMPLES["singular"])),
+    ("classify", ("classify", EXAMPLES["rank_one"])),
+    ("classify", ("classify", EXAMPLES["two_layers"])),
+    ("config", ("dimension", "--config", EXAMPLES["config"])),
+    ("dimension", ("dimension", *SHAPE)),
+    ("dimension", ("dimension", *SHAPE, "--normalization", "softmax", "--mask", "causal", "--seed", "3")),
+    ("dimension", ("dimension", "--widths", "3,3", "--ranks", "1", "--tokens", "2", "--heads", "2", "--skip",
+                   "--value-ranks", "1", "--embed", "4", "--unembed", "2")),
+    ("explain", ("explain", "equation-9")),
+    ("explain", ("explain", "figure-1")),
+    ("explain", ("explain", "corollary-3.3")),
+    ("fiber", ("fiber", EXAMPLES["rank_one"])),
+    ("fiber", ("fiber", EXAMPLES["two_layers"])),
+    ("fiber", ("fiber", EXAMPLES["generic"], "--tokens", "1")),
+    ("figure", ("figure", "3")),
+    ("phi", ("phi", *SHAPE)),
+    ("phi", ("phi", "--weights", EXAMPLES["rank_one"], "--tokens", "1", "--latex")),
+    ("same", ("same", EXAMPLES["generic"], EXAMPLES["generic_rescaled"])),
+    ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["rank_one_swapped"])),
+    ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["two_layers"])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "words"), ANSWERS, ids=[" ".join(Path(w).name for w in ws) for _, ws in ANSWERS])
+def test_answers_are_of_their_schema(
+    name: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    _, out, _ = run(capsys, *words, "--json")
+    document = json.loads(out)
+    errors = [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATORS[name].iter_errors(document)]
+    assert not errors, "\n".join(errors)
+    assert document["schema"] == SCHEMAS[name]["properties"]["schema"]["const"]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_are_schemas(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    Draft202012Validator.check_schema(COMMON)
+
+
+def objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema of an object inside a schema."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from objects(part)
+    elif isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for part in schema.values():
+            yield from objects(part)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_leave_nothing_open(name: str) -> None:
+    for found in objects([SCHEMAS[name], COMMON]):
+        assert found["additionalProperties"] is not True
+        assert found.get("required", []) == list(found.get("properties", {}))
+    assert all("description" in field for field in SCHEMAS[name]["properties"].values())
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    with_json = {
+        name
+        for name, (module, _) in COMMANDS.items()
+        if any("--json" in parameter.opts for parameter in import_module(module).command.params)
+    }
+    assert with_json | {"config"} == set(SCHEMAS)
+    assert {name for name, _ in ANSWERS} == set(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_refuse_what_is_wrong(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    words = next(words for schema, words in ANSWERS if schema == name)
+    document = json.loads(run(capsys, *words, "--json")[1])
+    for field in document:
+        for wrong in (object_without(document, field), document | {field: {"un": "known"}}, document | {"new": 1}):
+            assert not VALIDATORS[name].is_valid(wrong), field
+
+
+def object_without(document: dict[str, Any], field: str) -> dict[str, Any]:
+    """A copy in which a field is missing."""
+    copied = copy.deepcopy(document)
+    del copied[field]
+    return copied

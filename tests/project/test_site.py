@@ -1,0 +1,132 @@
+"""The site: built with warnings as errors, whole, and readable without a network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from refresh_pages import PAGES, ROOT
+
+from lightning_cli.writing.mathml import mathml
+
+MATHML = "{http://www.w3.org/1998/Math/MathML}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-q", "-b", "html"]
+    built = subprocess.run(
+        [*command, "-d", str(folder / "doctrees"), str(ROOT / "docs"), str(folder / "html")],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    return folder / "html"
+
+
+class Loaded(HTMLParser):
+    """What a browser fetches for a page by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Scripts, pictures, frames, and links that are no links of the text."""
+        for name, value in attrs:
+            if value and (name == "src" or (name == "href" and tag == "link")):
+                self.addresses.append(value)
+
+
+def test_pages_of_the_site_load_nothing_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) >= 25
+    for page in pages:
+        loaded = Loaded()
+        loaded.feed(page.read_text(encoding="utf-8"))
+        assert loaded.addresses
+        for address in loaded.addresses:
+            assert not re.match(r"(\w+:)?//", address), f"{page.name} loads {address}"
+            assert (page.parent / re.split(r"[?#]", address)[0]).exists() or not address, f"{page.name}: {address}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?(\w+:)?//", style.read_text(encoding="utf-8")), style.name
+
+
+def test_every_page_is_reached_from_the_front(site: Path) -> None:
+    front = (site / "index.html").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
+        assert f'href="{name}"' in front or name == "index.html", name
+
+
+def test_formulas_are_mathml_and_no_dollar_is_left(site: Path) -> None:
+    page = (site / "every-width.html").read_text(encoding="utf-8")
+    assert page.count("<math") > 100
+    assert '<span class="formula-tag">(T)</span>' in page
+    text = re.sub(r"<(pre|code|script|style)\b.*?</\1>|<[^>]+>", "", page, flags=re.DOTALL)
+    assert "$" not in text
+    assert not re.search(r"\\[a-z]+", text)
+
+
+def test_cited_pages_are_links(site: Path) -> None:
+    assert 'href="upper-bound.html"' in (site / "transformers.html").read_text(encoding="utf-8")
+
+
+def test_docstrings_are_formatted(site: Path) -> None:
+    page = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    for word in ("Args:", "Attributes:", "Example:", "$"):
+        assert word not in re.sub(r"<[^>]+>", "", re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)), word
+    assert page.count("<math") > 20
+
+
+FORMULAS = sorted(
+    {
+        (page.name, formula.strip())
+        for page in PAGES
+        for pair in re.findall(
+            r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$`]+?)\$(?![\w$])",
+            re.sub(r"^(`{3,}).*?^\1$|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S),
+            flags=re.DOTALL,
+        )
+        for formula in pair
+        if formula
+    }
+)
+
+
+def test_every_formula_of_every_page_becomes_mathml() -> None:
+    assert len(FORMULAS) > 300
+    for name, formula in FORMULAS:
+        found = ElementTree.fromstring(mathml(re.sub(r"\\tag\{.*?\}", "", formula)))  # noqa: S314 - our own pages
+        assert found.tag == f"{MATHML}math", (name, formula)
+
+
+@pytest.mark.parametrize(
+    ("latex", "inside"),
+    [
+        (r"c = -1", '<mo form="prefix">&#x02212;</mo>'),
+        (r"(-x, -y)", '<mo>&#x0002C;</mo><mo form="prefix">'),
+        (r"a_1, \dots, a_l", "<mi>&#x02026;</mi>"),
+        (r"m = \infty", "<mi>&#x0221E;</mi>"),
+        (r"\dot W", '<mover accent="true"><mi>W</mi><mo accent="true">'),
+        (r"\overline{\pi(\tilde W)}", '<mrow style="border-top:'),
+    ],
+)
+def test_mathml_is_what_browsers_space_well(latex: str, inside: str) -> None:
+    assert inside in mathml(latex, display="inline")
+
+
+@pytest.mark.parametrize("latex", ["a - b", "(a) - b", "x_1 - y", r"a^\top - b"])
+def test_a_minus_between_two_things_stays_one(latex: str) -> None:
+    assert "prefix" not in mathml(latex)
+
+
+def test_nested_bars_all_become_borders() -> None:
+    found = mathml(r"\overline{a + \overline{\tilde b}}")
+    assert found.count("border-top") == 2
+    assert "&#x02015;" not in found
