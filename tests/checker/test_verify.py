@@ -84,7 +84,8 @@ KNOWN = [
 @pytest.mark.parametrize(("network", "r", "bounds", "terms"), KNOWN)
 def test_known_dimensions_are_proved(network, r, bounds, terms, tmp_path, capsys):
     line = answer(certificate(network, r, bounds, terms), tmp_path, capsys)
-    assert f"proved: dim M = {r}, over the real" in line
+    assert f"proved: dim M = {r}, for " in line
+    assert ", over the real and over the complex numbers, by " in line
     assert ("(docs/transformers.md, section 1)" in line) == (network["normalization"] == SOFTMAX or terms is not None)
 
 
@@ -631,7 +632,9 @@ HOSTILE = [
     (b'{"version": 1.5}', "format must be"),
     (b'{"a": 1, "a": 1}', "a key stands twice"),
     (b"[]" * 10, "must be JSON"),
-    (b"[" + b"[]," * (2**21) + b"1]", "must be of type dict"),
+    (b"[" + b"[]," * (2**21) + b"1]", "at most 2,097,152 lists, and a fourth as many objects"),
+    (b"[" + b"{}," * (2**19) + b"1]", "at most 2,097,152 lists, and a fourth as many objects"),
+    (b"[" + b"[]," * (2**21 - 2) + b"1]", "must be of type dict"),
     (b"null", "must be of type dict"),
     (b" " * (2**24 + 1), "at most 16 MiB"),
 ]
