@@ -79,9 +79,12 @@ def _sets(directory: Path, below: list[Path]) -> Iterator[tuple[bool, str]]:
             yield True, f"{path.parent}: complete: all files of {LIST} are there and unchanged, and no others"
     alone = [path for path in below if not any(other.parent in path.parents for other in lists)]
     if alone:
-        yield True, (
-            f"{directory}: no {LIST} says whether this set is complete; one of an interrupted check has none "
-            f"(certificates without it: {len(alone):,})"
+        yield (
+            True,
+            (
+                f"{directory}: no {LIST} says whether this set is complete; one of an interrupted check has none "
+                f"(certificates without it: {len(alone):,})"
+            ),
         )
 
 
