@@ -226,6 +226,10 @@ FAMILIES = [
     ("skew", shape([3, 3, 2], [1, 3], 2)),
     ("mixing", shape([3, 1], [3], 2, h=3)),
     ("mixing", shape([2, 3, 2], [2, 1], 2, h=2, causal=True)),
+    ("mixing", shape([5, 1], [3], 2, h=2)),
+    ("mixing", shape([3, 3, 2], [1, 2], 1, h=2, b=[1, 2])),
+    ("mixing", shape([4, 1], [1], 1, h=3, m=2)),
+    ("mixing", shape([2, 2, 2], [1, 1], 3, h=2, skip=True, n=1)),
     ("cancelling", shape([4, 4, 4], [4, 4], 2, SOFTMAX, skip=True, n=2)),
     ("cancelling", shape([4, 4, 4], [4, 3], 2, RATIONAL, skip=True, n=2, causal=True)),
     ("cancelling", shape([3, 3, 3], [3, 3], 2, skip=True, n=1)),
@@ -233,6 +237,9 @@ FAMILIES = [
     ("skew differences", shape([4, 4, 4], [2, 4], 2, SOFTMAX, n=2, skip=True, causal=True)),
     ("symmetric products", shape([4, 4, 4], [4, 4], 2, skip=True, n=2)),
     ("symmetric products", shape([6, 6, 6, 6], [1, 6, 6], 2, skip=True, n=2, b=[2, 2, 2])),
+    ("first layers", shape([2, 2, 2], [2, 1], 2, skip=True, n=1, b=[2, 1])),
+    ("first layers", shape([3, 3, 3, 3], [1, 2, 1], 3, skip=True, n=1, h=2, causal=True, m=2)),
+    ("first layers", shape([3, 3, 3], [1, 1], 1, skip=True, n=1, h=2, b=[1, 1])),
 ]
 
 
@@ -250,7 +257,7 @@ def test_directions_are_annihilated_by_gradients(family, network):
         assert not [row for row in rows if sum(a * b for a, b in zip(row, vector, strict=False)) % P]
     assert count
     wrong = verify.unpack(direction)  # a direction bent in one entry is seen, so that the test can fail
-    if family in ("scale", "cancelling", "symmetric products", "mixing"):
+    if family in ("scale", "cancelling", "symmetric products", "mixing", "first layers"):
         bent = [x + (j == next(k for k, v in enumerate(wrong) if v % P)) for j, x in enumerate(wrong)]
         assert [row for row in rows if sum(a * b for a, b in zip(row, bent, strict=False)) % P]
 
