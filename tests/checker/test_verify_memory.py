@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checker import checked_alone, copied_checker
+from checker import checked_alone, copied_checker, verdict, written
 from small_certificates import GOOD, GROUP, LAYER, LIGHTNING, OTHER, RESCALED, SOFTMAX, TWO, P, certificate, same, shape
 
 from proofs_check.checker import directions, verify
@@ -222,7 +222,7 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
         data = same(big, big, *[step | {"to": big}] * (count - 1), step)
         return used(lambda: verify.check(json.loads(json.dumps(data))))
 
-    assert room(3) - room(2) == room(2) - room(1) < 10**6
+    assert room(3) - room(2) == room(2) - room(1) < 200_000
 
 
 SITES = {"verify.py": 7, "spaces.py": 6, "mixing.py": 2, "cancelling.py": 1, "frames.py": 3}
@@ -266,5 +266,19 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
     folder = Path(verify.__file__).parent
     for path in folder.rglob("*.py"):
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("def ")]
-        written = sum(bool(re.search(r"\b(keep|holding)\((?!-)", line)) for line in lines)
-        assert written - 1 * (path.name == "spaces.py") == SITES.get(path.name, 0), path.name
+        charges = sum(bool(re.search(r"\b(keep|holding)\((?!-)", line)) for line in lines)
+        assert charges - 1 * (path.name == "spaces.py") == SITES.get(path.name, 0), path.name
+
+
+def test_each_file_has_all_the_room_and_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, STEPS[0])
+    verify.left[0] = verify.room[0] = 0
+    assert verdict(capsys, path).startswith("proved: ")
+
+
+def test_forms_of_a_layer_take_steps() -> None:
+    first, second = (verify._weights(one_wide_layer(30)[side]) for side in ("first", "second"))
+    verify.left[0] = verify.STEPS
+    with pytest.raises(verify.Rejected, match="forms of layer 1"):
+        verify._layer(2, first, second, 1)
+    assert verify.STEPS - verify.left[0] >= 40 * 30**3
