@@ -76,12 +76,6 @@ def virtual(d: int, step: Document) -> Document:
     return same(weights((row, row, row)), weights((row, row, row)), step)
 
 
-def many_rationals() -> Document:
-    """A matrix of 2^21 fractions: 12 MiB of text."""
-    row = [["1/3"] * 2**21]
-    return same(weights(([[1] * 2**21], [[1] * 2**21], row)), LAYER, {"step": "zero"})
-
-
 def many_columns(count: int) -> Document:
     """Lists of one number each, and a transposed matrix that has as many lists."""
     column = [[1]] * count
@@ -109,8 +103,7 @@ HOSTILE: dict[str, tuple[Callable[[], Document], str]] = {
     "outer_modulo_a_prime": (lambda: outer(P), NO_ROOM),
     "long_numbers": (long_numbers, NO_TIME),
     "virtual_weights": (lambda: virtual(2900, {"step": "zero"}), NO_ROOM),
-    "many_rationals": (many_rationals, NO_ROOM),
-    "many_columns": (lambda: many_columns(5 * 10**5), "rejected: "),
+    "many_columns": (lambda: many_columns(10**5), "rejected: "),
     "unit_matrix": (lambda: directions_of(shape([20000, 1], [1], 1), "unwritten"), NO_ROOM),
     "relations": (lambda: directions_of(shape([20000, 1], [1], 1, n=1), "unwritten"), NO_ROOM),
     "motions": (lambda: directions_of(shape([60, 1], [60], 1), "skew"), NO_ROOM),
