@@ -62,14 +62,6 @@ def outer(prime: int | None) -> Document:
     return {**head, **pair, "input": [[*range(300, 300 + 10**5)]], "prime": prime}
 
 
-def long_numbers() -> Document:
-    """Rationals of 2,500 digits above and below the line, that are no multiples of each other."""
-    rng = random.Random(1)
-    row = [[f"{rng.randrange(10**2499, 10**2500)}/{rng.randrange(10**2499, 10**2500)}" for _ in range(200)]]
-    w = weights((row, row, [[1] * 200]))
-    return same(w, w, {"step": "rescaling", "factors": [1], "value_factor": 1})
-
-
 def virtual(d: int, step: Document) -> Document:
     """A form of d^2 numbers, of three rows."""
     row = [[1] * d]
@@ -101,7 +93,6 @@ HOSTILE: dict[str, tuple[Callable[[], Document], str]] = {
     "layer_290": (lambda: one_wide_layer(290), "rejected: the forms of layer 1 must be equal"),
     "outer": (lambda: outer(None), NO_ROOM),
     "outer_modulo_a_prime": (lambda: outer(P), NO_ROOM),
-    "long_numbers": (long_numbers, NO_TIME),
     "virtual_weights": (lambda: virtual(2900, {"step": "zero"}), NO_ROOM),
     "many_columns": (lambda: many_columns(10**5), "rejected: "),
     "unit_matrix": (lambda: directions_of(shape([20000, 1], [1], 1), "unwritten"), NO_ROOM),
