@@ -76,6 +76,14 @@ def test_layers_of_other_widths_are_not_compared() -> None:
             verify._layer(1, first, verify._weights(second), 1)
 
 
+def test_squares_are_compared_too() -> None:
+    """V_ki A_ij alone, l = i: with one input all there is."""
+    one: Document = {"Q1": [[1]], "K1": [[1]], "V1": [[1]]}
+    for second in (one | {"V1": [[2]]}, one | {"Q1": [[2]]}):
+        with pytest.raises(verify.Rejected, match="forms of layer 1"):
+            verify._layer(2, verify._weights(one), verify._weights(second), 1)
+
+
 @pytest.mark.parametrize("layer", [1, 2, 3])
 def test_layers_of_networks_of_other_depths_are_not_compared(
     layer: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 Document = dict[str, Any]
+LARGEST = 10_000
 Size = tuple[str, int]
 """A size of a network: ("d", i), ("a", i), ("b", i), ("n", 0), ("m", 0) or ("t", 0)."""
 
@@ -23,6 +24,8 @@ def _resize(matrix: list[list[Any]], sides: tuple[Size, Size], size: Size, place
 
 def _places(count: int, rng: random.Random) -> list[int]:
     """One less or one more of so many."""
+    if count > LARGEST:  # after another change
+        raise ValueError(f"sizes that are changed must be at most {LARGEST:,}")
     kept = list(range(count))
     if count > 1 and rng.random() < 0.5:
         del kept[rng.randrange(count)]
