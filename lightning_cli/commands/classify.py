@@ -35,14 +35,11 @@ def as_document(point: Classification) -> dict[str, Any]:
 
 
 def _print(point: Classification) -> None:
-    from rich.table import Table
 
-    from lightning_cli.writing.output import console
+    from lightning_cli.writing.output import answer_table, console
 
     dimension, ranks = point.dimension, point.ranks
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table = answer_table()
     table.add_row("network", options.network_line(point.architecture))
     if not point.decided:
         table.add_row("point", "[yellow]undecided[/yellow]")

@@ -64,16 +64,13 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
 
 
 def _print(result: CertifiedDimension) -> None:
-    from rich.table import Table
 
-    from lightning_cli.writing.output import console
+    from lightning_cli.writing.output import answer_table, console
     from lightning_sym.dimension.certify import Evidence
     from lightning_sym.dimension.varieties import virtual_weight_variety
 
     network, formula = result.architecture, result.formula
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    table = answer_table()
     table.add_row("network", str(network))
     table.add_row("parameters", f"{network.parameter_count:,}")
     if result.value is not None:

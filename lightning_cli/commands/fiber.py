@@ -47,13 +47,10 @@ def as_document(result: Fiber) -> dict[str, Any]:
 
 
 def _print(result: Fiber) -> None:
-    from rich.table import Table
 
-    from lightning_cli.writing.output import console
+    from lightning_cli.writing.output import answer_table, console
 
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table = answer_table()
     table.add_row("network", options.network_line(result.architecture))
     table.add_row("known from", f"{result.source} ({result.reason})")
     amount = {

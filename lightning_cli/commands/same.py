@@ -81,14 +81,11 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
 
 def _print(result: Comparison, names: tuple[str, str], network: str) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    from lightning_cli.writing.output import console
+    from lightning_cli.writing.output import answer_table, console
 
     colour = {"same": "green", "different": "red", "undecided": "yellow"}[result.answer.value]
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table = answer_table()
     table.add_row("network", _cut(network))
     table.add_row("function", f"[{colour}]{result.answer.value}[/{colour}]")
     for label, text in _lines(result, names):

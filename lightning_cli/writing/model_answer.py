@@ -65,13 +65,10 @@ def as_document(file: str, model: Model, results: list[CertifiedDimension]) -> d
 def print_answer(document: dict[str, Any], results: list[CertifiedDimension]) -> None:
     """The answer as a table."""
     from rich.markup import escape
-    from rich.table import Table
 
-    from lightning_cli.writing.output import console
+    from lightning_cli.writing.output import answer_table, console
 
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table = answer_table()
     model = document["model"]
     mask = {"causal": "causal", "none": "no mask", None: "mask not named (the count is the same)"}[model["mask"]]
     table.add_row(

@@ -17,6 +17,7 @@ import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from lightning_sym.limits import Progress
 
@@ -50,6 +51,16 @@ def console() -> Console:
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and 0 < int(columns) < 10_000 else PIPE_WIDTH
     return Console(file=_Trimmed(), width=width, highlight=False, soft_wrap=False)
+
+
+def answer_table() -> Table:
+    """A table of names and what there is to say of them; both wrap, so that nothing vanishes however narrow it is."""
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", overflow="fold", min_width=10)
+    table.add_column(overflow="fold", min_width=24)
+    return table
 
 
 def require_writable(directory: str, what: str) -> Path:

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from watched import report, run_watched
 
-from lightning_cli.commands import config
 from lightning_sym import load_weights
 from lightning_sym.errors import BadInput
+from lightning_sym.network import model_config
 
 Random = random.Random
 
@@ -229,7 +229,7 @@ def damaged_safetensors(rng: Random) -> bytes:
 
 def read_config(path: Path) -> None:
     """What `dimension --config` reads."""
-    config.model_of(config.read(str(path)), attention_only=True)
+    model_config.model_of(model_config.read(str(path)), attention_only=True)
 
 
 KINDS: dict[str, tuple[str, Callable[[Random], bytes], Callable[[Path], object]]] = {

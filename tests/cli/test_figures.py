@@ -252,7 +252,7 @@ def test_the_bare_score_loses_a_dimension() -> None:
     assert equation_16(Architecture((2, 2), (2,), 2)) == 8
     network = Architecture((2, 2), (2,), 2, normalization=SOFTMAX)
     without_constant(network, formula=lambda n: 7)
-    with pytest.raises(Refutation, match=r"found \(7, 7\), stated \(8, 8\)"):
+    with pytest.raises(Refutation, match="found 7, stated 8"):
         without_constant(network, formula=equation_16)
     with pytest.raises(Refutation, match="a factor on column 1"):
         factors_on_columns(1)

@@ -156,7 +156,7 @@ def test_bad_forms_are_refused(name: str, ending: str, tmp_path: Path) -> None:
 def test_forms_that_are_no_text_or_no_json_are_refused(tmp_path: Path) -> None:
     for number, form in enumerate((np.eye(2), np.array("{"), np.array('{"skip": 1, "skip": 2}'))):
         np.savez(tmp_path / f"{number}.npz", form=form, Q1=np.eye(1), K1=np.eye(1), V1=np.eye(1))
-        with pytest.raises(FileFormatError, match=r"the form must be|must not repeat"):
+        with pytest.raises(FileFormatError, match=r"the form: it must be JSON|the form must be|must not repeat"):
             load_weights(tmp_path / f"{number}.npz")
 
 
