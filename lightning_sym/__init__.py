@@ -1,14 +1,16 @@
 """Exact geometry of lightning self-attention: the public names."""
 
-from lightning_sym.certificates.document import dimension_certificate, same_certificate
+from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import write_certificate
-from lightning_sym.dimension.certify import CertifiedDimension, Status, certified_dimension
+from lightning_sym.certificates.same_function import same_certificate
+from lightning_sym.dimension.certify import CertifiedDimension, Evidence, Status, certified_dimension
 from lightning_sym.errors import (
     BadInput,
     FileFormatError,
     LightningError,
     MissingExtra,
     ProgramError,
+    RingError,
     ShapeError,
     TooLarge,
 )
@@ -34,6 +36,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "Evidence",
     "Fiber",
     "FileFormatError",
     "Label",
@@ -45,6 +48,7 @@ __all__ = [
     "PolynomialMap",
     "ProgramError",
     "Reason",
+    "RingError",
     "ShapeError",
     "Status",
     "TooLarge",
