@@ -129,3 +129,48 @@ def random_networks(
         return network if least <= network.parameter_count <= most and fits(network) else None
 
     return distinct(draw, count, seed)
+
+
+def random_bottlenecks(
+    count: int,
+    seed: int,
+    *,
+    depth: Range = (2, 3),
+    inner: Range = (4, 8),
+    wider: Range = (0, 2),
+    rank: Range = (1, 8),
+    tokens: Range = (2, 3),
+    parameters: Range = (1, 300),
+    fits: Callable[[Architecture], bool] = lambda network: True,
+    **options: Any,
+) -> Iterator[Architecture]:
+    """Different networks of one inner width, first and last widths not smaller.
+
+    Args:
+        count: how many.
+        seed: of the dice.
+        depth: layers.
+        inner: the width between layers.
+        wider: by how much the first and the last width are larger.
+        rank: query/key widths.
+        tokens: of the input.
+        parameters: how many weights a network may have: what is larger is drawn again.
+        fits: further hypotheses.
+        options: the other fields of `Architecture`, as they are.
+
+    Raises:
+        ProgramError: there are not so many.
+
+    Example:
+        >>> {n.widths[1] for n in random_bottlenecks(9, 1, inner=(5, 5))}
+        {5}
+    """
+
+    def draw(dice: Dice) -> Architecture | None:
+        layers, d = dice.number(depth), dice.number(inner)
+        widths = (d + dice.number(wider), *(d,) * (layers - 1), d + dice.number(wider))
+        network = Architecture(widths, dice.numbers(rank, layers), dice.number(tokens), **options)
+        least, most = parameters
+        return network if least <= network.parameter_count <= most and fits(network) else None
+
+    return distinct(draw, count, seed)

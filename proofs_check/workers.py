@@ -92,6 +92,7 @@ def run_claims(
     # spawned, not forked: threads of the linear algebra and of the progress display do not survive a fork
     context = multiprocessing.get_context("spawn")
     messages = context.Queue()
+    others = multiprocessing.active_children()
 
     def listen() -> None:
         for message in iter(messages.get, None):
@@ -110,8 +111,11 @@ def run_claims(
                     yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for child in multiprocessing.active_children():
+            ours = [child for child in multiprocessing.active_children() if child not in others]
+            for child in ours:
                 child.kill()
+            for child in ours:
+                child.join(timeout=5)
             messages.cancel_join_thread()  # a worker may have been killed while it held the lock of the queue
             raise
     messages.put(None)

@@ -152,16 +152,22 @@ def steady(text: str) -> list[str]:
 def shown(printed: str, found: str) -> str:
     """What was found, shortened where the page leaves lines out.
 
+    As many first and last lines as the page has; in the middle the lines that begin with the same words.
+
     Example:
-        >>> shown("...\\nold end\\n", "1\\n2\\nnew end\\n")
-        '...\\nnew end\\n'
+        >>> shown("...\\nb old\\n...\\nold end\\n", "a 1\\nb 2\\nc 3\\nnew end\\n")
+        '...\\nb 2\\n...\\nnew end\\n'
     """
     lines, all_found = printed.splitlines(), found.rstrip("\n").splitlines()
-    if LEFT_OUT not in lines or not all_found:
-        return "".join(line.rstrip() + "\n" for line in all_found)
-    at = lines.index(LEFT_OUT)
-    first, last = all_found[:at], all_found[len(all_found) - (len(lines) - at - 1) :]
-    return "".join(line.rstrip() + "\n" for line in [*first, LEFT_OUT, *last])
+    if LEFT_OUT in lines and all_found:
+        first, last = lines.index(LEFT_OUT), len(lines) - 1 - lines[::-1].index(LEFT_OUT)
+        tail = len(lines) - 1 - last
+        middle = [
+            line if line == LEFT_OUT else next((f for f in all_found if f.split(" ")[0] == line.split(" ")[0]), line)
+            for line in lines[first : last + 1]
+        ]
+        all_found = [*all_found[:first], *middle, *all_found[len(all_found) - tail :]]
+    return "".join(line.rstrip() + "\n" for line in all_found)
 
 
 def refreshed(page: str, session: Session) -> str:

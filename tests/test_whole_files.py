@@ -8,7 +8,6 @@ import resource
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -102,12 +101,11 @@ def test_a_device_of_our_own_stays(tmp_path: Path) -> None:
 def test_a_pipe_gets_the_content_and_stays(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=write, args=(pipe, TEXT * 50_000))
-    writer.start()
-    assert pipe.read_text() == TEXT * 50_000
-    writer.join()
+    with (tmp_path / "copy").open("w") as copy, subprocess.Popen(["timeout", "60", "cat", pipe], stdout=copy):  # noqa: S607
+        write(pipe, TEXT * 50_000)  # replaced, the pipe would keep its reader waiting
+    assert (tmp_path / "copy").read_text() == TEXT * 50_000
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert sorted(os.listdir(tmp_path)) == ["pipe"]
+    assert sorted(os.listdir(tmp_path)) == ["copy", "pipe"]
 
 
 def test_a_pipe_gets_nothing_of_what_failed(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def print_list(claims: Sequence[Claim], out: Console) -> None:
     table.add_column("id", no_wrap=True, min_width=max(len(claim.id) for claim in claims))
     with_source = out.width >= _SCOPE
     for name in ("source", "statement") if with_source else ("statement",):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for claim in claims:
         table.add_row(claim.id, *([claim.source] if with_source else []), claim.title)
     out.print(table, markup=False)
@@ -89,7 +89,7 @@ def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
     for name in (name for name, shown in columns.items() if shown):
         longest = max(len(claim.id) for claim in claims) if name == "id" else None
         justify = "right" if name in ("instances", "seconds") else "left"
-        table.add_column(name, justify=justify, no_wrap=name == "id", min_width=longest)  # type: ignore[arg-type]
+        table.add_column(name, justify=justify, no_wrap=name == "id", min_width=longest, overflow="fold")  # type: ignore[arg-type]
     for claim in claims:
         result = results[claim.id]
         cells = {

@@ -12,6 +12,7 @@ of the residual stream act on it without changing the function, and where `E` ha
 
 from __future__ import annotations
 
+from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.model_config import Model
 from lightning_sym.rings.normalization import SOFTMAX
@@ -74,7 +75,27 @@ def small_networks(model: Model) -> list[Architecture]:
     return list(dict.fromkeys(result))
 
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options that the formula is for."""
+
+
 def formula_at(network: Architecture) -> int:
-    """The formula for one of these networks."""
-    n = network.input_width
+    """The formula for one of these networks.
+
+    Raises:
+        BadInput: the network is of another kind.
+
+    Example:
+        >>> formula_at(small_networks(Model(3, 2, 2, 4, 1, True, {}))[0])
+        55
+    """
+    network.require("the formula for transformers", KNOWN)
+    n, ranks = network.input_width, network.attention_ranks
+    ends = network.embed is not None and network.embed == network.unembed and n >= network.widths[0]
+    alike = len(set(ranks)) == 1 and network.value_ranks == ranks
+    if not (ends and alike and network.skip and network.normalization == SOFTMAX):
+        raise BadInput(
+            "the formula for transformers must be asked of softmax with skip connections, equal ranks of queries and "
+            f"values, and embedding and unembedding as wide as the stream, got {network}"
+        )
     return transformer_formula(n, network.widths[0], network.depth, network.heads, network.attention_ranks[0])

@@ -40,6 +40,7 @@ class Component:
 
 def orbits(shape: Architecture, virtual: VirtualWeights) -> Iterator[Component]:
     """The rescalings, and what moves lead to."""
+    shape.require_plain("the orbits of a fiber")
     for path in known_partners(virtual, shape.tokens):
         steps = tuple(move.described(shape.depth) for move, _ in path)
         description = f"the same for the weights with {'; then '.join(steps)}" if steps else ""
@@ -48,6 +49,7 @@ def orbits(shape: Architecture, virtual: VirtualWeights) -> Iterator[Component]:
 
 def orbit(shape: Architecture, point: VirtualWeights, description: str, steps: tuple[str, ...] = ()) -> Component:
     """All that rescalings, and skew-symmetric parts that do not matter, lead to."""
+    shape.require_plain("an orbit of a fiber")
     depth, d = shape.depth, shape.widths[0]
     generators: tuple[str, ...]
     if depth == 1:
@@ -66,6 +68,7 @@ def orbit(shape: Architecture, point: VirtualWeights, description: str, steps: t
 
 def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[Component, ...], str, str]:
     """Every way to be zero, from the criterion at the head of `fiber`."""
+    shape.require_plain("the fiber of the zero function")
     depth, d, d_out = shape.depth, shape.widths[0], shape.widths[-1]
     square, skew, values = d * d, d * (d - 1) // 2, d * d_out
     zero = np.full((d, d), Fraction(0), dtype=object)

@@ -120,6 +120,9 @@ class Classification:
         return label in self.labels
 
 
+SECOND_POINT = 3e-5
+"""Seconds more, for each entry and word, where both ranks are one; measured, and rough."""
+
 _dimension = cache(certified_dimension)
 
 
@@ -207,10 +210,13 @@ def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: 
     rows = d * d_out * d * (d + 1) // 2
     columns = max(d * d + d * d_out, 2 * shape.attention_ranks[0] * d + d * d_out)
     require_memory(400 * rows * columns, memory, f"the differential ({rows:,} x {columns:,}, exact)")
-    words = 1 + sum(entry_bits(weights).values()) // 64
-    budget.spend(EXACT_ENTRY * rows * columns * words, "the differential in A, V and in Q, K, V")
-    dimension = _dimension(shape, memory=memory)
     virtual = exact_virtual_weights(weights)
+    words = 1 + sum(entry_bits(weights).values()) // 64
+    entries = rows * columns * words
+    budget.spend(EXACT_ENTRY * entries, "the differential in A, V and in Q, K, V")
+    if rank(virtual.attention[0]) == rank(virtual.value) == 1:  # a second point, or curves through this one
+        budget.spend(SECOND_POINT * entries, "the differential at the exchanged point")
+    dimension = _dimension(shape, memory=memory)
     attention, value = clear_denominators(virtual.attention[0]), clear_denominators(virtual.value)
     ranks, square = _measure(attention, value, alpha)
     weight_rank = _rank_in_weights(integral_layers(weights), d, d_out)

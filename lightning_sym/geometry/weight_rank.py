@@ -40,8 +40,10 @@ def integral_layers(weights: Weights) -> list[Layer]:
     return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
 
 
-EXACT_ENTRY = 4e-5
+EXACT_ENTRY = 8e-6
 """Seconds for an entry of an exact Jacobian, its rank included, for each word of 64 bits; measured, and rough."""
+KERNEL_ENTRY = 3 * EXACT_ENTRY
+"""With its kernel, which is verified."""
 
 
 def weight_rank_bounds(
@@ -75,7 +77,7 @@ def weight_rank_bounds(
     words = 1 + 3**shape.depth * sum(entry_bits(weights).values()) // 64 if small else 0
     for attempt in range(4 if small and lower < generic else 0):
         # every attempt adds rows to those before it
-        seconds = EXACT_ENTRY * size * (attempt + 1) * shape.parameter_count * words
+        seconds = KERNEL_ENTRY * size * (attempt + 1) * shape.parameter_count * words
         budget.spend(seconds, "the differential in Q, K, V", attempt, 4)
         x = generator.integers(-2, 3, size=(size, shape.widths[0], shape.tokens))
         functional = generator.integers(-2, 3, size=(size, shape.widths[-1], shape.tokens))

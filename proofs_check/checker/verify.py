@@ -35,7 +35,8 @@ def keep(size: int) -> None:
     room[0] -= size
     need(room[0] >= 0, f"numbers must fit into {ROOM:,} bytes of memory, these need more")
 # ---- what stands in a file
-def _read(path: str) -> Any:  # the JSON value in a file
+def read(path: str) -> Any:
+    """The JSON value in a file."""
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         need(len(dict(pairs)) == len(pairs), "a key stands twice")
         return dict(pairs)
@@ -103,8 +104,8 @@ class Network:
         self.heads = list(itertools.product(range(1, self.l + 1), range(self.h)))
         sizes = {"widths": d, "ranks": a, "tokens": self.t, "heads": self.h, "value ranks": b, "skip": self.skip,
             "mask": self.causal, "embed": self.embed, "unembed": self.unembed}
-        says = (f"{k} {str(x).strip('[]').replace(' ', '')}" if x else f"no {k}" for k, x in sizes.items())
-        self.name += f" of {', '.join(says).replace(' True', '')}"  # in full: what the claim is about
+        says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in sizes.items())
+        self.name += f" of {', '.join(says)}"  # in full, for it is what the claim is about
 # ---- arithmetic modulo p
 def pack(values: Any) -> int:
     """One integer with 64 bits for each number: a multiple of a row, or a product of series, is one operation."""
@@ -349,13 +350,11 @@ def _times(*factors: Matrix, p: int = 0) -> Matrix:  # the product, modulo p if 
         a = [[sum(map(mul, row, column)) % p if p else sum(map(mul, row, column)) for column in columns] for row in a]
     return a
 def _symmetric(m: Matrix) -> Matrix:  # twice the symmetric part of a form
-    keep(len(m) ** 2 * (136 + _sums(2, _bits(m)) // 7))
+    keep((len(m) + 1) * (256 + len(m) * (136 + _sums(2, _bits(m)) // 7)))
     return [[a + b for a, b in zip(*rows)] for rows in zip(m, T(m))]
 def _thin(m: Matrix) -> bool:  # of rank at most one: all rows are multiples of one
     top, c = next(((row, c) for row in m for c, x in enumerate(row) if x), (m[0], 0))
     return all(row[c] * y == top[c] * x for row in m for x, y in zip(row, top))
-def _null(m: Matrix) -> bool:
-    return not any(map(any, m))
 def _virtual(layers: list[Any], t: int) -> tuple[list[Matrix], Matrix, int]:
     """A~_1, ..., A~_l and V~, and how many of the A~ count with their skew parts."""
     P, A = list[Matrix]([[]]), list[Matrix]()
@@ -393,8 +392,8 @@ def _layer(t: int, first: list[Any], second: list[Any], i: int) -> None:
     need(good, f"the forms of layer {i} must be equal")
 def _zero(t: int, *networks: list[Any]) -> None:
     for A, V, free in (_virtual(layers, t) for layers in networks):
-        null = any(map(_null, [V, *A])) or any(_null(_symmetric(m)) for m in A[free:])
-        need(null, "both networks must be seen to be zero")
+        seen = itertools.chain([V, *A], map(_symmetric, A[free:]))
+        need(any(not any(map(any, m)) for m in seen), "both networks must be seen to be zero")
 def _equal(data: Any) -> str:  # steps from one network to the other
     name, t, here, second, steps = _pair(data, {"steps": [dict]})
     proofs: dict[str, Any] = {"zero": (_zero, {}), "layer": (_layer, {"layer": SIZE}),
@@ -441,7 +440,7 @@ def main(arguments: list[str] | None = None) -> int:
     for path in files:
         left[0], room[0] = STEPS, ROOM
         try:
-            answer = f"proved: {check(_read(path))}"
+            answer = f"proved: {check(read(path))}"
             proved += 1
         except (ValueError, ArithmeticError, OSError, MemoryError, RecursionError) as error:
             general = f"it must be JSON in UTF-8, not nested too deeply or too large, {ascii(error)[:200]}"

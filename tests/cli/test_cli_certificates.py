@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checker import CORPUS
@@ -12,6 +20,9 @@ from command import run
 from lightning_sym import Weights, save_weights, swap
 from lightning_sym.certificates import files as certificate_files
 from lightning_sym.certificates import limits as certificate_limits
+from proofs_check.run import ClaimResult, run_claim
+
+ROOT = Path(__file__).parents[2]
 
 ONE = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
 
@@ -108,17 +119,23 @@ def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFi
     folder = tmp_path / "all"
     code, _, err = run(capsys, "check", "figure-1", "lemma-3.1", "--quick", "--certificates", str(folder))
     assert code == 0
-    files = sorted(folder.rglob("*.json"))
+    files = sorted(folder.glob("*/*.json"))
     assert {path.parent.name for path in files} == {"figure-1", "lemma-3.1"}
-    assert err == f"certificates: {len(files)} in {folder}, checked by: lightning-sym verify {folder}\n"
-    code, out, _ = run(capsys, "verify", str(folder))
+    assert err.endswith(f"certificates: {len(files)} in {folder}, checked by: lightning-sym verify {folder}\n")
+    code, out, _ = run(capsys, "verify", *map(str, files))
     assert code == 0
     assert out.count("proved: ") == len(files)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest == {
+        "format": "lightning-sym/certificates",
+        "version": 1,
+        "files": {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+    }
     softmax = tmp_path / "softmax"
     code, _, err = run(capsys, "check", "figure-3", "free-exponentials", "--quick", "--certificates", str(softmax))
     assert code == 0
     assert "no certificates: free-exponentials, scores are linearly independent over the rationals" in err
-    code, out, _ = run(capsys, "verify", str(softmax))
+    code, out, _ = run(capsys, "verify", *map(str, sorted(softmax.glob("*/*.json"))))
     assert code == 0
     assert out.count("docs/transformers.md, section 1") > 50
     code, _, err = run(capsys, "check", "figure-1", "--quick", "--certificates", str(folder))
@@ -126,6 +143,75 @@ def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFi
     assert "is not empty" in err
     code, _, err = run(capsys, "check", "--list", "--certificates", str(folder))
     assert code == 2
+
+
+class Stopped(ProcessPoolExecutor):
+    """Nothing runs here: whoever asks for certificates in vain must not have started."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pytest.fail("the checks were started")
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/x", "x" * 300])
+def test_certificates_need_a_directory_before_anything_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
+) -> None:
+    monkeypatch.setattr("proofs_check.workers.ProcessPoolExecutor", Stopped)
+    (tmp_path / "file").write_text("mine")
+    code, out, err = run(capsys, "check", "--quick", "--certificates", str(tmp_path / place))
+    assert (code, out) == (2, "")
+    assert err.startswith("error: certificates must go into a directory that can be written to, ")
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+FULL = """
+import resource, sys
+from lightning_cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+main()
+"""
+
+
+@pytest.mark.parametrize("claims", [["figure-1"], ["figure-1", "lemma-3.1"]])
+def test_a_full_disk_is_one_line_and_leaves_no_manifest(tmp_path: Path, claims: list[str]) -> None:
+    """The system refuses longer files, as it does when there is no room: alone, and in processes side by side."""
+    words = [sys.executable, "-c", FULL, "check", *claims, "--quick", "--json", "--certificates", str(tmp_path / "all")]
+    result = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: certificates must have room in ")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "all" / "manifest.json").exists()
+
+
+def test_a_run_that_was_interrupted_leaves_no_manifest(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*words: Any) -> Iterator[ClaimResult]:
+        claims, quick, _, certificates = words
+        yield run_claim(claims[0], quick, certificates=certificates)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("proofs_check.workers.run_claims", interrupted)
+    folder = tmp_path / "all"
+    code, _, err = run(capsys, "check", "figure-1", "lemma-3.1", "--quick", "--certificates", str(folder))
+    assert (code, err.splitlines()[-1]) == (130, "interrupted")
+    assert len(list(folder.rglob("*.json"))) == 4
+    assert not (folder / "manifest.json").exists()
+
+
+def test_an_error_of_the_program_leaves_no_manifest(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def faulty(*words: Any) -> Iterator[ClaimResult]:
+        yield replace(run_claim(words[0][0], words[1], certificates=words[3]), verdict=None, error="Bad: x")
+
+    monkeypatch.setattr("proofs_check.workers.run_claims", faulty)
+    folder = tmp_path / "all"
+    code, _, err = run(capsys, "check", "figure-1", "--quick", "--certificates", str(folder))
+    assert code == 4
+    assert "not all of them: there is no list of them" in err
+    assert not (folder / "manifest.json").exists()
 
 
 def test_the_result_stands_where_a_certificate_would_be_too_large(

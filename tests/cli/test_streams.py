@@ -108,7 +108,7 @@ def test_a_certificate_never_replaces_a_device(here: Path) -> None:
     assert in_shell(here, f"$P {words} /dev/null >out")[0] == 0
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     assert in_shell(here, f"$P {words} /dev/full >out")[0] == 2
-    assert in_shell(here, f"cat pipe >copy & $P {words} pipe >out; code=$?; wait; exit $code")[0] == 0
+    assert in_shell(here, f"timeout 60 cat pipe >copy & $P {words} pipe >out; code=$?; wait; exit $code")[0] == 0
     assert stat.S_ISFIFO((here / "pipe").stat().st_mode)
     assert in_shell(here, f"$P {words} link.json >out")[0] == 0
     assert (here / "link.json").is_symlink()

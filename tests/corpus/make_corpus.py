@@ -50,6 +50,14 @@ NETWORKS = {
 ORBITS = ("one_layer", "two_layers", "deep_softmax_narrow")
 """Those bounded by symmetries, not by the count that is tried first."""
 
+ONE_TO_EIGHT: Document = {
+    "Q1": [[1]],
+    "K1": [[1]],
+    "V1": [["0/2"], ["2/2"], ["-1/2"], ["0/2"], ["-1/2"], ["0/2"], ["0/2"], ["0/2"]],
+}
+SKEW: Document = {"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[1, 0]]}
+"""Two networks with the same numbers V_kl A_ij + V_ki A_lj in a row, of other shapes: the second is 0 at one token."""
+
 FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [1, 1]], "Q2": [[1, 1]], "K2": [[2, 1]], "V2": [[1, "2/3"]]}
 
 
@@ -263,6 +271,39 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
         (("steps.0.factors.0", 2), ("steps.0.value_factor", 1)),
     ),
     "skew_parts_matter": ("same_symmetric_parts", (("tokens", 2),)),
+    "zero_of_other_widths": (
+        "same_zero",
+        (
+            ("tokens", 1),
+            ("first", ONE_TO_EIGHT | {"V1": [[0]] * 8}),
+            ("second", ONE_TO_EIGHT),
+            ("steps", [{"step": "zero", "to": SKEW}, {"step": "layer", "layer": 1}]),
+        ),
+    ),
+    "layer_of_other_widths": (
+        "same_exchange",
+        (
+            ("tokens", 1),
+            ("first", ONE_TO_EIGHT | {"V1": [["2/2"]] + [["0/2"]] * 7}),
+            ("second", ONE_TO_EIGHT | {"V1": [["2/2"], *ONE_TO_EIGHT["V1"][1:]]}),
+            (
+                "steps",
+                [
+                    {"step": "layer", "layer": 1, "to": SKEW | {"Q1": [[1, 0], [0, 0]]}},
+                    {"step": "rescaling", "factors": [1], "value_factor": 1, "to": SKEW | {"Q1": [[1, 1], [-1, 0]]}},
+                    {"step": "layer", "layer": 1},
+                ],
+            ),
+        ),
+    ),
+    "layer_of_one_network_only": (
+        "same_exchange",
+        (
+            ("first", {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]], "Q2": [[1]], "K2": [[2]], "V2": [[1]]}),
+            ("second", {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]}),
+            ("steps", [{"step": "layer", "layer": 2}]),
+        ),
+    ),
     "not_an_exchange": ("same_exchange", (("second.V1.0.0", 5),)),
     "no_such_layer": ("same_exchange", (("steps.0.layer", 2),)),
     "not_zero": ("same_zero", (("second.V2.0.0", 1),)),

@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from change_shapes import change_shapes
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -285,7 +286,7 @@ def _keys(document: Document, rng: random.Random) -> None:
 CHANGES: dict[str, Callable[[Document, random.Random], None]] = {
     "integer": _integer, "swap": _swap, "columns": _columns, "length": _length, "claim": _claim, "weights": _weights,
     "network": _network, "exponentials": _exponentials,
-    "families": _families, "prime": _prime, "string": _string, "keys": _keys,
+    "families": _families, "prime": _prime, "string": _string, "keys": _keys, "shapes": change_shapes,
 }  # fmt: skip
 
 

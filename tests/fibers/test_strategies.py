@@ -199,6 +199,19 @@ def test_estimates_grow_with_sizes_and_with_the_length_of_numbers() -> None:
     assert entry_bits(huge)["Q1"] >= 1000
 
 
+def test_classify_says_what_a_second_point_and_a_kernel_cost() -> None:
+    told: list[str] = []
+    one = Weights.random(Architecture((3, 3), (2,), 2), seed=1, attention_matrix_ranks=[1], value_ranks=[1])
+    classify(one, progress=lambda stage, done, total: told.append(stage))
+    assert told[-1] == "the differential at the exchanged point"
+    deep = Weights.random(Architecture((2, 2, 2), (2, 2), 2), seed=1, attention_matrix_ranks=[1, 1], value_ranks=[1, 1])
+    told.clear()
+    classify(deep, progress=lambda stage, done, total: told.append(stage))
+    assert told[:2] == ["the dimension of M", "the differential in Q, K, V"]
+    with pytest.raises(TooLarge, match="the differential in Q, K, V: exact work"):
+        classify(deep, work=1e-6)
+
+
 def test_progress_tells_the_stages() -> None:
     told: list[str] = []
     same_function(BIG, rescale(BIG, layer=1, by=2), progress=lambda stage, done, total: told.append(stage))
@@ -209,4 +222,5 @@ def test_progress_tells_the_stages() -> None:
     told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
-    assert told == ["virtual weights", "the dimension in (Q, K, V)", "the differential in A, V and in Q, K, V"]
+    assert told == ["virtual weights", "the dimension in (Q, K, V)", "the differential in A, V and in Q, K, V",
+                    "the differential at the exchanged point"]  # fmt: skip

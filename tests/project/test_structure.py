@@ -71,7 +71,7 @@ def test_no_imports_in_a_circle(package: str) -> None:
 
 
 def test_the_checker_stands_alone() -> None:
-    for path in sorted((ROOT / "proofs_check" / "checker").glob("*.py")):
+    for path in sorted((ROOT / "proofs_check" / "checker").rglob("*.py")):
         ours = {name for name in imported(path) if name.split(".")[0] in PACKAGES}
         assert all(name.startswith("proofs_check.checker") for name in ours), f"{path.name} imports {ours}"
 

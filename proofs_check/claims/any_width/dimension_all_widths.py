@@ -25,6 +25,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope
 from proofs_check.expect import expect_dimension, expect_orbit
+from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
 
@@ -54,7 +55,7 @@ def formula(
 
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
-    """1,000 different architectures at the quick size, 3,000 in full: up to four layers, sizes up to six."""
+    """1,000 different networks at the quick size, 3,060 in full: up to four layers, sizes up to six, or eight."""
     generator = np.random.default_rng(seed)
     seen: set[Architecture] = set()
     while len(seen) < (1000 if quick else 3000):
@@ -65,6 +66,8 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
         if network not in seen:
             seen.add(network)
             yield network
+    if not quick:  # beyond the sizes where the formula was found
+        yield from random_shapes(60, seed, depth=(1, 4), tokens=(1, 4), fits=lambda n: max(n.widths) > 6)
 
 
 def small_networks(quick: bool) -> Iterator[Architecture]:

@@ -20,6 +20,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.expect import dimension_by_orbit, expect_dimension
+from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
 
@@ -50,7 +51,7 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
-    """300 different architectures at the quick size, 500 in full, up to three layers; half of them causal."""
+    """300 different architectures at the quick size, 560 in full, up to three layers; half of them causal."""
     generator = np.random.default_rng(seed)
     seen: set[Architecture] = set()
     size = 3 if quick else 5
@@ -63,6 +64,12 @@ def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]
         if network not in seen:
             seen.add(network)
             yield network
+    if not quick:  # beyond the sizes where the formula was found
+        for causal in (False, True):
+            yield from random_shapes(
+                30, seed, depth=(1, 3), tokens=(1, 4), fits=lambda n: max(n.widths) > 6, normalization=SOFTMAX,
+                causal=causal,
+            )  # fmt: skip
 
 
 def small_networks(quick: bool) -> Iterator[Architecture]:

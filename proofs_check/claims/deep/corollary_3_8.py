@@ -14,6 +14,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Refutation, Scope
 from proofs_check.expect import dimension_by_orbit, expect_dimension, expect_equal, expect_orbit, meeting_bounds
+from proofs_check.samples import random_bottlenecks
 
 Formula = Callable[[Architecture], int]
 
@@ -57,7 +58,10 @@ def small_networks(quick: bool) -> Iterator[Architecture]:
 
 
 def instances(quick: bool) -> Iterator[Architecture]:
-    return filter(hypotheses_hold, small_networks(quick))
+    """At the full size also random shapes with inner widths from five to eight."""
+    yield from filter(hypotheses_hold, small_networks(quick))
+    if not quick:
+        yield from random_bottlenecks(30, 20261121, inner=(5, 8), parameters=(1, 400), fits=hypotheses_hold)
 
 
 def check(network: Architecture, formula: Formula = printed_formula) -> None:

@@ -26,6 +26,7 @@ from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_less, expect_value, meeting_bounds
+from proofs_check.samples import random_bottlenecks
 
 Formula = Callable[[Architecture], int]
 
@@ -64,7 +65,10 @@ def deep(quick: bool) -> Iterator[Architecture]:
 
 
 def instances(quick: bool) -> Iterator[Architecture]:
-    return filter(hypotheses_hold, deep(quick))
+    """At the full size also random shapes with inner widths from four to eight."""
+    yield from filter(hypotheses_hold, deep(quick))
+    if not quick:
+        yield from random_bottlenecks(30, 20261121, fits=hypotheses_hold, normalization=SOFTMAX)
 
 
 def check(network: Architecture, formula: Formula = equation_16) -> str | None:

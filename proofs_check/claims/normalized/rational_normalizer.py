@@ -38,6 +38,7 @@ from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
 from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_value, meeting_bounds
+from proofs_check.samples import random_bottlenecks
 
 PRIME = PRIMES[0]
 
@@ -153,7 +154,13 @@ def of_values(network: Architecture, shift: int, inputs: int | None = None, all_
 
 
 def bottlenecks(quick: bool) -> Iterator[Architecture]:
-    return (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
+    """At the full size also random shapes with inner widths from three to five."""
+    yield from (n for n in sized(quick, ONE_PLUS_Y) if hypotheses_hold(n))
+    if not quick:
+        yield from random_bottlenecks(
+            10, 20261121, depth=(1, 2), inner=(3, 5), rank=(1, 5), parameters=(1, 120), fits=hypotheses_hold,
+            normalization=ONE_PLUS_Y,
+        )  # fmt: skip
 
 
 def dimension(network: Architecture, formula: Formula = equation_16) -> None:

@@ -14,6 +14,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.certificates import itself, itself_by_orbit
 from proofs_check.claim import Claim, Part, Refutation, Scope
 from proofs_check.expect import dimension_by_orbit, expect_dimension
+from proofs_check.samples import random_networks
 
 Formula = Callable[[int, int, int], int]
 
@@ -38,7 +39,10 @@ def two_tokens(quick: bool) -> Iterator[Architecture]:
 
 
 def instances(quick: bool) -> Iterator[Architecture]:
-    return filter(hypotheses_hold, two_tokens(quick))
+    """At the full size also random shapes with a width of eight."""
+    yield from filter(hypotheses_hold, two_tokens(quick))
+    if not quick:
+        yield from random_networks(40, 20261121, rank=(1, 9), fits=lambda n: max(n.widths) == 8 and hypotheses_hold(n))
 
 
 def check(network: Architecture, formula: Formula = printed_formula) -> None:

@@ -26,6 +26,7 @@ from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, meeting_bounds
+from proofs_check.samples import Dice, distinct
 
 Formula = Callable[[Architecture], int]
 
@@ -75,6 +76,20 @@ def transformers(quick: bool, normalization: Normalization | None) -> Iterator[A
     if not quick:
         for causal, d, a in product((False, True), (1, 2), (1, 2)):
             yield transformer(d + 1, d, 3, 2, a, 1, normalization=normalization, causal=causal, tokens=3)
+
+
+def random_transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
+    """Beyond the small ones: widths up to eight, ranks of all sizes, up to three layers, four heads and four tokens."""
+
+    def draw(dice: Dice) -> Architecture | None:
+        d = dice.number((3, 8))
+        network = transformer(
+            d + dice.number((0, 2)), d, dice.number((1, 3)), dice.number((1, 4)), dice.number((1, d + 1)),
+            dice.number((1, d + 1)), normalization=normalization, causal=dice.chance(0.5), tokens=dice.number((2, 4)),
+        )  # fmt: skip
+        return network if network.parameter_count <= (150 if quick else 300) else None
+
+    return distinct(draw, 10 if quick else 40, seed=20261121)
 
 
 def check(network: Architecture, stated: Formula) -> None:
@@ -176,6 +191,22 @@ CLAIM = Claim(
             lambda quick: filter(hypotheses_hold, transformers(quick, None)),
             partial(check, stated=lightning_formula),
             {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            certifies=itself,
+        ),
+        Part(
+            "softmax: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_transformers, normalization=SOFTMAX),
+            partial(check, stated=softmax_formula),
+            {"rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
+            certifies=itself,
+        ),
+        Part(
+            "lightning: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_transformers, normalization=None),
+            partial(check, stated=lightning_formula),
+            {"the heads are independent": partial(check, stated=softmax_formula)},
             certifies=itself,
         ),
         Part(

@@ -14,6 +14,8 @@ from functools import partial
 from itertools import product
 
 from lightning_sym import Architecture, Weights, certified_dimension
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.rational import rank
 from lightning_sym.network.attention import Form, forward
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.matrix_words import Words
@@ -22,6 +24,7 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, spell
+from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
 
@@ -54,6 +57,14 @@ def instances(quick: bool, normalization: Normalization | None = None) -> Iterat
     return filter(hypotheses_hold, small_networks(quick, normalization))
 
 
+def random_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
+    """Beyond the small ones: widths up to eight, all ranks, up to four layers and tokens."""
+    return random_shapes(
+        10 if quick else 40, 20261121, depth=(1, 4), width=(4, 8), rank=(1, 8), tokens=(2, 4), equal_widths=True,
+        parameters=(1, 150 if quick else 300), skip=True, normalization=normalization,
+    )  # fmt: skip
+
+
 def rescaled_words(depth: int, power: int = -1, pattern: Callable[[Words], Words] | None = None) -> None:
     """All layers rescaled, over formal words: every width, every rank, every number of tokens at once."""
     form = Form(skip=True) if pattern is None else Form(pattern, skip=True)
@@ -76,9 +87,11 @@ def one_to_one(network: Architecture) -> None:
     expect_less(Bounds.of(found), pairs(network), at=network)
     # a skip changes no shape, so the weights are those of the plain network
     plain = Architecture(network.widths, network.attention_ranks, network.tokens)
-    weights = Weights.random(plain, seed=1, bound=3)
-    moved = [layer._replace(query=2 * layer.query, value=layer.value / 2) for layer in weights.layers]
     d, t = network.widths[0], network.tokens
+    ranks = [min(a, d) for a in network.attention_ranks]
+    # of full ranks: the statement is about generic weights, and degenerate ones may have larger fibers
+    weights = Weights.random(plain, seed=1, bound=3, attention_matrix_ranks=ranks, value_ranks=[d] * network.depth)
+    moved = [layer._replace(query=2 * layer.query, value=layer.value / 2) for layer in weights.layers]
     ring = PolynomialRing(entry_names("x", d, t))
     x = ring.matrix("x", d, t)
     ours, theirs = (
@@ -87,11 +100,12 @@ def one_to_one(network: Architecture) -> None:
     )
     expect_equal([str(e) for e in theirs.ravel()], [str(e) for e in ours.ravel()], at=f"{network}, rescaled by 2")
     attention, value = weights.layers[0].key.T @ weights.layers[0].query, weights.layers[0].value
-    if (attention == 0).all() or (value == 0).all():
-        return
+    if (rank(attention), rank(value)) != (ranks[0], d):
+        raise ProgramError(f"{network}: the witness must have full ranks, A = {spell(attention)}, V = {spell(value)}")
+    others = " (with the other layers rescaled too)" if network.depth > 1 else ""
     raise Refutation(
-        f"{network}: A = {spell(attention)}, V = {spell(value)} and A = {spell(2 * attention)}, V = {spell(value / 2)}"
-        f" have the same function{' (with the other layers rescaled too)' if network.depth > 1 else ''}; "
+        f"{network}: A = {spell(attention)}, V = {spell(value)} (rk A = {ranks[0]}, rk V = {d}) and "
+        f"A = {spell(2 * attention)}, V = {spell(value / 2)} have the same function{others}; "
         f"generic fibers in the (A_i, V_i) have dimension {pairs(network) - found.upper} at least"
     )
 
@@ -165,6 +179,22 @@ CLAIM = Claim(
                 "rescalings inside layers": partial(check, stated=lightning_formula),
                 "bases change between layers": partial(check, stated=lambda n: pairs(n) - between_layers(n)),
             },
+            certifies=itself,
+        ),
+        Part(
+            "lightning: random shapes up to d = 8",
+            Scope.GENERIC,
+            random_networks,
+            partial(check, stated=lightning_formula),
+            {"one-to-one up to finitely many": partial(check, stated=pairs)},
+            certifies=itself,
+        ),
+        Part(
+            "softmax: random shapes up to d = 8",
+            Scope.GENERIC,
+            partial(random_networks, normalization=SOFTMAX),
+            partial(check, stated=pairs),
+            {"rescalings inside layers": partial(check, stated=lightning_formula)},
             certifies=itself,
         ),
         Part(

@@ -1,0 +1,89 @@
+"""Claims side by side: an interrupt is never lost, and nothing outlives it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import proofs_check.workers as workers
+from proofs_check.registry import claim_by_id
+from proofs_check.workers import _interrupts_postponed, run_claims
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_interrupt_waits_and_is_raised() -> None:
+    reached = []
+
+    def interrupted() -> None:
+        with _interrupts_postponed():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_without_an_interrupt_nothing_is_raised() -> None:
+    with _interrupts_postponed():
+        pass
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_processes_started_meanwhile_see_no_interrupt() -> None:
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('unharmed')"
+    with _interrupts_postponed():
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "unharmed\n", "")
+
+
+def test_an_interrupt_while_the_workers_start_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ProcessPoolExecutor.submit
+
+    def interrupted(self: Any, *words: Any) -> Any:
+        future = submit(self, *words)
+        os.kill(os.getpid(), signal.SIGINT)
+        return future
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    claims = [claim_by_id("definition-1"), claim_by_id("lemma-3.1")]
+    with pytest.raises(KeyboardInterrupt):
+        list(run_claims(claims, quick=True))
+    assert multiprocessing.active_children() == []
+
+
+def test_closing_the_iterator_ends_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    claims = [claim_by_id(name) for name in ("definition-1", "lemma-3.1", "theorem-3.7", "dimension-all-widths")]
+    with closing(run_claims(claims, quick=True)) as found:
+        next(found)
+    assert multiprocessing.active_children() == []
+
+
+def test_control_c_is_130_and_one_word() -> None:
+    """As on a terminal: the whole group of processes gets it."""
+    words = [sys.executable, "-c", "from lightning_cli.main import main; main()", "check"]
+    for delay in (0.6, 1.2):
+        process = subprocess.Popen(
+            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        time.sleep(delay)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+        assert "Traceback" not in err
