@@ -139,24 +139,35 @@ class Session:
 
 
 def steady(text: str) -> list[str]:
-    """Lines with single spaces, and without the seconds of the table of claims."""
-    lines = (re.sub(r"\d+\.\d │$", "s │", line.rstrip()) for line in text.rstrip().splitlines())
+    """Lines with single spaces, and without the seconds at their ends, which are never the same.
+
+    Example:
+        >>> steady("one claim    0.1 s\\n") == steady("one claim   20.3 s")
+        True
+    """
+    lines = (re.sub(r"\d+\.\d( s| │)$", r"_\1", line.rstrip()) for line in text.rstrip().splitlines())
     return [re.sub(r"([ ━─])\1+", r"\1", line) for line in lines]
 
 
 def shown(printed: str, found: str) -> str:
     """What was found, shortened where the page leaves lines out.
 
+    As many first and last lines as the page has; in the middle the lines that begin with the same words.
+
     Example:
-        >>> shown("...\\nold end\\n", "1\\n2\\nnew end\\n")
-        '...\\nnew end\\n'
+        >>> shown("...\\nb old\\n...\\nold end\\n", "a 1\\nb 2\\nc 3\\nnew end\\n")
+        '...\\nb 2\\n...\\nnew end\\n'
     """
     lines, all_found = printed.splitlines(), found.rstrip("\n").splitlines()
-    if LEFT_OUT not in lines or not all_found:
-        return "".join(line.rstrip() + "\n" for line in all_found)
-    at = lines.index(LEFT_OUT)
-    first, last = all_found[:at], all_found[len(all_found) - (len(lines) - at - 1) :]
-    return "".join(line.rstrip() + "\n" for line in [*first, LEFT_OUT, *last])
+    if LEFT_OUT in lines and all_found:
+        first, last = lines.index(LEFT_OUT), len(lines) - 1 - lines[::-1].index(LEFT_OUT)
+        tail = len(lines) - 1 - last
+        middle = [
+            line if line == LEFT_OUT else next((f for f in all_found if f.split(" ")[0] == line.split(" ")[0]), line)
+            for line in lines[first : last + 1]
+        ]
+        all_found = [*all_found[:first], *middle, *all_found[len(all_found) - tail :]]
+    return "".join(line.rstrip() + "\n" for line in all_found)
 
 
 def refreshed(page: str, session: Session) -> str:
@@ -164,7 +175,8 @@ def refreshed(page: str, session: Session) -> str:
     out, at = [], 0
     for example in examples(page):
         found = session.run(example)
-        out += [page[at : example.start], shown(example.printed, found)]
+        new = shown(example.printed, found)
+        out += [page[at : example.start], example.printed if steady(new) == steady(example.printed) else new]
         at = example.start + len(example.printed)
     return "".join(out) + page[at:]
 

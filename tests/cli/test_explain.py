@@ -101,7 +101,7 @@ def test_latex(claim: Claim, capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_claim_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "explain", "theorem-9.9")
     assert (code, out) == (2, "")
-    assert err.startswith("error: the claim id must be one of definition-1")
+    assert err.startswith(f"error: the claim id must be one of {len(all_claims())}, got 'theorem-9.9': did you mean")
     assert err.count("\n") == 1
 
 

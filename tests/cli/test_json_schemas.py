@@ -61,7 +61,7 @@ def test_answers_are_of_their_schema(
     _, out, _ = run(capsys, *words, "--json")
     document = json.loads(out)
     errors = [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATORS[name].iter_errors(document)]
-    assert not errors, "\n".join(errors)
+    assert not errors, "\n".join(errors[:5])
     assert document["schema"] == SCHEMAS[name]["properties"]["schema"]["const"]
 
 

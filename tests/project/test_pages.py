@@ -17,6 +17,7 @@ import pytest
 from refresh_pages import PAGES, PICTURES, ROOT, Example, Session, blocks, drawn, examples, refreshed, shown, steady
 
 from lightning_cli.main import COMMANDS
+from lightning_sym import load_weights
 from proofs_check.checker import verify
 from proofs_check.registry import all_claims
 
@@ -99,13 +100,16 @@ def test_pages_run_no_other_programs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_block_says_what_it_is(name: str) -> None:
+def test_every_block_says_what_it_is(name: str, tmp_path: Path) -> None:
     page = text(name)
     for block in blocks(page):
         language = block.language.split()[0] if block.language else ""
         assert language in LANGUAGES, f"{name}, line {block.line}: {language!r}"
         if language == "json":
-            json.loads(block.text)
+            assert json.loads(block.text)
+            if '"Q1"' in block.text:
+                (tmp_path / "weights.json").write_text(block.text, encoding="utf-8")
+                load_weights(tmp_path / "weights.json")
     assert page.count("\n```") % 2 == 0, "a fence is not closed"
 
 
@@ -149,6 +153,13 @@ def test_links_to_files_lead_somewhere(name: str) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page):
         if "://" not in target and not target.startswith("#"):
             assert (NAMES[name].parent / target.partition("#")[0]).exists(), f"{name}: {target}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_that_are_named_exist(name: str) -> None:
+    for path in re.findall(r"`((?:\w+/)+[\w.-]*\.\w+)`", text(name)):
+        if not re.search(r"your_|CHAPTER|^DIR/|^build/", path):
+            assert (ROOT / path).exists() or (NAMES[name].parent / path).exists(), f"{name}: {path}"
 
 
 # ---- what is cited by page and number
