@@ -1,6 +1,13 @@
-"""Shared settings: no deadlines, because nothing here is timed; the same examples on every run."""
+"""Shared settings: no deadlines, because nothing here is timed; the same examples on every run; one width of pipes."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("exact")
+
+
+@pytest.fixture(autouse=True)
+def _as_wide_as_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that run side by side are told how wide their terminal is; answers are compared as pipes have them."""
+    monkeypatch.delenv("COLUMNS", raising=False)
