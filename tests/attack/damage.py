@@ -9,6 +9,7 @@ gibibyte. Prints the outcomes; exits with 1 if there was a fault. The same numbe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import random
@@ -26,6 +27,7 @@ from watched import report, run_watched
 from lightning_sym import load_weights
 from lightning_sym.errors import BadInput
 from lightning_sym.network import model_config
+from proofs_check.checker import verify
 
 Random = random.Random
 
@@ -52,13 +54,18 @@ def good_json(rng: Random) -> Any:
         for row in rows:
             if rng.random() < 0.3:
                 row[0] = rng.choice(["-2/3", "7", "1.25", 0.5, 1e-3, "12e2", 10**30])
-    return named if rng.random() < 0.3 else {"schema": "lightning-sym/weights/1", "weights": named}
+    form = (
+        {"form": {"normalization": "softmax", "mask": "none", "skip": rng.random() < 0.5}} if rng.random() < 0.2 else {}
+    )
+    return named | form if rng.random() < 0.3 else {"schema": "lightning-sym/weights/1", **form, "weights": named}
 
 
 def good_config(rng: Random) -> Any:
     """A config of a model."""
     return {
-        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": 8, "n_head": rng.choice([1, 2]),
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": rng.choice(["gpt2", "gpt2", "attention-only", "bert"]),
+        "n_embd": 8, "n_head": rng.choice([1, 2]),
         "n_layer": 2, "vocab_size": 50, "n_inner": None, "activation_function": "gelu", "layer_norm_epsilon": 1e-5,
         "n_positions": 16, "use_cache": True, "is_decoder": True,
     }  # fmt: skip
@@ -232,11 +239,32 @@ def read_config(path: Path) -> None:
     model_config.model_of(model_config.read(str(path)), attention_only=True)
 
 
+def good_certificate(rng: Random) -> Any:
+    """A certificate that is proved."""
+    return json.loads(rng.choice(CERTIFICATES))
+
+
+def check_certificate(path: Path) -> None:
+    """What the checker does with it; only a refusal in its own words is one."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        code = verify.main([str(path)])
+    if code:
+        raise BadInput(said.getvalue().strip())
+
+
+CERTIFICATES = [
+    path.read_text(encoding="utf-8")
+    for path in sorted((Path(__file__).parents[1] / "corpus" / "good").glob("*.json"))
+    if path.stat().st_size < 100_000
+]
+
 KINDS: dict[str, tuple[str, Callable[[Random], bytes], Callable[[Path], object]]] = {
     "json": ("w.json", lambda rng: damaged_text(rng, good_json(rng)), load_weights),
     "npz": ("w.npz", damaged_npz, load_weights),
     "safetensors": ("w.safetensors", damaged_safetensors, load_weights),
     "config": ("config.json", lambda rng: damaged_text(rng, good_config(rng)), read_config),
+    "certificate": ("certificate.json", lambda rng: damaged_text(rng, good_certificate(rng)), check_certificate),
 }
 
 
