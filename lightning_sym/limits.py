@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from lightning_sym.errors import BadInput, TooLarge
@@ -16,10 +17,21 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
     """Refuse, with the estimate, what would not fit.
 
     Raises:
-        TooLarge: `needed` bytes exceed `allowed`.
+        TooLarge: `needed` bytes exceed `allowed`, or what the system lets this process take.
     """
+    allowed = min(allowed, _address_space())
     if needed > allowed:
         raise TooLarge(f"{what} must fit into {allowed / 2**30:.3g} GiB, estimated need {_gibibytes(needed)}")
+
+
+def _address_space() -> int:
+    """Bytes that this process may take at all: beyond them libraries in C end it without a word."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 def _gibibytes(size: int) -> str:

@@ -17,7 +17,7 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.random_matrices import RandomMatrices
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix
+from lightning_sym.rings.arrays import ObjectArray, exact_matrix, require_entries
 
 
 class Layer(NamedTuple):
@@ -137,6 +137,7 @@ class Weights:
                 "none; E; U) with none left out; missing or unknown: "
                 + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
+        require_entries(matrices)
         exact = {name: exact_matrix(matrices[given], name) for name, given in known.items()}
         weights = cls(MappingProxyType(exact), form)
         weights._require_shapes()

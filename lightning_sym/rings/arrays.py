@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -37,6 +38,27 @@ def exact_number(value: object, name: str = "a weight") -> Fraction:
             raise BadInput(f"{name} must be finite, got {value}")
         return Fraction(value)
     raise BadInput(f"{name} must be an integer, a fraction or a float, got {value!r}")
+
+
+def require_entries(matrices: Mapping[str, npt.ArrayLike]) -> None:
+    """Refuse matrices that have too many entries together, before any of them becomes an exact number.
+
+    Raises:
+        TooLarge: they have more than `MOST_ENTRIES`.
+
+    Example:
+        >>> require_entries({"Q1": np.zeros((2000, 1500)), "K1": np.zeros((2000, 1500))})
+        Traceback (most recent call last):
+        lightning_sym.errors.TooLarge: all matrices together must have at most 4,000,000 entries, got 6,000,000
+    """
+    total = sum(matrix.size if isinstance(matrix, np.ndarray) else _count(matrix) for matrix in matrices.values())
+    if total > MOST_ENTRIES:
+        raise TooLarge(f"all matrices together must have at most {MOST_ENTRIES:,} entries, got {total:,}")
+
+
+def _count(rows: Any) -> int:
+    """Entries of a list of rows; what is no list is refused where it becomes a matrix."""
+    return sum(len(row) if isinstance(row, (list, tuple)) else 1 for row in rows) if isinstance(rows, list) else 1
 
 
 def exact_matrix(rows: npt.ArrayLike, name: str = "a weight") -> ObjectArray:
