@@ -5,7 +5,7 @@ $F$ that is written before the layer. They do not change, or in a way that the p
 
 - only symmetric parts of attention matrices count, and $F^\top M F$ is skew: one token, or one row of input, or, in a
   plain lightning network, behind a layer of rank one;
-- parts of $M$ on different images of the input cancel (`cancelling`);
+- parts of $M$ on different images of the input cancel (`cancelling_forms`);
 - $M$ is skew, kills the sum of all words, and there are two tokens under a causal mask;
 - $M$ is one of the forms of `symmetric_products`.
 
@@ -24,7 +24,7 @@ from lightning_sym.exact.determinantal import determinantal, symmetric_determina
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.symmetries.cancelling import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
+from lightning_sym.symmetries.cancelling_forms import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import KNOWN, value_of

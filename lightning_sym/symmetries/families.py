@@ -17,7 +17,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import Fold
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
-from lightning_sym.symmetries import attention_motions, group, mixing, one_row, unseen
+from lightning_sym.symmetries import attention_motions, first_layers, group, head_mixing, stream_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import pattern_is_constant
 
@@ -38,7 +38,7 @@ class Family:
         applies: whether there are any, for a network with no other options.
         directions: at a point, in blocks of rows.
         symmetry: whether they are tangent to an orbit of the group; else they count only at points where the spaces
-            that the network writes and reads are the largest possible ones (`unseen`).
+            that the network writes and reads are the largest possible ones (`stream_directions`).
     """
 
     name: str
@@ -79,38 +79,41 @@ def _has_stream(architecture: Architecture) -> bool:
 
 TABLE = (
     Family(
-        "query-key", "symmetries.group", ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True
+        "query-key", "docs/upper-bound.md, Proposition 2", ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True
     ),
     Family(
-        "value-output", "symmetries.group", ANY, lambda network: network.value_ranks is not None,
+        "value-output", "docs/upper-bound.md, Proposition 2", ANY, lambda network: network.value_ranks is not None,
         _of_the_group(group.value_output), symmetry=True,
     ),
-    Family("stream", "symmetries.group", ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
-    Family("scale", "symmetries.group", LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
-    Family("unwritten", "symmetries.unseen", ANY, lambda network: True, unseen.unwritten),
-    Family("unread", "symmetries.unseen", ANY, lambda network: True, unseen.unread),
-    Family("inside", "symmetries.unseen", ANY, lambda network: network.value_ranks is not None, unseen.inside),
-    Family("pattern", "symmetries.unseen", ANY, pattern_is_constant, unseen.pattern),
+    Family("stream", "docs/upper-bound.md, Proposition 2", ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
+    Family("scale", "docs/upper-bound.md, Proposition 2", LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
+    Family("unwritten", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unwritten),
+    Family("unread", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unread),
     Family(
-        "skew", "docs/transformers.md", LIGHTNING,
+        "inside", "docs/transformers.md, Proposition 5", ANY, lambda network: network.value_ranks is not None,
+        stream_directions.inside,
+    ),
+    Family("pattern", "docs/transformers.md, Proposition 5", ANY, pattern_is_constant, stream_directions.pattern),
+    Family(
+        "skew", "docs/transformers.md, Proposition 6", LIGHTNING,
         lambda network: any(attention_motions.counts_symmetrically(network)), attention_motions.skew,
     ),
-    Family("mixing", "docs/transformers.md", LIGHTNING, lambda network: network.heads > 1, mixing.mixing),
+    Family("mixing", "docs/transformers.md, Propositions 8, 9, 15, 16", LIGHTNING, lambda network: network.heads > 1, head_mixing.mixing),
     Family(
-        "cancelling", "docs/transformers.md", ANY,
+        "cancelling", "docs/transformers.md, Propositions 11, 12", ANY,
         lambda network: attention_motions.cancelling_equations(network) is not None, attention_motions.cancelling,
     ),
     Family(
-        "skew differences", "docs/transformers.md", ANY,
+        "skew differences", "docs/transformers.md, Proposition 11", ANY,
         lambda network: network.normalization is not None and network.tokens == 2 and network.causal,
         attention_motions.skew_differences,
     ),
     Family(
-        "symmetric products", "docs/transformers.md", frozenset({"value_ranks", "skip", "embed", "unembed"}),
+        "symmetric products", "docs/transformers.md, Proposition 13", frozenset({"value_ranks", "skip", "embed", "unembed"}),
         lambda network: network.skip and not attention_motions.sees_one_direction(network),
         attention_motions.symmetric_products,
     ),
-    Family("first layers", "docs/transformers.md", LIGHTNING, one_row.has_one_row, one_row.first_layers),
+    Family("first layers", "docs/transformers.md, Proposition 17", LIGHTNING, first_layers.has_one_row, first_layers.first_layers),
 )  # fmt: skip
 
 
@@ -138,7 +141,7 @@ def tangent_directions_mod_p(
         yield from family.at(point)
 
 
-def unseen_directions_mod_p(
+def kernel_directions_mod_p(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int
 ) -> Iterator[PrimeFieldMatrix]:
     """The other directions at the weights, in blocks of rows; none where the point is not generic enough."""

@@ -13,7 +13,7 @@ from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import attention_motions
-from lightning_sym.symmetries.families import unseen_directions_mod_p
+from lightning_sym.symmetries.families import kernel_directions_mod_p
 
 P = PRIMES[0]
 ONE_PLUS_Y = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))
@@ -43,7 +43,7 @@ NETWORKS = [*TWO_TOKENS, *SKEW, *ONE_TOKEN, *SYMMETRIC_PRODUCTS]
 
 
 def directions(network: Architecture, jacobian: RandomJacobian) -> np.ndarray:
-    blocks = unseen_directions_mod_p(network, jacobian.weights, P)
+    blocks = kernel_directions_mod_p(network, jacobian.weights, P)
     return np.concatenate([np.zeros((0, network.parameter_count)), *(block.residues() for block in blocks)])
 
 

@@ -15,7 +15,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries import families, mixing, one_row
+from lightning_sym.symmetries import families, first_layers, head_mixing
 from lightning_sym.symmetries.point import Point
 from proofs_check.claims.transformers.section_4_heads import NARROW_ROWS, network_of, one_output
 
@@ -38,7 +38,7 @@ def test_one_output_row_needs_what_two_row_spaces_share(
 ) -> None:
     stated = one_output(shape)
     assert bounds(network_of(shape)) == (stated, stated)
-    monkeypatch.setattr(mixing, "_syzygies", nothing)
+    monkeypatch.setattr(head_mixing, "_syzygies", nothing)
     assert bounds(network_of(shape)) == (stated, without)
 
 
@@ -82,7 +82,7 @@ def test_on_a_line_heads_count_by_cubic_forms(
     monkeypatch: pytest.MonkeyPatch, network: Architecture, dimension: int, without: int
 ) -> None:
     assert bounds(network) == (dimension, dimension)
-    monkeypatch.setattr(mixing, "sees_one_direction", lambda _: False)
+    monkeypatch.setattr(head_mixing, "sees_one_direction", lambda _: False)
     assert bounds(network) == (dimension, without)
 
 
@@ -154,6 +154,6 @@ def linear_term(values: Residues) -> Residues:
 
 
 def test_networks_without_such_layers_have_no_such_directions() -> None:
-    assert not one_row.has_one_row(Architecture((2, 2), (1,), 2, skip=True, embed=1))
-    assert not one_row.has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=2))
-    assert not one_row.has_one_row(Architecture((2, 2, 2), (1, 1), 2, embed=1))
+    assert not first_layers.has_one_row(Architecture((2, 2), (1,), 2, skip=True, embed=1))
+    assert not first_layers.has_one_row(Architecture((2, 2, 2), (1, 1), 2, skip=True, embed=2))
+    assert not first_layers.has_one_row(Architecture((2, 2, 2), (1, 1), 2, embed=1))

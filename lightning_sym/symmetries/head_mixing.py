@@ -15,8 +15,8 @@ where it has more conditions than unknowns, so each pair has a system of its own
 their sums fill the whole space of forms, or all matrices of forms of the rank that they can have, every solution of
 "the sums do not move" counts.
 
-Each is a linear system in the motions and the coefficients `c`, `s`. As in `unseen`, a solution counts only if the
-system has, at the point, the largest rank it can have anywhere.
+Each is a linear system in the motions and the coefficients `c`, `s`. As in `stream_directions`, a solution counts only
+if the system has, at the point, the largest rank it can have anywhere.
 """
 
 from __future__ import annotations

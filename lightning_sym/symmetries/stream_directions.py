@@ -7,8 +7,8 @@ mask the function is the same after
 - $K_i, Q_i, V_i \mapsto \cdot + N$ with $N F_{i-1} = 0$, and $U \mapsto U + N$ with $N F_l = 0$,
 - $V_i$ (or $O_i$, or $E$) $\mapsto \cdot + N$ with $R_i N = 0$;
 
-and after motions of `Q`, `K` that no score shows (`attention_motions`), and mixtures of heads (`mixing`). The table of
-all of them is in `families`.
+and after motions of `Q`, `K` that no score shows (`attention_motions`), and mixtures of heads (`head_mixing`). The
+table of all of them is in `families`.
 
 **Why a rank at one point is enough.** These directions are the solutions of linear systems whose coefficients are
 polynomials in the weights. At the point used here each system has the largest rank it can have at any point (this is
