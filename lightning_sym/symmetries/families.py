@@ -77,44 +77,73 @@ def _has_stream(architecture: Architecture) -> bool:
     return all(ends) if architecture.skip else any(ends) or architecture.depth > 1
 
 
+_GROUP = "docs/upper-bound.md, Proposition 2"
+
 TABLE = (
+    Family("query-key", _GROUP, ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True),
     Family(
-        "query-key", "docs/upper-bound.md, Proposition 2", ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True
+        "value-output",
+        _GROUP,
+        ANY,
+        lambda network: network.value_ranks is not None,
+        _of_the_group(group.value_output),
+        symmetry=True,
     ),
-    Family(
-        "value-output", "docs/upper-bound.md, Proposition 2", ANY, lambda network: network.value_ranks is not None,
-        _of_the_group(group.value_output), symmetry=True,
-    ),
-    Family("stream", "docs/upper-bound.md, Proposition 2", ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
-    Family("scale", "docs/upper-bound.md, Proposition 2", LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
+    Family("stream", _GROUP, ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
+    Family("scale", _GROUP, LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
     Family("unwritten", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unwritten),
     Family("unread", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unread),
     Family(
-        "inside", "docs/transformers.md, Proposition 5", ANY, lambda network: network.value_ranks is not None,
+        "inside",
+        "docs/transformers.md, Proposition 5",
+        ANY,
+        lambda network: network.value_ranks is not None,
         stream_directions.inside,
     ),
     Family("pattern", "docs/transformers.md, Proposition 5", ANY, pattern_is_constant, stream_directions.pattern),
     Family(
-        "skew", "docs/transformers.md, Proposition 6", LIGHTNING,
-        lambda network: any(attention_motions.counts_symmetrically(network)), attention_motions.skew,
-    ),
-    Family("mixing", "docs/transformers.md, Propositions 8, 9, 15, 16", LIGHTNING, lambda network: network.heads > 1, head_mixing.mixing),
-    Family(
-        "cancelling", "docs/transformers.md, Propositions 11, 12", ANY,
-        lambda network: attention_motions.cancelling_equations(network) is not None, attention_motions.cancelling,
+        "skew",
+        "docs/transformers.md, Proposition 6",
+        LIGHTNING,
+        lambda network: any(attention_motions.counts_symmetrically(network)),
+        attention_motions.skew,
     ),
     Family(
-        "skew differences", "docs/transformers.md, Proposition 11", ANY,
+        "mixing",
+        "docs/transformers.md, Propositions 8, 9, 15, 16",
+        LIGHTNING,
+        lambda network: network.heads > 1,
+        head_mixing.mixing,
+    ),
+    Family(
+        "cancelling",
+        "docs/transformers.md, Propositions 11, 12",
+        ANY,
+        lambda network: attention_motions.cancelling_equations(network) is not None,
+        attention_motions.cancelling,
+    ),
+    Family(
+        "skew differences",
+        "docs/transformers.md, Proposition 11",
+        ANY,
         lambda network: network.normalization is not None and network.tokens == 2 and network.causal,
         attention_motions.skew_differences,
     ),
     Family(
-        "symmetric products", "docs/transformers.md, Proposition 13", frozenset({"value_ranks", "skip", "embed", "unembed"}),
+        "symmetric products",
+        "docs/transformers.md, Proposition 13",
+        frozenset({"value_ranks", "skip", "embed", "unembed"}),
         lambda network: network.skip and not attention_motions.sees_one_direction(network),
         attention_motions.symmetric_products,
     ),
-    Family("first layers", "docs/transformers.md, Proposition 17", LIGHTNING, first_layers.has_one_row, first_layers.first_layers),
-)  # fmt: skip
+    Family(
+        "first layers",
+        "docs/transformers.md, Proposition 17",
+        LIGHTNING,
+        first_layers.has_one_row,
+        first_layers.first_layers,
+    ),
+)
 
 
 def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> list[Family]:
