@@ -62,7 +62,7 @@ def take(value: Any, what: str, form: Any) -> Any:
         return value if plain else [take(x, what, form[0]) for x in value]
     if type(form) is dict:
         odd = ascii(sorted(value.keys() ^ form.keys()))[:80] if type(value) is dict else found
-        need(odd == "[]", f"{what} must be an object with {', '.join(form)}; missing or unknown: {odd}")
+        need(odd == "[]", f"{what} must be an object with {', '.join(form)[:200]}; missing or unknown: {odd}")
         return [take(value[key], key, each) for key, each in form.items()]
     if type(form) is range:
         need(type(value) is int and value in form, f"{what} must be an integer from {form[0]} to {form[-1]}, {found}")
