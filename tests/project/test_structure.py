@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+import lightning_sym
 from proofs_check.registry import MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -129,3 +132,21 @@ def test_no_forward_pass_but_one() -> None:
     pattern = re.compile(r"key[^\n]*@ x\)\.mT|key\.mT @ \(")
     places = [p.name for p in FILES if pattern.search(p.read_text(encoding="utf-8"))]
     assert places == ["attention.py"]
+
+
+def test_public_names_are_the_same_for_people_and_for_type_checkers() -> None:
+    tree = ast.parse((ROOT / "lightning_sym" / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    typed = {node.module: tuple(a.name for a in node.names) for node in block.body if isinstance(node, ast.ImportFrom)}
+    assert typed == lightning_sym._ROOMS
+    assert sorted(lightning_sym.__all__) == sorted(lightning_sym._PLACES)
+    for name in lightning_sym.__all__:
+        assert getattr(lightning_sym, name).__module__ if name != "SOFTMAX" else lightning_sym.SOFTMAX
+    with pytest.raises(AttributeError, match="no attribute 'dimensions'"):
+        _ = lightning_sym.dimensions  # type: ignore[attr-defined]
+
+
+def test_the_package_loads_nothing_that_is_not_asked_for() -> None:
+    script = "import sys, lightning_sym; print(sorted(m for m in sys.modules if m in ('numpy', 'flint', 'sympy')))"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
