@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from lightning_sym.certificates.document import Document
+from lightning_sym.certificates.document import KNOWN, Document
 from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options whose cost is counted here."""
 
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate; a checker reads no more."""

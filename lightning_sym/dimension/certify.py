@@ -23,6 +23,7 @@ import numpy as np
 
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.varieties import (
+    COUNTED,
     has_virtual_weights,
     linear_maps,
     linear_span,
@@ -160,6 +161,8 @@ def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
 def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
     bounds: dict[Evidence, int] = {}
+    if not architecture.options <= COUNTED:
+        return bounds
     if has_virtual_weights(architecture):
         bounds[Evidence.FACTORIZATION] = virtual_weight_variety(architecture).dimension
     counts = ((Evidence.LINEAR, linear_maps), (Evidence.FORMS, quadratic_forms), (Evidence.SPAN, linear_span))

@@ -24,10 +24,6 @@ class PrintedFormula:
     reason: str
 
 
-ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options of which it is known whether the paper has a formula for them."""
-
-
 def printed_formula(architecture: Architecture) -> PrintedFormula:
     r"""The paper's formula for the dimension, with the verdict on its hypotheses.
 
@@ -39,7 +35,6 @@ def printed_formula(architecture: Architecture) -> PrintedFormula:
         >>> printed_formula(Architecture((4, 4, 4), (2, 2), 3)).value
         38
     """
-    architecture.require("the comparison with a printed formula", ANY)
     if not architecture.is_bare or architecture.causal:
         return PrintedFormula("none", None, False, "the paper has no formula for heads, skip, masks or embeddings")
     widths, depth, normalized = architecture.widths, architecture.depth, architecture.normalization is not None

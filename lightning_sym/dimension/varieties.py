@@ -13,7 +13,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.network.architecture import Architecture
 
-ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+COUNTED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options that the proofs in `docs/transformers.md` for linear maps, quadratic forms and spans consider."""
 
 
@@ -29,7 +29,7 @@ def linear_maps(architecture: Architecture) -> int | None:
         >>> linear_maps(Architecture((4, 2, 3), (1, 1), tokens=1, normalization=SOFTMAX))       # rank two, 3 x 4
         10
     """
-    architecture.require("the variety of linear maps", ANY)
+    architecture.require("the variety of linear maps", COUNTED)
     if architecture.normalization is None or architecture.tokens > 1:
         return None
     rows, columns, widths = architecture.output_width, architecture.input_width, architecture.widths
@@ -59,7 +59,7 @@ def quadratic_forms(architecture: Architecture) -> int | None:
         >>> quadratic_forms(Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)))
         35
     """
-    architecture.require("the variety of quadratic forms", ANY)
+    architecture.require("the variety of quadratic forms", COUNTED)
     ends = architecture.embed is not None or architecture.unembed is not None
     if architecture.depth > 1 or architecture.heads == 1 or architecture.normalization is not None or ends:
         return None
@@ -83,7 +83,7 @@ def linear_span(architecture: Architecture) -> int | None:
         >>> linear_span(Architecture((2, 2), (1,), 1, heads=2))      # two cubic forms in two variables
         8
     """
-    architecture.require("the linear span", ANY)
+    architecture.require("the linear span", COUNTED)
     n, m = architecture.input_width, architecture.output_width
     small = n == 1 and not architecture.skip  # else at least (3^l + 1) / 2 functions
     if architecture.normalization is not None or not (small or architecture.degree < 2 * architecture.parameter_count):
@@ -129,7 +129,7 @@ def has_virtual_weights(architecture: Architecture) -> bool:
         >>> has_virtual_weights(Architecture((2, 2), (1,), 2, heads=2))
         False
     """
-    architecture.require("that there are virtual weights", ANY)
+    architecture.require("that there are virtual weights", COUNTED)
     return architecture.is_bare and (architecture.normalization is not None or not architecture.causal)
 
 

@@ -15,6 +15,7 @@ import pytest
 import lightning_cli.options
 import lightning_sym
 from lightning_sym import SOFTMAX, Architecture, Weights, certified_dimension
+from lightning_sym.dimension.printed_formulas import printed_formula
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.symmetries.families import TABLE
@@ -40,7 +41,7 @@ UNKNOWN = {
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
     "BallRank.__init__", "CertifiedDimension.__init__", "Fiber.__init__", "Classification.__init__",
-    "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name",
+    "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
 }  # fmt: skip
 
 
@@ -117,6 +118,11 @@ def test_the_list_of_entries_is_not_empty_by_mistake() -> None:
     assert "lightning_sym.dimension.certify.certified_dimension" in ENTRIES
     assert "lightning_sym.network.weights.Weights.random" in ENTRIES
     assert len(ENTRIES) > 35
+
+
+@pytest.mark.parametrize("network", UNKNOWN.values(), ids=UNKNOWN)
+def test_no_printed_formula_is_for_it(network: Architecture) -> None:
+    assert printed_formula(network).value is None
 
 
 def test_an_option_that_is_not_used_changes_nothing() -> None:
