@@ -16,13 +16,17 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import KNOWN, Form, attended, forward, network_output
+from lightning_sym.network.attention import Form, attended, forward, network_output
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_residues, reduce_mod
 from lightning_sym.rings.series_products import product_bytes
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which exponentials may be free (`docs/transformers.md`, Theorem A): with softmax the pattern is made
+here, and not by `form_of`."""
 
 _BATCH_BYTES = 16 * 2**20
 
