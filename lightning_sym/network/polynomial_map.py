@@ -19,6 +19,7 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names, to_sympy
 
 if TYPE_CHECKING:
+    from sympy import Matrix
     from sympy.polys.rings import PolyElement
 
 Exponents = tuple[int, ...]
@@ -154,6 +155,18 @@ class PolynomialMap:
     def sympy(self, k: int, j: int) -> PolyElement:
         """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring."""
         return to_sympy(self.entries[k, j], self.weight_names + self.input_names)
+
+    def matrix(self) -> Matrix:
+        """All outputs as a SymPy matrix of expressions, `d_l x t`, in the symbols `weight_names + input_names`.
+
+        Example:
+            >>> polynomial_map(Architecture((1, 1), (1,), 1)).matrix()
+            Matrix([[K1_1_1*Q1_1_1*V1_1_1*x_1_1**3]])
+        """
+        import sympy
+
+        rows, columns = self.entries.shape
+        return sympy.Matrix(rows, columns, lambda k, j: self.sympy(int(k), int(j)).as_expr())
 
     def latex(self, k: int, j: int) -> str:
         """Output `(k, j)`, counted from 0, in LaTeX, by SymPy's printer.

@@ -88,6 +88,8 @@ def test_agrees_with_plain_sympy() -> None:
     for i in range(2):
         for j in range(2):
             assert sympy.expand(phi.sympy(i, j).as_expr() - expected[i, j]) == 0
+    assert phi.matrix().expand() == expected
+    assert polynomial_map(Architecture((2, 1), (1,), 3)).matrix().shape == (1, 3)
 
 
 def test_latex_names_layers_rows_and_columns() -> None:
