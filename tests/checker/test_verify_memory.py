@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from checker import checked_alone, copied_checker, verdict, written
-from small_certificates import GOOD, GROUP, LAYER, LIGHTNING, OTHER, RESCALED, SOFTMAX, TWO, P, certificate, same, shape
+from small_certificates import GOOD, LIGHTNING, SOFTMAX, P, certificate, shape
+from small_pairs import GROUP, LAYER, OTHER, RESCALED, TWO, same
 
 from proofs_check.checker import directions, verify
 
