@@ -28,27 +28,15 @@ def weights_of(**matrices: Any) -> Weights:
 
 
 RANDOM = Weights.random(Architecture((3, 2, 3), (2, 2), 2), seed=1, denominator=3)
-
-
 ONE = weights_of(Q1=[[1, 2]], K1=[[1, 0]], V1=[[3, 6]])
-
-
 DEEP = Weights.random(Architecture((2, 2, 2), (1, 1), 2), seed=2)
-
-
 BEHIND = Weights.of(DEEP.named() | {"V2": np.outer([1, 2], [3, 1])})  # ranks one in the last layer only
-
-
 HIDDEN = weights_of(Q1=[[1, 2, 3]], K1=[[1, 0, 1]], V1=[[1, 0, 0], [0, 1, 0], [0, 0, 0]],
                     Q2=[[1, 2, 0], [0, 0, 1]], K2=[[1, 0, 0], [0, 0, 1]], V2=[[0, 1, 0], [0, 0, 1]])  # fmt: skip
 
 
 SKEW = weights_of(Q1=[[1, 2], [0, 1]], K1=[[1, 0], [0, 1]], V1=[[3, 4]])
-
-
 HUGE = weights_of(Q1=[[10**30, Fraction(1, 7**40)]], K1=[[1, 1]], V1=[[2, 3]])
-
-
 SAME = {
     "a group element": (
         RANDOM,

@@ -11,8 +11,6 @@ import pytest
 from small_certificates import RANK_ONE, SOFTMAX, Document, P, answer, certificate, gradients, point, shape, with_bound
 
 EQUAL = certificate(shape([2, 1, 2], [2, 2], 3, SOFTMAX), 8, RANK_ONE)
-
-
 FREE = [  # of a row: what is done to its exponentials, and why it is refused
     (lambda row: row.pop("exponentials"), "a row must be an object with input, functional, exponentials; missing"),
     (lambda row: row["exponentials"].pop(), "exponentials must be a list of 2"),

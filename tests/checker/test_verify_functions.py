@@ -101,11 +101,7 @@ def test_different(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 Q, K, V = [[1, 2], [0, 1]], [[3, 1], [1, 1]], [[1, 0], [2, 1]]
-
-
 FULL = {"Q1": Q, "K1": K, "V1": V}
-
-
 UNFIT = [
     {**FULL, "Q1": [[1, 2]]},
     {**FULL, "K1": [[1, 2]]},

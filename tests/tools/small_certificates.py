@@ -17,20 +17,10 @@ from proofs_check.checker import verify
 Document = dict[str, Any]
 
 P = 4194301
-
-
 SOFTMAX = {"name": "softmax"}
-
-
 RATIONAL = {"name": "mine", "taylor": ["1", "1/2", "3"]}
-
-
 SQUARE = {"name": "square", "taylor": ["0", "0", "2/3"]}
-
-
 VIRTUAL = [{"kind": "factorization", "bound": 8, "variety": "virtual weights", "pieces": [3, 3, 4, 0, -2]}]
-
-
 RANK_ONE = [{"kind": "factorization", "bound": 8, "variety": "virtual weights", "pieces": [4, 1, 2, 1]}]
 
 
@@ -150,14 +140,8 @@ def answer(data: Document | bytes, tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 GOOD = certificate(shape([2, 3, 2], [2, 1], 2, SOFTMAX), 11)
-
-
 SERIES = certificate(shape([2, 3, 2], [2, 1], 2, RATIONAL), 11, terms=4)
-
-
 LIGHTNING = certificate(shape([4, 2], [1], 3), 14)
-
-
 PIECES = [  # network, variety, its dimension or None where there is no such bound
     (shape([3, 2], [1], 1), "linear maps", None),
     (shape([3, 2], [1], 2, SOFTMAX), "linear maps", None),

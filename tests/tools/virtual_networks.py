@@ -59,9 +59,5 @@ def invertible(size: int, seed: int) -> ObjectArray:
 
 
 E, F, SUM = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]], [[0, 1, 0], [-1, 0, 0], [0, 0, 0]], [[1, 2, 3]]
-
-
 P, Q, R, SKEW = [1, 2], [3, -1], [1, 1], [[0, 5], [-5, 0]]
-
-
 RR, PP, M = np.outer(R, R), np.outer(P, P), [[1, 2], [3, 4]]

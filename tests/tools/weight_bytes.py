@@ -13,8 +13,6 @@ import pytest
 from lightning_sym.errors import BadInput
 
 ONE = '"Q1": [[1]], "K1": [[1]], "V1": [[1]]'
-
-
 HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1), }"
 
 
