@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bad_certificates import changed
 from checker import SCHEMA, Document, checked_alone, copied_checker, matches, verdict, written
-from make_corpus import changed
 
 from lightning_sym import (
     SOFTMAX,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bad_certificates import changed
 from checker import SCHEMA, matches, verdict, written
-from make_corpus import changed
 
 from lightning_sym import (
     Architecture,
