@@ -17,6 +17,7 @@ from lightning_sym import (
 )
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import certificate_text, write_certificate
+from lightning_sym.dimension.certify import Evidence
 from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y
 
 # name: network, dimension, what bounds it from above
@@ -156,9 +157,9 @@ def test_entries_swapped_or_changed_prove_nothing_new(
 def test_an_undecided_dimension_has_a_certificate_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     network = Architecture((3, 3, 3), (1, 2), 2)
     result = certified_dimension(network, all_bounds=True)
-    orbit = result.upper_bounds["orbit"]
+    orbit = result.upper_bounds[Evidence.ORBIT]
     assert orbit > result.lower
-    undecided = replace(result, upper=orbit, upper_bounds={"orbit": orbit})
+    undecided = replace(result, upper=orbit, upper_bounds={Evidence.ORBIT: orbit})
     line = verdict(capsys, written(tmp_path, dimension_certificate(undecided)))
     assert line.startswith("proved: ")
     assert str(result.lower) in line

@@ -67,7 +67,8 @@ SAME = {
 
 
 def halves(depth: int) -> Weights:
-    return Weights.of({f"{letter}{i}": [[Fraction(1, 2)]] for i in range(1, depth + 1) for letter in "QKV"})
+    half: Any = [[Fraction(1, 2)]]
+    return Weights.of({f"{letter}{i}": half for i in range(1, depth + 1) for letter in "QKV"})
 
 
 DIFFERENT = {

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bent_certificates import leaves, put
@@ -40,6 +41,9 @@ def test_hostile_files(data: bytes, reason: str, tmp_path: Path, capsys: pytest.
     assert reason in answer(data, tmp_path, capsys)
 
 
+JUNK: list[Any] = [None, True, -1, 10**20, "x", "1/3", [], {}, [[]], [None], {"step": []}]
+
+
 @pytest.mark.parametrize(
     "good", [LIGHTNING, SAME[3], SAME[4], DIFFERENT], ids=["dimension", "same", "rescaling", "different"]
 )
@@ -47,7 +51,7 @@ def test_every_place_with_any_junk_gets_one_line(
     good: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path in list(leaves(good))[1:]:
-        for junk in (None, True, -1, 10**20, "x", "1/3", [], {}, [[]], [None], {"step": []}):
+        for junk in JUNK:
             bent = copy.deepcopy(good)
             put(bent, path, junk)
             answer(bent, tmp_path, capsys)

@@ -128,7 +128,8 @@ def test_gradients_agree_with_dual_numbers(network: Document, terms: int | None)
     _, at = point(network, rng)
     (row, gradient), *_ = gradients(at, terms, rng, 1, 1)
     move = [rng.randrange(P) for _ in gradient]
-    steps, w = iter(move), {}
+    steps = iter(move)
+    w: dict[Any, Jets] = {}
     for key, rows in at.w.items():
         w[key] = [[Jet([v] + [0] * (n - 1), [next(steps)] + [0] * (n - 1)) for v in line] for line in rows]
     x = [[Jet([v] + [0] * (n - 1), [0] * n) for v in line] for line in row["input"]]

@@ -56,12 +56,12 @@ def test_numbers_may_have_so_many_digits(
     weights = {"Q1": [["3/5"]], "K1": [[7]], "V1": [["1/9"]]}
     data = DIFFERENT | {"tokens": 1, "first": weights, "second": {**weights, "V1": [[1]]}, "input": [[2]]}
 
-    def bits(x: Fraction | int) -> tuple[int, int]:
+    def bits(x: Fraction) -> tuple[int, int]:
         return x.numerator.bit_length(), x.denominator.bit_length() * (x.denominator > 1)
 
-    factors, most = [Fraction(1, 9), 2, 2, 7, Fraction(3, 5), 2], 0
+    factors, most = [Fraction(1, 9), Fraction(2), Fraction(2), Fraction(7), Fraction(3, 5), Fraction(2)], 0
     for product, factor in zip(itertools.accumulate(factors, lambda a, b: a * b), factors[1:], strict=False):
-        (n, d), (m, e) = bits(Fraction(product)), bits(Fraction(factor))
+        (n, d), (m, e) = bits(product), bits(factor)
         most = max(most, n + m + 1 + 2 * (d + e))
     at_the_limit("BITS", most, data, "the numbers must have fewer digits", monkeypatch, tmp_path, capsys)
 

@@ -36,7 +36,7 @@ FACTORS = [
 
 @pytest.mark.parametrize(("bounds", "reason"), FACTORS)
 def test_wrong_pieces_are_rejected(
-    bounds: list[Document] | None, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bounds: list[Document], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bent = certificate(shape([2, 2, 2], [1, 2], 2), 8, VIRTUAL)
     bent.update(upper_bounds=bounds, lower=0, upper=bounds[0]["bound"])
@@ -76,7 +76,7 @@ def test_pieces_of_one(
 
 
 def test_counts_agree_with_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng, seen = random.Random(8), set()
+    rng, seen = random.Random(8), set[tuple[str, str]]()
     while len(seen) < 200:
         depth, t, h = rng.randint(1, 4), rng.randint(1, 3), rng.choice((1, 1, 2, 3))
         skip, widths = rng.random() < 0.3, rng.choices(range(1, 6), k=depth + 1)
@@ -91,7 +91,7 @@ def test_counts_agree_with_the_program(tmp_path: Path, capsys: pytest.CaptureFix
         network = shape(widths, ranks, t, g, h, b, skip, causal, n, m)
         shaped = Architecture(
             tuple(widths), tuple(ranks), t, normalization=network["normalization"] and lightning_sym.SOFTMAX, heads=h,
-            value_ranks=b and tuple(b), skip=skip, causal=causal, embed=n, unembed=m,
+            value_ranks=None if b is None else tuple(b), skip=skip, causal=causal, embed=n, unembed=m,
         )  # fmt: skip
         counts = {"linear maps": varieties.linear_maps(shaped), "head forms": varieties.quadratic_forms(shaped)}
         bounds = [pieces_of(name, u) for name, u in counts.items() if u is not None]
@@ -138,7 +138,7 @@ def test_networks_without_virtual_weights(
 
 @pytest.mark.parametrize(("network", "variety", "u"), [each for each in PIECES if each[2]])
 def test_a_variety_has_its_name(
-    network: Document, variety: str, u: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    network: Document, variety: str, u: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for other in {"virtual weights", "linear maps", "head forms", "span", ""} - {variety}:
         line = answer(with_bound(network, pieces_of(other, u)), tmp_path, capsys)

@@ -200,7 +200,7 @@ def _prime(document: Document, rng: random.Random) -> None:
                 for name in ("weights", "rows"):
                     for where, x in places(deepcopy(part.get(name, []))):
                         if type(x) is int:
-                            _put(part[name], where, x % p)  # type: ignore[arg-type]
+                            _put(part[name], where, x % p)
 
 
 def _string(document: Document, rng: random.Random) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from bad_certificates import BAD, FIRST, TEXTS, Document, changed
 
@@ -50,7 +51,8 @@ ORBITS = ("one_layer", "two_layers", "deep_softmax_narrow")
 
 
 def weights(matrices: Document) -> Weights:
-    return Weights.of({name: [[Fraction(x) for x in row] for row in rows] for name, rows in matrices.items()})
+    exact: dict[str, Any] = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in matrices.items()}
+    return Weights.of(exact)
 
 
 def pair(first: Weights, second: Weights, tokens: int = 2) -> Document:

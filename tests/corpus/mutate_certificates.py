@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from change_certificates import Document, changed_text
 from rich.console import Console
@@ -117,6 +118,11 @@ def _bounds(network: str) -> tuple[int, int]:
     return result.lower, result.upper
 
 
+def _exact_weights(matrices: Document) -> Weights:
+    exact: dict[str, Any] = {name: [[Fraction(x) for x in row] for row in m] for name, m in matrices.items()}
+    return Weights.of(exact)
+
+
 def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | None:
     """Whether the claim of a certificate is true, by the program itself; `None` if that does not decide it.
 
@@ -131,10 +137,7 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
             if document["lower"] <= least and most <= document["upper"]:
                 return True
             return False if document["lower"] > most or document["upper"] < least else None
-        first, second = (
-            Weights.of({name: [[Fraction(x) for x in row] for row in m] for name, m in document[side].items()})
-            for side in ("first", "second")
-        )
+        first, second = (_exact_weights(document[side]) for side in ("first", "second"))
         answer = same_function(first, second, document["tokens"]).answer
     except (BadInput, ZeroDivisionError):
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from virtual_networks import PP, RR, SKEW, J, M, P, Q, R, coefficients, invertible, is_same_by_coefficients, network
@@ -23,7 +25,7 @@ def test_same_by_equal_virtual_weights_of_other_shapes() -> None:
     found = same_function(wide, thin)
     assert found.answer is Answer.SAME
     assert found.connection is not None
-    assert found.connection.factors == (2,)
+    assert found.connection.factors == (Fraction(2),)
     assert found.connection.query_key is None
 
 
@@ -86,6 +88,7 @@ def test_the_moves_of_the_library_are_found(
     group = found.connection
     assert group is not None
     assert [move.name for move in group.moves] == ["exchange"]
+    assert group.moved is not None
     assert group.query_key is not None
     again = transform(group.moved, query_key=group.query_key, between=group.between, scales=group.scales)
     assert again == swapped
@@ -97,6 +100,7 @@ def test_swap_then_transform_is_mapped_by_matrices() -> None:
     other = transform(swap(weights), query_key={1: M, 2: M}, between={1: invertible(3, 7)}, scales={1: 3, 2: 5})
     group = same_function(weights, other).connection
     assert group is not None
+    assert group.moved is not None
     assert group.query_key is not None
     assert transform(group.moved, query_key=group.query_key, between=group.between, scales=group.scales) == other
 

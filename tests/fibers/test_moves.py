@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_swap_pulls_back_through_the_layers_before() -> None:
 
 def test_bad_moves() -> None:
     weights = Weights.random(Architecture((2, 2, 2), (2, 2), 2), seed=3, value_ranks=[2, 2])
-    for move in (
+    moves: list[Callable[[], object]] = [
         lambda: rescale(weights, layer=1, by=0),
         lambda: rescale(weights, layer=3, by=2),
         lambda: change_basis(weights, query_key={1: [[1, 2], [2, 4]]}),
@@ -86,7 +87,8 @@ def test_bad_moves() -> None:
         lambda: swap(weights),
         lambda: swap(weights, layer=1),
         lambda: swap(weights, layer=7),
-    ):
+    ]
+    for move in moves:
         with pytest.raises(BadInput) as caught:
             move()
         assert "\n" not in str(caught.value)

@@ -70,7 +70,7 @@ def test_very_deep_networks_are_compared_by_virtual_weights() -> None:
     assert same_function(deep, deep).answer is Answer.SAME
     doubled = network(*[np.array(ONE) * 2] * 40, value=ONE)
     found = same_function(deep, doubled)
-    assert (found.answer, found.evaluations, found.error_bound) == (Answer.UNDECIDED, 0, 1)
+    assert (found.answer, found.evaluations, found.error_bound) == (Answer.UNDECIDED, 0, Fraction(1))
 
 
 def test_shapes_must_fit() -> None:

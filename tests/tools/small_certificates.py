@@ -115,7 +115,7 @@ def certificate(
     """A certificate for the dimension r, by all directions unless other bounds are given."""
     rng = random.Random(seed)
     weights, at = point(network, rng)
-    echelon, rows = verify.Echelon(P, at.size), []
+    echelon, rows = verify.Echelon(P, at.size), list[Document]()
     for row, flat in gradients(at, terms, rng, r + 2, max(1, at.net.m * at.net.t * (terms or 1) // 2)):
         verify.left[0] = verify.STEPS
         if len(rows) == r:
@@ -173,7 +173,7 @@ PIECES = [  # network, variety, its dimension or None where there is no such bou
 
 def with_bound(network: Document, bound: Document) -> Document:
     """A certificate of one upper bound alone."""
-    rows = {"rows": [], "columns": [], "terms": None, "prime": P}
+    rows: Document = {"rows": [], "columns": [], "terms": None, "prime": P}
     weights, _ = point(network, random.Random(1))
     head = {"format": "lightning-sym/certificate", "version": 1, "kind": "dimension", "network": network, "lower": 0}
     return {**head, "upper": bound["bound"], "lower_bound": {**rows, "weights": weights}, "upper_bounds": [bound]}

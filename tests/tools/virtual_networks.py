@@ -25,7 +25,7 @@ J, ONE = [[0, 1], [-1, 0]], [[1, 0], [0, 1]]
 
 def network(*attention: Any, value: Any) -> Weights:
     """A network of equal widths, given by attention matrices; only the last layer has values other than 1."""
-    matrices = {}
+    matrices: dict[str, Any] = {}
     size = len(attention[0])
     one = np.eye(size, dtype=int)
     for i, a in enumerate(attention, start=1):
@@ -41,8 +41,9 @@ def coefficients(weights: Weights, tokens: int = 2) -> dict[Any, Fraction]:
     return polynomial_map(weights.architecture(tokens), weights).coefficients()
 
 
-def is_same_by_coefficients(virtual: VirtualWeights, other: VirtualWeights, tokens: int = 2) -> bool:
+def is_same_by_coefficients(virtual: VirtualWeights, other: VirtualWeights | None, tokens: int = 2) -> bool:
     """Two points of a fiber in virtual weights, compared as polynomials by the closed form."""
+    assert other is not None
 
     d = virtual.value.shape[1]
     ring = PolynomialRing(entry_names("x", d, tokens))
