@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from proofs_check.blackboard import any_width, deep, geometry, normalized, one_layer, transformers
+from proofs_check.blackboard import (
+    any_width,
+    deep,
+    deep_fibers,
+    geometry,
+    normalized,
+    one_layer,
+    resultant,
+    transformers,
+)
 from proofs_check.blackboard.step import Step
 
 
@@ -41,7 +50,8 @@ WALK_THROUGHS = {
         r"Where $\mathcal M$ is not smooth: where two sheets cross, and one place more.", geometry.singular
     ),
     "figure-1": WalkThrough(
-        r"The smallest interesting $\mathcal M$ is a hypersurface, and its equation is a resultant.", geometry.resultant
+        r"The smallest interesting $\mathcal M$ is a hypersurface, and its equation is a resultant.",
+        resultant.equation_of_the_set,
     ),
     "equation-9": WalkThrough("Between two layers any basis will do.", deep.change_between_layers),
     "lemma-3.5": WalkThrough(
@@ -49,9 +59,9 @@ WALK_THROUGHS = {
     ),
     "lemma-3.6": WalkThrough(r"A deep network in one line: the recursion for $B_l$.", deep.closed_formula),
     "equation-12": WalkThrough(r"A deep network in one line: which score stands where.", deep.closed_formula),
-    "theorem-3.7": WalkThrough("The weights of a deep network, read off its function.", deep.virtual_fiber),
+    "theorem-3.7": WalkThrough("The weights of a deep network, read off its function.", deep_fibers.virtual_fiber),
     "corollary-3.8": WalkThrough(
-        "The dimension for a deep network, bounded from below and from above.", deep.deep_dimension
+        "The dimension for a deep network, bounded from below and from above.", deep_fibers.deep_dimension
     ),
     "theorem-3.9": WalkThrough("A normalized layer gives all of its weights away.", normalized.normalized),
     "conjecture-3.10": WalkThrough(

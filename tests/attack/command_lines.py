@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from damage import KINDS, good_config, good_json
+from damage import KINDS
+from good_files import good_config, good_json
 from watched import report, run_watched
 
 from lightning_cli.commands import figure

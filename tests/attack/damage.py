@@ -12,101 +12,19 @@ import argparse
 import contextlib
 import io
 import json
-import random
 import sys
 import tempfile
-import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from good_files import Random, good_certificate, good_config, good_json, good_tensors, matrices, npz, safetensors
 from watched import report, run_watched
 
 from lightning_sym import load_weights
 from lightning_sym.errors import BadInput
 from lightning_sym.network import model_config
 from proofs_check.checker import verify
-
-Random = random.Random
-
-
-# --- good files
-
-
-def _matrices(rng: Random) -> dict[str, list[list[int]]]:
-    d, a, n, depth = (rng.randint(1, 3) for _ in range(4))
-    sizes = {"Q": (a, d), "K": (a, d), "V": (d, d)}
-    named = {
-        f"{letter}{i}": [[rng.randint(-9, 9) for _ in range(columns)] for _ in range(rows)]
-        for i in range(1, depth + 1)
-        for letter, (rows, columns) in sizes.items()
-    }
-    named[f"V{depth}"] = [[rng.randint(-9, 9) for _ in range(d)] for _ in range(n)]
-    return named
-
-
-def good_json(rng: Random) -> Any:
-    """A document of weights."""
-    named: dict[str, Any] = _matrices(rng)
-    for rows in named.values():
-        for row in rows:
-            if rng.random() < 0.3:
-                row[0] = rng.choice(["-2/3", "7", "1.25", 0.5, 1e-3, "12e2", 10**30])
-    form = (
-        {"form": {"normalization": "softmax", "mask": "none", "skip": rng.random() < 0.5}} if rng.random() < 0.2 else {}
-    )
-    return named | form if rng.random() < 0.3 else {"schema": "lightning-sym/weights/1", **form, "weights": named}
-
-
-def good_config(rng: Random) -> Any:
-    """A config of a model."""
-    return {
-        "architectures": ["GPT2LMHeadModel"],
-        "model_type": rng.choice(["gpt2", "gpt2", "attention-only", "bert"]),
-        "n_embd": 8, "n_head": rng.choice([1, 2]),
-        "n_layer": 2, "vocab_size": 50, "n_inner": None, "activation_function": "gelu", "layer_norm_epsilon": 1e-5,
-        "n_positions": 16, "use_cache": True, "is_decoder": True,
-    }  # fmt: skip
-
-
-def npz(rng: Random, named: dict[str, list[list[int]]], header: Callable[[bytes], bytes] = bytes) -> bytes:
-    """An archive as NumPy writes it, but for what happens to its headers."""
-    stream = io.BytesIO()
-    how = rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-    with warnings.catch_warnings(), zipfile.ZipFile(stream, "w", how) as archive:
-        warnings.simplefilter("ignore")  # names that repeat are wanted
-        for name, rows in named.items():
-            member = io.BytesIO()
-            array = np.array(rows, dtype=rng.choice(["<i8", "<f8", ">f4", "|i1", "<f2"]))
-            np.save(member, np.asfortranarray(array) if rng.random() < 0.2 else array)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), header(member.getvalue()), how)
-            if rng.random() < 0.02:
-                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), b"\0" * 10 ** rng.randint(0, 6))
-    return stream.getvalue()
-
-
-def safetensors(header: Any, data: bytes, length: int | None = None) -> bytes:
-    """The format, whatever is put into it."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return (len(text) if length is None else length).to_bytes(8, "little") + text + data
-
-
-def good_tensors(rng: Random) -> tuple[dict[str, Any], bytes]:
-    """A header, and the numbers."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}} if rng.random() < 0.3 else {}
-    data = b""
-    for name, rows in _matrices(rng).items():
-        kind, code = rng.choice([("F64", "<f8"), ("F32", "<f4"), ("I8", "i1"), ("BF16", "<i2"), ("U64", "<u8")])
-        more = np.abs(np.array(rows)).astype(code).tobytes()
-        where = [len(data), len(data) + len(more)]
-        header[name] = {"dtype": kind, "shape": [len(rows), len(rows[0])], "data_offsets": where}
-        data += more
-    return header, data
-
-
-# --- damage
 
 
 def damaged_bytes(rng: Random, content: bytes) -> bytes:
@@ -221,7 +139,7 @@ def damaged_npz(rng: Random) -> bytes:
     """An archive with changed headers, or changed bytes, or both."""
     if rng.random() < 0.02:  # small, and large when it is opened
         return npz(rng, {f"Q{i}": [[0] * 300] * 300 for i in range(1, rng.randint(2, 6))})
-    content = npz(rng, _matrices(rng), damaged_header(rng) if rng.random() < 0.4 else bytes)
+    content = npz(rng, matrices(rng), damaged_header(rng) if rng.random() < 0.4 else bytes)
     return damaged_bytes(rng, content) if rng.random() < 0.8 else content
 
 
@@ -239,11 +157,6 @@ def read_config(path: Path) -> None:
     model_config.model_of(model_config.read(str(path)), attention_only=True)
 
 
-def good_certificate(rng: Random) -> Any:
-    """A certificate that is proved."""
-    return json.loads(rng.choice(CERTIFICATES))
-
-
 def check_certificate(path: Path) -> None:
     """What the checker does with it; only a refusal in its own words is one."""
     said = io.StringIO()
@@ -252,12 +165,6 @@ def check_certificate(path: Path) -> None:
     if code:
         raise BadInput(said.getvalue().strip())
 
-
-CERTIFICATES = [
-    path.read_text(encoding="utf-8")
-    for path in sorted((Path(__file__).parents[1] / "corpus" / "good").glob("*.json"))
-    if path.stat().st_size < 100_000
-]
 
 KINDS: dict[str, tuple[str, Callable[[Random], bytes], Callable[[Path], object]]] = {
     "json": ("w.json", lambda rng: damaged_text(rng, good_json(rng)), load_weights),

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bad_certificates import BAD, TEXTS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
-from make_corpus import BAD, TEXTS
 
 ROOT = Path(__file__).parents[2]
 Document = dict[str, Any]

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from mutate_certificates import CHANGES, GOOD, certificates, is_true, mutate
+from change_certificates import CHANGES
+from mutate_certificates import GOOD, certificates, is_true, mutate
 
 from proofs_check.checker import verify
 

@@ -7,15 +7,17 @@ import json
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checker import checked_alone, copied_checker, verdict, written
-from small_certificates import GOOD, GROUP, LAYER, LIGHTNING, OTHER, RESCALED, SOFTMAX, TWO, P, certificate, same, shape
+from small_certificates import GOOD, LIGHTNING, SOFTMAX, P, certificate, shape
+from small_pairs import GROUP, LAYER, OTHER, RESCALED, TWO, same
 
 from proofs_check.checker import directions, verify
 
@@ -40,7 +42,7 @@ NO_ROOM = f"rejected: numbers must fit into {verify.ROOM:,} bytes of memory, the
 NO_TIME = "rejected: checking must take at most 2,000,000,000 steps, this takes more"
 
 
-def weights(*layers: tuple[Any, Any, Any]) -> Document:
+def weights(*layers: Sequence[Any]) -> Document:
     return {f"{s}{i}": m for i, layer in enumerate(layers, 1) for s, m in zip("QKV", layer, strict=True)}
 
 
@@ -48,8 +50,8 @@ def one_wide_layer(d: int) -> Document:
     """Different forms, d^3 numbers in each of them."""
     rows = [[k + j for j in range(d)] for k in (300, 301, 302)]
     return same(
-        weights(tuple([row] for row in rows)),
-        weights(tuple([row] for row in rows[::-1])),
+        weights([[row] for row in rows]),
+        weights([[row] for row in rows[::-1]]),
         {"step": "layer", "layer": 1},
     )
 
@@ -190,7 +192,7 @@ def test_long_rows_of_an_echelon_form_take_steps() -> None:
 
 def test_numbers_may_fill_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in (*STEPS, GOOD, LIGHTNING):
-        counted = used(lambda data=data: verify.check(json.loads(json.dumps(data))))
+        counted = used(partial(verify.check, json.loads(json.dumps(data))))
         assert counted > 0
         verify.left[0], verify.room[0] = verify.STEPS, 10
         with pytest.raises(verify.Rejected, match="bytes of memory, these need more"):

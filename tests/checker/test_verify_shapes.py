@@ -18,7 +18,8 @@ import pytest
 from change_shapes import change_shapes, forms, read_again
 from checker import CORPUS, verdict, written
 from mutate_certificates import is_true
-from small_certificates import GOOD, GROUP, LAYER, LIGHTNING, OTHER, RATIONAL, SERIES, TWO, same, shape, with_bound
+from small_certificates import GOOD, LIGHTNING, RATIONAL, SERIES, shape, with_bound
+from small_pairs import GROUP, LAYER, OTHER, TWO, same
 
 from proofs_check.checker import verify
 from proofs_check.checker.directions.spaces import Unseen

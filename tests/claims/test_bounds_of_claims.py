@@ -11,7 +11,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import exact_matrix
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Refutation, Undecided, Verdict
+from proofs_check.claim import Claim, Refutation, Undecided, Verdict
 from proofs_check.claims.any_width import softmax_all_widths
 from proofs_check.claims.deep import corollary_3_8
 from proofs_check.claims.deep.lemma_3_5 import fiber_dimension
@@ -23,7 +23,7 @@ from proofs_check.expect import expect_orbit, meeting_bounds
 from proofs_check.run import run_claim
 
 
-def test_bounds_meet_or_are_undecided_or_contradict_each_other():
+def test_bounds_meet_or_are_undecided_or_contradict_each_other() -> None:
     assert meeting_bounds(3, 3, at="here") == 3
     with pytest.raises(Undecided, match="here: between 2 and 3"):
         meeting_bounds(2, 3, at="here")
@@ -31,7 +31,7 @@ def test_bounds_meet_or_are_undecided_or_contradict_each_other():
         meeting_bounds(4, 3, at="here")
 
 
-def test_one_bound_alone_contains_the_formula(monkeypatch):
+def test_one_bound_alone_contains_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     expect_orbit(certified_dimension(Architecture((3, 2), (2,), 2), all_bounds=True))
     monkeypatch.setattr(dimension, "ORBIT_LIMIT", 0)
     with pytest.raises(Undecided, match="by an orbit does not meet"):
@@ -43,7 +43,7 @@ CONTAINED = (corollary_3_3, corollary_3_8, conjecture_3_10, figure_3, softmax_al
 
 
 @pytest.mark.parametrize("claim", [module.CLAIM for module in CONTAINED], ids=lambda claim: claim.id)
-def test_the_printed_dimensions_are_undecided_without_the_orbit(claim, monkeypatch):
+def test_the_printed_dimensions_are_undecided_without_the_orbit(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dimension, "ORBIT_LIMIT", 0)
     result = run_claim(claim, quick=True)
     assert result.error is None
@@ -63,27 +63,29 @@ def test_the_printed_dimensions_are_undecided_without_the_orbit(claim, monkeypat
         ((4, 3, 3, 5), (1, 2, 1), 2, False),
     ],
 )
-def test_the_sharp_condition_of_corollary_3_8(widths, ranks, tokens, holds):
+def test_the_sharp_condition_of_corollary_3_8(
+    widths: tuple[int, ...], ranks: tuple[int, ...], tokens: int, holds: bool
+) -> None:
     network = Architecture(widths, ranks, tokens)
     condition = corollary_3_8.holds_at_one_token if tokens == 1 else corollary_3_8.holds_at_two_tokens
     assert condition(network) is holds
     assert (certified_dimension(network).value == corollary_3_8.printed_formula(network)) is holds
 
 
-def test_the_fiber_behind_rank_one_is_counted_without_symmetric_parts():
+def test_the_fiber_behind_rank_one_is_counted_without_symmetric_parts() -> None:
     for widths in [(2, 2, 2), (3, 3, 2), (4, 3, 2, 3)]:
         network = Architecture(widths, (1, *widths[1:-1]), 2)
         assert fiber_dimension(network) == sum(d * d for d in widths[1:-1])
 
 
-def test_a_rank_factorization_is_one():
+def test_a_rank_factorization_is_one() -> None:
     matrix = exact_matrix([[0, 1, 2], [0, 2, 4], [0, 1, 3]])
     left, right = rank_factorization(matrix)
     assert (left @ right == matrix).all()
     assert left.shape[1] == rank(matrix) == 2
 
 
-def test_solutions_of_an_ideal_are_counted():
+def test_solutions_of_an_ideal_are_counted() -> None:
     a, b = PolynomialRing(["a", "b"]).generators
     assert quotient_dimension([a, b]) == 1
     assert quotient_dimension([a**2, a * b, b**2]) == 3
@@ -91,7 +93,7 @@ def test_solutions_of_an_ideal_are_counted():
     assert quotient_dimension([a**0]) == 0
 
 
-def test_the_ideals_of_a_fiber_miss_no_orbit():
+def test_the_ideals_of_a_fiber_miss_no_orbit() -> None:
     swap = (exact_matrix([[1, 2], [3, 1]]), exact_matrix([[3, 1], [6, 2]])), exact_matrix([[1, 3]])
     given = VirtualWeights(*swap)
     other = VirtualWeights((given.attention[0], exact_matrix(np.outer([1, 3], [3, 1]))), exact_matrix([[1, 2]]))

@@ -35,7 +35,8 @@ def claim_of(*parts: Part) -> Claim:
 
 def test_equal_instances_are_checked_once() -> None:
     seen: list[Any] = []
-    weights = [Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, q]]}) for q in (6, 6, Fraction(12, 2), 7)]
+    numbers: list[Any] = [6, 6, Fraction(12, 2), 7]
+    weights = [Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, q]]}) for q in numbers]
     result = run_part(part_of("a part", weights, seen.append), quick=True)
     assert (result.instances, len(seen)) == (2, 2)
     assert set(result.examples) <= {"first", "second"}

@@ -14,6 +14,7 @@ import pytest
 import lightning_sym.dimension.certify as certify
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.geometry import classify
+from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.claim import Claim, Part, Scope, Verdict
 from proofs_check.claims.geometry import theorem_3_4_singular
@@ -26,8 +27,9 @@ SHOWN, AMONG = 4, 60
 RANKS: dict[str, Callable[..., int]] = {"rank_mod_p": rank_mod_p, "orbit_dimension_at": orbit_dimension_at}
 """What computes ranks modulo a prime."""
 
-PARTS = [pytest.param(claim, part, id=f"{claim.id}: {part.name}") for claim in all_claims() for part in claim.parts]
-BOUNDED = [p for p in PARTS if p.values[1].scope in (Scope.GENERIC, Scope.EVERY_WIDTH)]
+EVERY = [(claim, part) for claim in all_claims() for part in claim.parts]
+PARTS = [pytest.param(claim, part, id=f"{claim.id}: {part.name}") for claim, part in EVERY]
+BOUNDED = [p for p, (_, part) in zip(PARTS, EVERY, strict=True) if part.scope in (Scope.GENERIC, Scope.EVERY_WIDTH)]
 
 PLACES = sorted(
     (module, name)
@@ -57,7 +59,7 @@ def ranks(fault: Callable[[Any], Any], places: Sequence[tuple[str, str]] = PLACE
     with pytest.MonkeyPatch.context() as patch:
         for module, name in places:
             patch.setattr(sys.modules[module], name, fault(RANKS[name]))
-        patch.setattr(certify, "PRIMES", certify.PRIMES[:1])  # more tries would not help
+        patch.setattr(certify, "PRIMES", PRIMES[:1])  # more tries would not help
         forget()
         yield
     forget()

@@ -18,7 +18,6 @@ from checker import CORPUS
 from command import run
 
 from lightning_sym import Weights, save_weights, swap
-from lightning_sym.certificates import files as certificate_files
 from lightning_sym.certificates import limits as certificate_limits
 from proofs_check.run import ClaimResult, run_claim
 
@@ -102,7 +101,7 @@ def test_an_older_file_stays_if_the_new_one_fails(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(certificate_files.os, "replace", full)
+    monkeypatch.setattr("lightning_sym.certificates.files.os.replace", full)
     code, _, err = run(capsys, *SHAPE, "--certificate", str(path))
     assert code == 2
     assert "No space left on device" in err

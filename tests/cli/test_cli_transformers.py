@@ -94,7 +94,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("more", [{}, {"value_ranks": (2, 1)}, {"heads": 3, "embed": 5}, {"unembed": 2, "skip": True}])
 def test_parameters_are_the_entries_of_the_weights(more: dict[str, Any]) -> None:
-    network = Architecture(**({"widths": (3, 3, 3), "attention_ranks": (2, 4), "tokens": 2} | more))
+    network = Architecture((3, 3, 3), (2, 4), 2, **more)
     assert network.parameter_count == sum(rows * columns for _, (rows, columns) in network.weight_shapes())
 
 

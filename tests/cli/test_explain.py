@@ -148,7 +148,7 @@ def test_the_resultant_agrees_with_sympy() -> None:
 
 def test_nothing_false_is_put_on_the_board() -> None:
     with pytest.raises(ProgramError, match="one is two"):
-        must(1 == 2, "one is two")
+        must(False, "one is two")
 
 
 def test_matrices_in_brackets() -> None:

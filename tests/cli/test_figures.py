@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -51,7 +52,7 @@ def nothing_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure, "compute", refuse)
 
 
-def changed(index: int, **fields: int) -> Callable[[], list[figure.Point]]:
+def changed(index: int, **fields: Any) -> Callable[[], list[figure.Point]]:
     """The true points, one of them changed."""
     result = list(points())
     point = result[index]

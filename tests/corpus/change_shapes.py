@@ -135,14 +135,18 @@ def _small(rng: random.Random) -> Document:
     return {"Q1": a, "K1": one, "V1": [[rng.randrange(-1, 2) for _ in range(d)] for _ in range(d_out)]}
 
 
+def _unit(m: list[Any]) -> list[list[int]]:
+    """The identity, as large as the matrix has rows."""
+    return [[int(i == j) for j in range(len(m))] for i in range(len(m))]
+
+
 def trivial_step(weights: Document, rng: random.Random) -> Document:
     """A step that leads from weights to themselves."""
     depth = _depth(weights)
     kind = rng.choice(("group", "rescaling", "layer", "layer", "zero"))
     if kind == "group":
-        unit = lambda m: [[int(i == j) for j in range(len(m))] for i in range(len(m))]  # noqa: E731
-        return {"step": kind, "query_key": [unit(weights[f"Q{i}"]) for i in range(1, depth + 1)],
-                "between": [unit(weights[f"V{i}"]) for i in range(1, depth)], "scales": [1] * depth}  # fmt: skip
+        return {"step": kind, "query_key": [_unit(weights[f"Q{i}"]) for i in range(1, depth + 1)],
+                "between": [_unit(weights[f"V{i}"]) for i in range(1, depth)], "scales": [1] * depth}  # fmt: skip
     if kind == "rescaling":
         return {"step": kind, "factors": [1] * depth, "value_factor": 1}
     return {"step": kind} if kind == "zero" else {"step": kind, "layer": rng.randrange(1, depth + 1)}

@@ -1,5 +1,7 @@
 """The dimension for every width: the patterns of the note, and its theorem against certified dimensions."""
 
+from __future__ import annotations
+
 from collections import Counter
 from itertools import accumulate
 
@@ -31,14 +33,14 @@ def first_rank_one(network: Architecture) -> int:
     return [*alpha, 1].index(1) + 1
 
 
-def test_the_claim_holds_and_every_width_is_said_of_the_patterns_only():
+def test_the_claim_holds_and_every_width_is_said_of_the_patterns_only() -> None:
     result = run_claim(CLAIM, quick=True)
     assert result.error is None
     assert result.verdict is Verdict.HOLDS
     assert [part.instances for part in result.parts if part.scope is Scope.EVERY_WIDTH] == [114, 15]
 
 
-def test_the_patterns_are_those_of_the_table():
+def test_the_patterns_are_those_of_the_table() -> None:
     two_tokens, one_token = list(patterns(True, tokens=2)), list(patterns(True, tokens=1))
     assert Counter(n.depth for n in two_tokens) == {1: 2, 2: 6, 3: 14, 4: 30, 5: 62}
     assert Counter(n.depth for n in one_token) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}
@@ -48,7 +50,7 @@ def test_the_patterns_are_those_of_the_table():
 
 
 @pytest.mark.parametrize("tokens", [1, 2])
-def test_the_variety_of_a_pattern_has_the_dimension_of_the_table(tokens):
+def test_the_variety_of_a_pattern_has_the_dimension_of_the_table(tokens: int) -> None:
     for network in patterns(True, tokens):
         depth, k, m = network.depth, first_narrow(network), first_rank_one(network)
         if tokens == 1:
@@ -74,12 +76,12 @@ def larger_networks() -> list[Architecture]:
     return result
 
 
-def test_the_theorem_on_larger_and_deeper_networks():
+def test_the_theorem_on_larger_and_deeper_networks() -> None:
     for network in larger_networks():
         assert certified_dimension(network).value == variety_dimension(network) - network.depth, network
 
 
-def test_the_theorem_at_depths_beyond_the_finite_checks():
+def test_the_theorem_at_depths_beyond_the_finite_checks() -> None:
     for widths, ranks in [
         ((2,) * 6 + (1,), (2,) * 6),
         ((2,) * 7 + (1,), (2, 2, 2, 1, 2, 2, 2)),
@@ -90,7 +92,7 @@ def test_the_theorem_at_depths_beyond_the_finite_checks():
         assert certified_dimension(network).value == variety_dimension(network) - network.depth
 
 
-def test_the_count_agrees_with_the_library_and_with_the_rank_of_the_virtual_weights():
+def test_the_count_agrees_with_the_library_and_with_the_rank_of_the_virtual_weights() -> None:
     for network in larger_networks():
         count = variety_dimension(network)
         assert count == virtual_weight_variety(network).dimension + network.depth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import factorial
@@ -12,6 +13,7 @@ import sympy
 from flint import nmod_poly
 
 from lightning_sym import Architecture, certified_dimension
+from lightning_sym.dimension.certify import Evidence
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import RandomJacobian, random_weights
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
@@ -74,10 +76,12 @@ def test_plain_networks_lose_nothing_by_directions() -> None:
         bounds = certified_dimension(network, all_bounds=True).upper_bounds
         weights = random_weights(network, rng, PRIMES[0])
         directions = network.parameter_count - fiber_dimension_at(network, weights, rng, PRIMES[0])
-        assert min(bounds["orbit"], bounds["factorization"]) == directions, network
+        assert min(bounds[Evidence.ORBIT], bounds[Evidence.FACTORIZATION]) == directions, network
 
 
-def tiny_forward(x: list[list[Fraction]], network: Architecture, weights: dict[str, list[list[Fraction]]]):  # type: ignore[no-untyped-def]
+def tiny_forward(
+    x: list[list[Fraction]], network: Architecture, weights: dict[str, list[list[Fraction]]]
+) -> list[list[Fraction]]:
     """Sums over plain numbers, token by token: nothing shared with the library but the names of the weights."""
 
     def apply(m: list[list[Fraction]], v: list[Fraction]) -> list[Fraction]:
@@ -129,7 +133,8 @@ def series_of(network: Architecture, z: list[list[int]], weights: list[np.ndarra
     p = PRIMES[0]
     x = PowerSeries.of({1: PrimeFieldMatrix.of(np.array(z), p)}, order)
     constants = [PowerSeries.of({0: PrimeFieldMatrix.of(w, p)}, order) for w in weights]
-    return network_output(x, network, constants)
+    output: PowerSeries = network_output(x, network, constants)
+    return output
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -189,7 +194,7 @@ def test_gradients_are_derivatives_of_the_series(plain: Architecture, name: str)
         for j in range(nodes):
             if i != j:
                 basis[i] *= nmod_poly([-j, 1], p) * pow(i - j, -1, p)
-    expected = sum(np.array(values[i]) * int(basis[i][1]) for i in range(nodes)) % p
+    expected = sum((np.array(values[i]) * int(basis[i][1]) for i in range(nodes)), np.array(0)) % p
     assert found.tolist() == expected.tolist()
 
 
@@ -246,7 +251,8 @@ def test_products_of_matrices_of_series_agree_with_sums_of_products() -> None:
 def test_even_and_odd_series_are_not_mixed() -> None:
     one = PrimeFieldMatrix.of(np.array([[1]]), PRIMES[0])
     even, odd = PowerSeries.of({0: one}, 5), PowerSeries.of({1: one}, 5)
-    for wrong in (lambda: even + odd, lambda: PowerSeries.of({0: one, 3: one}, 5)):
+    wrongs: list[Callable[[], object]] = [lambda: even + odd, lambda: PowerSeries.of({0: one, 3: one}, 5)]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match="even"):
             wrong()
     for series in (even, odd):

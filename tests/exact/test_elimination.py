@@ -137,7 +137,8 @@ def test_bad_input_is_named() -> None:
         echelon_mod_p(good, 4194303)
     with pytest.raises(ShapeError, match="two axes"):
         echelon_mod_p(good[0], P)
-    for blocks in ({"panel": 0}, {"panel": 2047}, {"base": 0}):
+    options: list[dict[str, Any]] = [{"panel": 0}, {"panel": 2047}, {"base": 0}]
+    for blocks in options:
         with pytest.raises(BadInput, match="rows"):
             echelon_mod_p(good, P, **blocks)
     for entry in (0.5, 2.0**52, -np.inf, np.nan):

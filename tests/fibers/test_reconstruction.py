@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import exact_matrix
 
 
-def exact(*matrices) -> VirtualWeights:
+def exact(*matrices: Any) -> VirtualWeights:
     *attention, value = (exact_matrix(np.array(m).tolist()) for m in matrices)
     return VirtualWeights(tuple(attention), value)
 
@@ -48,7 +49,7 @@ def box(depth: int) -> tuple[np.ndarray, ...]:
 
 
 @pytest.mark.parametrize(("depth", "groups"), [(1, 200), (2, 150)])
-def test_complete_on_a_box_of_weights(depth, groups):
+def test_complete_on_a_box_of_weights(depth: int, groups: int) -> None:
     """Whatever in the box agrees at many points is one of the solutions, or the polynomials differ after all."""
     *attention, value = box(depth)
     one = np.eye(2, dtype=np.int64)
@@ -71,7 +72,7 @@ def test_complete_on_a_box_of_weights(depth, groups):
 
 @pytest.mark.parametrize("tokens", [2, 3])
 @pytest.mark.parametrize("ranks", list(product((1, 2, 3), repeat=2)))
-def test_finds_the_weights_themselves(ranks, tokens):
+def test_finds_the_weights_themselves(ranks: tuple[int, ...], tokens: int) -> None:
     for seed in range(2):
         network = Weights.random(Architecture((3, 3, 2), ranks, tokens), seed=seed, bound=3)
         given = virtual_weights(network.layers)
@@ -79,7 +80,7 @@ def test_finds_the_weights_themselves(ranks, tokens):
         assert explained(given, found)
 
 
-def test_singular_attention_matrices_of_width_three():
+def test_singular_attention_matrices_of_width_three() -> None:
     """Rank two and three with small entries: the linear system of the last layer always has one solution."""
     generator = np.random.default_rng(0)
     for _ in range(40):
@@ -90,13 +91,13 @@ def test_singular_attention_matrices_of_width_three():
             assert explained(weights, reconstruct(phi))
 
 
-def test_one_layer():
+def test_one_layer() -> None:
     assert len(solutions(exact([[1, 2], [2, 4]], [[1, 3]]))) == 2  # the swap of Theorem 3.2
     assert len(solutions(exact([[1, 2], [3, 4]], [[1, 3]]))) == 1
     assert len(solutions(exact([[0, 1], [-1, 0]], [[1, 3]]))) == 1  # skew-symmetric is no exception here
 
 
-def test_network_of_has_these_virtual_weights():
+def test_network_of_has_these_virtual_weights() -> None:
     weights = exact([[1, 2], [3, 4]], [[0, 1], [5, 0]], [[0, 1], [0, 2]], [[7, 8]])
     again = virtual_weights(network_of(weights).layers)
     assert all(np.array_equal(a, b) for a, b in zip(again.attention, weights.attention, strict=True))
@@ -105,7 +106,7 @@ def test_network_of_has_these_virtual_weights():
         network_of(VirtualWeights(([[1]],), [[1, 2]]))
 
 
-def test_is_rescaling():
+def test_is_rescaling() -> None:
     old = exact([[1, 2], [0, 1]], [[0, 1], [1, 1]], [[1, 1]])
     first, second = old.attention
     assert is_rescaling(VirtualWeights((2 * first, 3 * second), old.value / Fraction(24)), old)
@@ -115,7 +116,7 @@ def test_is_rescaling():
         is_rescaling(old, exact([[0, 0], [0, 0]], [[0, 1], [1, 1]], [[1, 1]]))
 
 
-def test_refusals():
+def test_refusals() -> None:
     weights = exact([[1, 2], [3, 4]], [[0, 1], [5, 0]], [[1, 1]])
     three = VirtualWeights((*weights.attention, weights.attention[0]), weights.value)
     with pytest.raises(BadInput, match="one or two layers"):

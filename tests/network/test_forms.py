@@ -212,8 +212,9 @@ def test_prescribed_ranks_hold_in_every_head() -> None:
 
 
 def test_a_form_is_made_of_what_it_says() -> None:
+    bad: dict[str, Any]
     for bad in ({"normalization": "softmax"}, {"causal": 1}, {"skip": "no"}):
         with pytest.raises(BadInput, match=f"{next(iter(bad))} must be"):
-            NetworkForm(**bad)  # type: ignore[arg-type]
+            NetworkForm(**bad)
     with pytest.raises(BadInput, match="the form must be a NetworkForm"):
         Weights.of(LAYER, {"normalization": "softmax"})  # type: ignore[arg-type]

@@ -50,7 +50,9 @@ def test_every_ring_gives_the_same_values(name: str) -> None:
 
 
 def _residues(matrix: np.ndarray, p: int) -> np.ndarray:
-    return np.vectorize(lambda v: v.numerator * pow(v.denominator, -1, p) % p, otypes=[np.int64])(matrix)
+    residue = np.vectorize(lambda v: v.numerator * pow(v.denominator, -1, p) % p, otypes=[np.int64])
+    residues: np.ndarray = residue(matrix)
+    return residues
 
 
 @pytest.mark.parametrize("name", [n for n, s in SHAPES.items() if count_terms_at_most(s) < 20_000])

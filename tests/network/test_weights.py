@@ -8,6 +8,7 @@ import struct
 import zipfile
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,8 @@ def test_the_architecture_comes_back(shape: Architecture, seed: int) -> None:
 
 
 def test_floats_are_converted_exactly() -> None:
-    w = Weights.of({"Q1": [[0.1, 2.0**-1074]], "K1": [[1, 0]], "V1": [[1e300, Fraction(1, 3)]]})
+    value: Any = [[1e300, Fraction(1, 3)]]
+    w = Weights.of({"Q1": [[0.1, 2.0**-1074]], "K1": [[1, 0]], "V1": value})
     assert w["Q1"][0, 0] == Fraction(3602879701896397, 36028797018963968)
     assert w["Q1"][0, 1] == Fraction(1, 2**1074)
     assert float(w["V1"][0, 0]) == 1e300
@@ -94,7 +96,8 @@ def test_files_come_back_as_they_went(tmp_path: Path, ending: str, denominator: 
 
 @pytest.mark.parametrize("ending", [".npz", ".safetensors"])
 def test_binary_files_hold_it_exactly_or_not_at_all(tmp_path: Path, ending: str) -> None:
-    w = Weights.of({"Q1": [[Fraction(1, 3)]], "K1": [[1]], "V1": [[1]]})
+    third: Any = [[Fraction(1, 3)]]
+    w = Weights.of({"Q1": third, "K1": [[1]], "V1": [[1]]})
     with pytest.raises(BadInput, match=r"write a \.json file instead"):
         save_weights(w, tmp_path / f"w{ending}")
     assert list(tmp_path.iterdir()) == []
@@ -218,6 +221,7 @@ def test_archives_that_are_not_what_they_say_are_refused(tmp_path: Path) -> None
 
 
 def test_numbers_too_long_for_a_file_are_not_written(tmp_path: Path) -> None:
+    number: Any
     for number in (10**4200, Fraction(1, 10**4200), 10**5000):
         with pytest.raises(BadInput, match="at most 4000 digits"):
             save_weights(Weights.of({"Q1": [[number]], "K1": [[1]], "V1": [[1]]}), tmp_path / "w.json")

@@ -11,7 +11,7 @@ import pytest
 import systems
 from shapes import SHAPES
 
-from lightning_sym import SOFTMAX, Architecture, Layer, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, Layer, certified_dimension, polynomial_map
 from lightning_sym.exact.rational import rank
 from lightning_sym.network.jacobian import weight_gradients
 
@@ -35,7 +35,9 @@ def exact_jacobian(network: Architecture, weights: list[np.ndarray], x: np.ndarr
     return np.array(rows)
 
 
-def integer_point(network: Architecture, inputs: int, seed: int = 0, bound: int = 2) -> tuple[list[np.ndarray], ...]:
+def integer_point(
+    network: Architecture, inputs: int, seed: int = 0, bound: int = 2
+) -> tuple[list[np.ndarray], np.ndarray]:
     """Integers in float64; so small that nothing is rounded below 2^53."""
     generator = np.random.default_rng(seed)
 
@@ -108,7 +110,7 @@ def test_numbers_worked_out_by_hand(network: Architecture) -> None:
 def test_sympy_roads_give_the_same_numbers(network: Architecture) -> None:
     assert systems.sympy_dimension(network)[0] == certified_dimension(network).value
     terms = {systems.sympy_ring_terms(network)[0], systems.sympy_poly_terms(network)[0]}
-    assert terms == {peers.polynomial_map(network).term_count}
+    assert terms == {polynomial_map(network).term_count}
 
 
 def test_a_system_that_answers_is_read_and_one_that_is_late_is_named() -> None:

@@ -150,3 +150,40 @@ def test_the_package_loads_nothing_that_is_not_asked_for() -> None:
     script = "import sys, lightning_sym; print(sorted(m for m in sys.modules if m in ('numpy', 'flint', 'sympy')))"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+CODE = sorted(
+    path for name in (*PACKAGES, "scripts", "benchmarks", "docs/_tools") for path in (ROOT / name).rglob("*.py")
+)
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+IN_ONE_SITTING = ROOT / "proofs_check" / "checker" / "verify.py"
+"""The checker is one file, so that it can be read, copied and trusted alone; its length has a test of its own."""
+
+
+@pytest.mark.parametrize(("paths", "most"), [(CODE, 350), (TESTS, 300)], ids=["code", "tests"])
+def test_no_file_is_longer_than_one_idea(paths: list[Path], most: int) -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths if path != IN_ONE_SITTING}
+    assert len(lines) > 50
+    assert {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > most} == {}
+
+
+def test_tests_have_one_name_each() -> None:
+    """They are imported by it, from whichever folder."""
+    names = [path.name for path in TESTS]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_every_function_of_the_tests_is_annotated() -> None:
+    def bare(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        given += [each for each in (function.args.vararg, function.args.kwarg) if each]
+        own = {"self", "cls"}
+        return function.returns is None or any(a.annotation is None and a.arg not in own for a in given)
+
+    found = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in TESTS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and bare(node)
+    ]
+    assert found == []

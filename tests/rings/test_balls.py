@@ -73,10 +73,10 @@ def test_the_derivative_is_the_derivative() -> None:
     """Against a difference quotient, which a second derivative below 1 and a step of 2^-60 bring within 2^-50."""
     network = Architecture((1, 1), (1,), 2, SOFTMAX)
     step = Fraction(1, 2**60)
-    x = Balls.of([[Fraction(1, 2), Fraction(-1, 4)]])
+    x = Balls.of(np.array([[Fraction(1, 2), Fraction(-1, 4)]], dtype=object))
     with precision(256):
         one = Balls.of([[1]])
-        moved = network_output(x, network, [Balls.of([[1 + step]]), one, one]).values()
+        moved = network_output(x, network, [Balls.of(np.array([[1 + step]], dtype=object)), one, one]).values()
         still = network_output(x, network, [Balls.of([[1]], [[1]]), one, one])
         quotient = (moved - still.values()) * 2**60
         for a, b in zip(quotient.ravel(), still.derivative().ravel(), strict=True):
@@ -86,7 +86,7 @@ def test_the_derivative_is_the_derivative() -> None:
 
 def test_a_determinant_around_zero_says_nothing() -> None:
     with precision(64):
-        third = Balls.of([[Fraction(1, 3)]]).values()[0, 0]
+        third = Balls.of(np.array([[Fraction(1, 3)]], dtype=object)).values()[0, 0]
         matrix = np.array([[third, 2 * third], [2 * third, 4 * third]], dtype=object)
         assert nonzero_minor(matrix, 1) is not None
         assert nonzero_minor(matrix, 2) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import attention_motions
 from lightning_sym.symmetries.families import kernel_directions_mod_p
+from lightning_sym.symmetries.symmetric_products import unseen_forms
 
 P = PRIMES[0]
 ONE_PLUS_Y = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))
@@ -79,10 +81,9 @@ def test_only_softmax_is_blind_to_a_number_added_to_all_scores() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_form_with_the_wrong_sign_is_seen(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network = SYMMETRIC_PRODUCTS[0]
-    right = attention_motions.unseen_forms
 
-    def wrong(*arguments: object) -> np.ndarray:
-        forms = right(*arguments)
+    def wrong(*arguments: Any) -> np.ndarray:
+        forms = unseen_forms(*arguments)
         half = forms.shape[1] // 2
         forms[:, half:, :half] = forms[:, half:, :half] * sign % P
         return forms

@@ -36,8 +36,9 @@ def test_the_whole_group_leaves_the_function_alone(shape: Architecture, seed: in
     generator = np.random.default_rng(seed)
     layers = [Layer(*map(rational_matrix, layer)) for layer in Weights.random(shape, seed=seed, bound=3).layers]
     between = [unimodular(d, generator) for d in shape.widths]
-    between[0] = tuple(rational_matrix(np.eye(shape.widths[0], dtype=object)) for _ in range(2))
-    between[-1] = tuple(rational_matrix(np.eye(shape.widths[-1], dtype=object)) for _ in range(2))
+    for end in (0, -1):
+        one = rational_matrix(np.eye(shape.widths[end], dtype=object))
+        between[end] = (one, one.copy())
     changed = []
     for i, layer in enumerate(layers):
         grow = rational_matrix(np.eye(shape.attention_ranks[i], dtype=object)) * 3
@@ -54,6 +55,7 @@ def test_the_identity_is_verified_and_a_wrong_action_is_caught(monkeypatch: pyte
     assert verify_identity().endswith("= H layer[W](X)")
 
     def wrong(self: LayerSymmetry, layer: Layer) -> Layer:
+        assert self.query_key is not None
         return Layer(layer.query, self.query_key[0] @ layer.key, layer.value)
 
     monkeypatch.setattr(symmetries.LayerSymmetry, "act", wrong)

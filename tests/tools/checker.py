@@ -97,5 +97,5 @@ def matches(schema: Document, value: Any) -> bool:
     if isinstance(value, int):
         low, high = schema.get("minimum", value), schema.get("maximum", value)
         inside = schema.get("exclusiveMinimum", value - 1) < value < schema.get("exclusiveMaximum", value + 1)
-        return low <= value <= high and inside
+        return bool(low <= value <= high and inside)
     return True

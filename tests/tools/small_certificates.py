@@ -1,30 +1,49 @@
-"""Certificates made by hand, with the checker's own arithmetic: small networks and pairs of networks."""
+"""Certificates of dimensions made by hand, with the checker's own arithmetic, of small networks."""
+
+from __future__ import annotations
 
 import itertools
 import json
 import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from proofs_check.checker import directions as unseen
 from proofs_check.checker import verify
 
+Document = dict[str, Any]
+
 P = 4194301
-
-
 SOFTMAX = {"name": "softmax"}
-
-
 RATIONAL = {"name": "mine", "taylor": ["1", "1/2", "3"]}
+SQUARE = {"name": "square", "taylor": ["0", "0", "2/3"]}
+VIRTUAL = [{"kind": "factorization", "bound": 8, "variety": "virtual weights", "pieces": [3, 3, 4, 0, -2]}]
+RANK_ONE = [{"kind": "factorization", "bound": 8, "variety": "virtual weights", "pieces": [4, 1, 2, 1]}]
 
 
-def shape(widths, ranks, tokens, g=None, h=1, b=None, skip=False, causal=False, n=None, m=None):
+def shape(
+    widths: list[int],
+    ranks: list[int],
+    tokens: int,
+    g: Document | None = None,
+    h: int = 1,
+    b: list[int] | None = None,
+    skip: bool = False,
+    causal: bool = False,
+    n: int | None = None,
+    m: int | None = None,
+) -> Document:
     flags = {"heads": h, "value_ranks": b, "skip": skip, "causal": causal, "embed": n, "unembed": m}
     return {"widths": widths, "attention_ranks": ranks, "tokens": tokens, "normalization": g, **flags}
 
 
-def point(network, rng):
+def point(network: Document, rng: random.Random) -> tuple[list[verify.Matrix], verify.Point]:
     """Random weights, and the point of the checker there."""
 
-    def entries(rows, columns):
+    def entries(rows: int, columns: int) -> list[list[int]]:
         return [[rng.randrange(P) for _ in range(columns)] for _ in range(rows)]
 
     net = verify.Network(network)
@@ -37,12 +56,12 @@ def point(network, rng):
     return weights, verify.Point(net, weights, P)
 
 
-def taylor(net, terms):
+def taylor(net: verify.Network, terms: int | None) -> list[int]:
     """g_0, g_1, ... modulo P, as many as the checker takes."""
     return [c.numerator * pow(c.denominator, -1, P) % P for c in net.g[:terms]]
 
 
-def tables(net, rng):
+def tables(net: verify.Network, rng: random.Random) -> list[list[list[int]]] | None:
     """Exponentials of all scores, if softmax makes them: random ones, where tokens are multiples of one, symmetric."""
     found, rank = [], net.n if net.embed is None else min(net.n, net.d[0])
     for i in range(1, net.l + 1):
@@ -55,7 +74,9 @@ def tables(net, rng):
     return found if net.normalized and not net.g else None
 
 
-def gradients(at, terms, rng, inputs, each):
+def gradients(
+    at: verify.Point, terms: int | None, rng: random.Random, inputs: int, each: int
+) -> Iterator[tuple[Document, list[int]]]:
     """Rows of a lower bound, with their gradients."""
     net, n, room = at.net, terms or 1, 2 * (terms or 1) - 1
     jets, numbers = verify.Jets(P, n, at.size, 64 if terms else 0), itertools.count(1)
@@ -74,7 +95,7 @@ def gradients(at, terms, rng, inputs, each):
             yield row, flat + [0] * (at.size - len(flat))
 
 
-def families(network):
+def families(network: Document) -> list[str]:
     """All families that the network has."""
     net = verify.Network(network)
     one = len([c for c in net.g if c]) == 1
@@ -88,11 +109,13 @@ def families(network):
     return [name for name, there in (has | unseen.families(net)).items() if there]
 
 
-def certificate(network, r, bounds=None, terms=None, seed=0):
+def certificate(
+    network: Document, r: int, bounds: list[Document] | None = None, terms: int | None = None, seed: int = 0
+) -> Document:
     """A certificate for the dimension r, by all directions unless other bounds are given."""
     rng = random.Random(seed)
     weights, at = point(network, rng)
-    echelon, rows = verify.Echelon(P, at.size), []
+    echelon, rows = verify.Echelon(P, at.size), list[Document]()
     for row, flat in gradients(at, terms, rng, r + 2, max(1, at.net.m * at.net.t * (terms or 1) // 2)):
         verify.left[0] = verify.STEPS
         if len(rows) == r:
@@ -105,7 +128,7 @@ def certificate(network, r, bounds=None, terms=None, seed=0):
     return {**head, "lower": r, "upper": r, "lower_bound": lower, "upper_bounds": bounds or [other]}
 
 
-def answer(data, tmp_path, capsys):
+def answer(data: Document | bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What the checker prints for a certificate; the exit code must fit."""
     path = tmp_path / "certificate.json"
     path.write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
@@ -117,14 +140,8 @@ def answer(data, tmp_path, capsys):
 
 
 GOOD = certificate(shape([2, 3, 2], [2, 1], 2, SOFTMAX), 11)
-
-
 SERIES = certificate(shape([2, 3, 2], [2, 1], 2, RATIONAL), 11, terms=4)
-
-
 LIGHTNING = certificate(shape([4, 2], [1], 3), 14)
-
-
 PIECES = [  # network, variety, its dimension or None where there is no such bound
     (shape([3, 2], [1], 1), "linear maps", None),
     (shape([3, 2], [1], 2, SOFTMAX), "linear maps", None),
@@ -154,77 +171,13 @@ PIECES = [  # network, variety, its dimension or None where there is no such bou
 ]
 
 
-def with_bound(network, bound):
+def with_bound(network: Document, bound: Document) -> Document:
     """A certificate of one upper bound alone."""
-    rows = {"rows": [], "columns": [], "terms": None, "prime": P}
+    rows: Document = {"rows": [], "columns": [], "terms": None, "prime": P}
     weights, _ = point(network, random.Random(1))
     head = {"format": "lightning-sym/certificate", "version": 1, "kind": "dimension", "network": network, "lower": 0}
     return {**head, "upper": bound["bound"], "lower_bound": {**rows, "weights": weights}, "upper_bounds": [bound]}
 
 
-def pieces_of(variety, *pieces):
+def pieces_of(variety: str, *pieces: int) -> Document:
     return {"kind": "factorization", "bound": sum(pieces), "variety": variety, "pieces": list(pieces)}
-
-
-LAYER = {"Q1": [[1, 2]], "K1": [[3, 1]], "V1": [[1, 0], [2, 1]]}
-
-
-OTHER = {"Q1": [["1/2", 1]], "K1": [[6, 2]], "V1": [[1, 0], [2, 1]]}
-
-
-DIFFERENT = {"format": "lightning-sym/certificate", "version": 1, "kind": "different", "tokens": 2, "first": LAYER}
-
-
-def same(first, second, *steps, tokens=2):
-    head = {"format": "lightning-sym/certificate", "version": 1, "kind": "same", "tokens": tokens}
-    return {**head, "first": first, "second": second, "steps": list(steps)}
-
-
-GROUP = {"step": "group", "query_key": [[[2]]], "between": [], "scales": ["1"]}
-
-
-TWO = {**LAYER, "Q2": [[1, 1]], "K2": [[2, 5]], "V2": [[1, 1]]}
-
-
-# Behind an attention matrix of rank one only the symmetric part of the second one counts: Q2 and K2 change places.
-SWAPPED = {**TWO, "Q2": [[2, 5]], "K2": [[1, 1]]}
-
-
-RESCALED = {**TWO, "Q1": [[2, 4]], "V2": [["1/8", "1/8"]]}
-
-
-BETWEEN = {**TWO, "V1": [[2, 1], [2, 1]], "K2": [[2, 3]], "Q2": [[1, 0]], "V2": [[1, 0]]}
-
-
-SAME = [
-    same(LAYER, OTHER, GROUP),
-    same(LAYER, OTHER, {"step": "layer", "layer": 1}),
-    same(LAYER, LAYER, {**GROUP, "to": OTHER}, {**GROUP, "query_key": [[["1/2"]]]}),
-    same(TWO, RESCALED, {"step": "rescaling", "factors": [2, 1], "value_factor": "1/8"}),
-    same(TWO, SWAPPED, {"step": "rescaling", "factors": [1, 1], "value_factor": 1}),
-    same({**LAYER, "V1": [[0, 0]]}, {**LAYER, "Q1": [[0, 0]], "V1": [[1, 1]]}, {"step": "zero"}),
-    same({**LAYER, "V1": [[0, 0]]}, {**TWO, "Q2": [[0, 0]]}, {"step": "zero"}),
-    same(TWO, {**TWO, "V1": [[0, 0], [0, 0]]}, {"step": "zero"}) | {"first": {**TWO, "V2": [[0, 0]]}},
-    same(TWO, BETWEEN, {"step": "group", "query_key": [[[1]], [[1]]], "between": [[[1, 1], [0, 1]]], "scales": [1, 1]}),
-]
-
-
-DIFFERENT |= {"second": {**LAYER, "V1": [[1, 0], [2, "2/3"]]}, "input": [[1, 2], [3, -1]], "prime": None}
-
-
-ONE = {"Q1": [[2]], "K1": [[3]], "V1": [[5]]}
-
-
-SAME.insert(0, same({**ONE, "Q1": [[0]]}, {**ONE, "V1": [[0]]}, {"step": "zero"}))
-
-
-SAME.insert(0, same(TWO, {**TWO, "Q2": [[2, 2]], "K2": [[1, "5/2"]]}, {"step": "layer", "layer": 2}))
-
-
-SAME.insert(0, same({**TWO, "Q1": [[1, 2], [0, 1]], "K1": [[3, 1], [1, 1]]}, TWO, {"step": "zero"}))
-
-
-SAME[0] |= {"first": {**TWO, "Q2": [[0, 0]]}, "second": {**TWO, "K1": [[0, 0]]}}
-
-
-SAME[-1]["second"] = {**TWO, "V1": [[3, 1], [2, 1]], "Q2": [[1, 0]], "K2": [[2, 3]], "V2": [[1, 0]]}

@@ -1,39 +1,24 @@
-"""Certificates: the independent checker accepts what the program writes, and nothing that was tampered with."""
+"""Certificates of dimensions: the independent checker accepts what the program writes, nothing tampered with."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from checker import SCHEMA, checked_alone, copied_checker, matches, verdict, written
-from make_corpus import changed
+from bad_certificates import changed
+from checker import SCHEMA, Document, checked_alone, copied_checker, matches, verdict, written
 
 from lightning_sym import (
     SOFTMAX,
     Architecture,
-    Normalization,
-    Weights,
     certified_dimension,
-    same_function,
-    swap,
-    transform,
 )
-from lightning_sym.certificates import limits as certificate_limits
 from lightning_sym.certificates.dimension import dimension_certificate
-from lightning_sym.certificates.document import normalization_document
 from lightning_sym.certificates.files import certificate_text, write_certificate
-from lightning_sym.certificates.same_function import same_certificate
-from lightning_sym.errors import BadInput, TooLarge
-from proofs_check.certificates import CertificateWriter
-from proofs_check.checker import verify
-from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y, of_values, one_rank
-
-Document = dict[str, Any]
+from lightning_sym.dimension.certify import Evidence
+from proofs_check.claims.normalized.rational_normalizer import ONE_PLUS_Y
 
 # name: network, dimension, what bounds it from above
 NETWORKS: dict[str, tuple[Architecture, int, str]] = {
@@ -172,152 +157,16 @@ def test_entries_swapped_or_changed_prove_nothing_new(
 def test_an_undecided_dimension_has_a_certificate_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     network = Architecture((3, 3, 3), (1, 2), 2)
     result = certified_dimension(network, all_bounds=True)
-    orbit = result.upper_bounds["orbit"]
+    orbit = result.upper_bounds[Evidence.ORBIT]
     assert orbit > result.lower
-    undecided = replace(result, upper=orbit, upper_bounds={"orbit": orbit})
+    undecided = replace(result, upper=orbit, upper_bounds={Evidence.ORBIT: orbit})
     line = verdict(capsys, written(tmp_path, dimension_certificate(undecided)))
     assert line.startswith("proved: ")
     assert str(result.lower) in line
     assert str(orbit) in line
 
 
-def test_values_of_rational_normalizers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    writer = CertificateWriter(tmp_path, "values", "y")
-    writer.write(of_values(one_rank((2, 2, 2)), 0))
-    writer.write(of_values(Architecture((2, 2, 2), (1, 2), 2, normalization=ONE_PLUS_Y), 1))
-    assert len(writer.written) == 2
-    for path in (tmp_path / "values").iterdir():
-        assert verdict(capsys, path).startswith("proved: ")
-
-
-def test_a_polynomial_is_written_by_its_coefficients() -> None:
-    square = Normalization(
-        "1 + y^2/3", lambda k: [Fraction(1), Fraction(0), Fraction(1, 3)][k] if k < 3 else Fraction(0)
-    )
-    assert normalization_document(square) == {"name": "1 + y^2/3", "taylor": ["1", "0", "1/3"]}
-    with pytest.raises(BadInput, match="softmax or a polynomial"):
-        normalization_document(Normalization("1/(1 - y)", lambda k: Fraction(1)))
-
-
-def test_no_certificate_is_larger_than_checkers_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    document = dimension_certificate(certified_dimension(Architecture((2, 2), (1,), 2)))
-    monkeypatch.setattr(certificate_limits, "LARGEST_FILE", 100)
-    with pytest.raises(TooLarge, match="at most"):
-        write_certificate(tmp_path / "c.json", document)
-    assert list(tmp_path.iterdir()) == []
-
-
-# ---- the same function, or not
-
-
-def weights_of(**matrices: Any) -> Weights:
-    return Weights.of(matrices)
-
-
-RANDOM = Weights.random(Architecture((3, 2, 3), (2, 2), 2), seed=1, denominator=3)
-ONE = weights_of(Q1=[[1, 2]], K1=[[1, 0]], V1=[[3, 6]])
-DEEP = Weights.random(Architecture((2, 2, 2), (1, 1), 2), seed=2)
-BEHIND = Weights.of(DEEP.named() | {"V2": np.outer([1, 2], [3, 1])})  # ranks one in the last layer only
-HIDDEN = weights_of(Q1=[[1, 2, 3]], K1=[[1, 0, 1]], V1=[[1, 0, 0], [0, 1, 0], [0, 0, 0]],
-                    Q2=[[1, 2, 0], [0, 0, 1]], K2=[[1, 0, 0], [0, 0, 1]], V2=[[0, 1, 0], [0, 0, 1]])  # fmt: skip
-SKEW = weights_of(Q1=[[1, 2], [0, 1]], K1=[[1, 0], [0, 1]], V1=[[3, 4]])
-HUGE = weights_of(Q1=[[10**30, Fraction(1, 7**40)]], K1=[[1, 1]], V1=[[2, 3]])
-
-SAME = {
-    "a group element": (
-        RANDOM,
-        transform(
-            RANDOM, query_key={1: [[1, 2], [3, 4]]}, between={1: [[1, 1], [0, 2]]}, scales={2: Fraction(1, 2)}
-        ),
-        2, ["group"],
-    ),
-    "the exchange": (ONE, swap(ONE), 2, ["layer"]),
-    "an exchange, then a group element": (ONE, transform(swap(ONE), scales={1: 5}), 2, ["layer", "group"]),
-    "an exchange behind a layer": (BEHIND, swap(BEHIND), 2, ["layer"]),
-    "an exchange of virtual weights": (HIDDEN, swap(HIDDEN), 2, ["rescaling", "layer"]),
-    "skew parts at one token": (
-        SKEW, weights_of(Q1=[[1, 0], [2, 1]], K1=[[1, 0], [0, 1]], V1=[[3, 4]]), 1, ["rescaling"],
-    ),
-    "other inner widths": (
-        weights_of(Q1=[[1]], K1=[[1]], V1=[[1]], Q2=[[1]], K2=[[1]], V2=[[1]]),
-        weights_of(Q1=[[1]], K1=[[1]], V1=[[1], [0]], Q2=[[1, 5]], K2=[[1, 0]], V2=[[1, 3]]),
-        2, ["rescaling"],
-    ),
-    "zero": (weights_of(Q1=[[0]], K1=[[1]], V1=[[1]]), weights_of(Q1=[[1]], K1=[[1]], V1=[[0]]), 2, ["zero"]),
-    "zero at one token": (
-        weights_of(Q1=[[0, 1], [-1, 0]], K1=[[1, 0], [0, 1]], V1=[[3, 4]]),
-        weights_of(Q1=[[1, 1]], K1=[[1, 0]], V1=[[0, 0]]), 1, ["zero"],
-    ),
-    "long numbers": (HUGE, transform(HUGE, scales={1: Fraction(3, 10**25)}), 2, ["group"]),
-}  # fmt: skip
-
-
-def halves(depth: int) -> Weights:
-    return Weights.of({f"{letter}{i}": [[Fraction(1, 2)]] for i in range(1, depth + 1) for letter in "QKV"})
-
-
-DIFFERENT = {
-    "another value": (ONE, weights_of(Q1=[[1, 2]], K1=[[1, 0]], V1=[[3, 7]]), 2),
-    "skew parts at two tokens": (SKEW, weights_of(Q1=[[1, 0], [2, 1]], K1=[[1, 0], [0, 1]], V1=[[3, 4]]), 2),
-    "other depths": (
-        weights_of(Q1=[[1]], K1=[[1]], V1=[[1]]),
-        weights_of(Q1=[[1]], K1=[[1]], V1=[[1]], Q2=[[1]], K2=[[1]], V2=[[1]]),
-        1,
-    ),
-    "too deep for rational numbers": (halves(10), halves(11), 2),
-}
-
-
-@pytest.mark.parametrize("name", SAME)
-def test_the_same_function(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
-    first, second, tokens, steps = SAME[name]
-    document = same_certificate(same_function(first, second, tokens), first, second, tokens)
-    assert [step["step"] for step in document["steps"]] == steps
-    assert matches(SCHEMA, document)
-    assert verdict(capsys, written(tmp_path, document)).startswith("proved: ")
-    other = Weights.of(second.named() | {"V1": second["V1"] + 1})
-    forged = document | {"second": same_certificate(same_function(other, other), other, other, 2)["first"]}
-    assert verdict(capsys, written(tmp_path, forged)).startswith("rejected: ")
-
-
-@pytest.mark.parametrize("name", DIFFERENT)
-def test_different_functions(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
-    first, second, tokens = DIFFERENT[name]
-    document = same_certificate(same_function(first, second, tokens), first, second, tokens)
-    assert matches(SCHEMA, document)
-    assert verdict(capsys, written(tmp_path, document)).startswith("proved: ")
-    forged = changed(document, ("input", lambda rows: [[0] * len(row) for row in rows]))
-    assert verdict(capsys, written(tmp_path, forged)).startswith("rejected: ")
-
-
-def test_without_an_answer_there_is_no_certificate() -> None:
-    comparison = same_function(RANDOM, RANDOM)
-    undecided = replace(comparison, answer=type(comparison.answer).UNDECIDED)
-    with pytest.raises(BadInput, match="a certificate needs an answer"):
-        same_certificate(undecided, RANDOM, RANDOM, 2)
-
-
 def test_the_text_is_one_field_a_line(certificates: dict[str, Document]) -> None:
     text = certificate_text(certificates["plain"])
     assert json.loads(text) == certificates["plain"]
     assert len(text.splitlines()) == len(certificates["plain"])
-
-
-@pytest.mark.parametrize(
-    "network",
-    [
-        Architecture((3, 2, 3), (2, 2), 2),
-        Architecture((2,) * 9, (1,) * 8, 3, SOFTMAX),
-        Architecture((3, 3), (2,), 2, SOFTMAX, 2, (1,), skip=True, causal=True, embed=2, unembed=4),
-        Architecture((3, 3, 2), (2, 1), 2, Normalization("1 + y", lambda k: Fraction(int(k < 2)))),
-    ],
-    ids=str,
-)
-def test_the_steps_of_a_check_are_known_before(network: Architecture) -> None:
-    document = dimension_certificate(certified_dimension(network))
-    stated = certificate_limits.steps(network, document["lower"], document["lower_bound"])
-    verify.left[0] = verify.STEPS
-    verify._lower_bound(verify.Network(document["network"]), document["lower"], document["lower_bound"])
-    spent = verify.STEPS - verify.left[0]
-    assert stated <= 1.5 * spent
-    assert spent <= 1.5 * stated

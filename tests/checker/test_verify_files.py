@@ -1,0 +1,88 @@
+"""Any file gets one line from the checker: hostile ones, junk in any place, none at all; its exit codes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bent_certificates import leaves, put
+from small_certificates import GOOD, LIGHTNING, Document, answer
+from small_pairs import DIFFERENT, SAME
+
+from proofs_check.checker import verify
+
+HOSTILE = [
+    (b"", "must be JSON"),
+    (b"\xff\xfe", "UTF-8"),
+    (b"[" * 10**6, "nested too deeply"),
+    (b'{"a":' * 10**5, "nested too deeply"),
+    (b'{"a": "' + b"[" * 100 + b'"}', "format must be"),
+    (b'["' + b'\\"' * 5 + b"[" * 20 + b'"]', "must be of type dict"),
+    (b'{"a": ' + b"9" * 10**7 + b"}", "4300 digits"),
+    (b'{"version": 1.5}', "format must be"),
+    (b'{"a": 1, "a": 1}', "a key stands twice"),
+    (b"[]" * 10, "must be JSON"),
+    (b"[" + b"[]," * (2**21) + b"1]", "at most 2,097,152 lists, and a fourth as many objects"),
+    (b"[" + b"{}," * (2**19) + b"1]", "at most 2,097,152 lists, and a fourth as many objects"),
+    (b"[" + b"[]," * (2**21 - 2) + b"1]", "must be of type dict"),
+    (b"null", "must be of type dict"),
+    (b" " * (2**24 + 1), "at most 16 MiB"),
+]
+
+
+@pytest.mark.parametrize(("data", "reason"), HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_files(data: bytes, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reason in answer(data, tmp_path, capsys)
+
+
+JUNK: list[Any] = [None, True, -1, 10**20, "x", "1/3", [], {}, [[]], [None], {"step": []}]
+
+
+@pytest.mark.parametrize(
+    "good", [LIGHTNING, SAME[3], SAME[4], DIFFERENT], ids=["dimension", "same", "rescaling", "different"]
+)
+def test_every_place_with_any_junk_gets_one_line(
+    good: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in list(leaves(good))[1:]:
+        for junk in JUNK:
+            bent = copy.deepcopy(good)
+            put(bent, path, junk)
+            answer(bent, tmp_path, capsys)
+
+
+def test_files_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify.main([str(tmp_path), str(tmp_path / "none")]) == 1
+    assert capsys.readouterr().out.count("rejected: there must be a file of this name") == 2
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    """The checker runs alone, and proves only if every file does."""
+    source = Path(verify.__file__).read_text(encoding="utf-8")
+    assert source.count("return 0") == 1
+    assert "lightning" not in " ".join(line for line in source.splitlines() if line.startswith(("import", "from")))
+    shutil.copy(verify.__file__, tmp_path / "verify.py")
+    alone = copy.deepcopy(GOOD)
+    alone["upper_bounds"][0].update(kind="orbit", families=["query-key", "stream"], bound=15)
+    (tmp_path / "good.json").write_text(json.dumps(alone | {"upper": 15}), encoding="utf-8")
+    (tmp_path / "directions.json").write_text(json.dumps(GOOD), encoding="utf-8")
+    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
+
+    def run(*files: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", str(tmp_path / "verify.py"), *files]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run("good.json", "good.json").returncode == 0
+    both = run("good.json", "bad.json")
+    assert (both.returncode, both.stdout.count("\n"), both.stderr) == (1, 2, "")
+    assert [run().returncode, run("--help").returncode] == [2, 2]
+    assert "for example" in run("--help").stdout
+    assert "directions need the folder directions beside verify.py" in run("directions.json").stdout
+    shutil.copytree(Path(verify.__file__).with_name("directions"), tmp_path / "directions")
+    assert run("directions.json").returncode == 0
