@@ -124,6 +124,7 @@ def test_bad_names_and_shapes_are_refused_by_name(name: str) -> None:
 GOOD = {"normalization": "softmax", "mask": "none", "skip": False}
 BAD_FORMS: dict[str, tuple[object, str]] = {
     "list": ([], "an object"),
+    "null": (None, "an object with normalization, mask and skip, got null"),
     "missing": ({"normalization": "softmax"}, "missing or unknown: mask, skip"),
     "unknown": ({**GOOD, "rotary": True}, "missing or unknown: rotary"),
     "normalization": ({**GOOD, "normalization": "sigmoid"}, "normalization must be none or softmax, got 'sigmoid'"),
@@ -238,5 +239,5 @@ def test_weights_of_another_network_are_refused_whatever_their_ring(name: str) -
     wider = [np.ones((rows, m.shape[1]), dtype=object) if n[0] in "QK" and n[1] == "1" else m
              for (n, _), m in zip(network.weight_shapes(), matrices, strict=True)]  # fmt: skip
     for wrong in (matrices[:-1], [*matrices, matrices[-1]], wider):
-        with pytest.raises(ShapeError, match="^(the weights|Q1.*) must be "):
+        with pytest.raises(ShapeError, match=r"^(the weights|Q1.*) must be "):
             network_output(x, network, wrong)
