@@ -68,6 +68,10 @@ def tokens_option(required: bool = True) -> Callable[[F], F]:
 
 tokens = tokens_option()
 
+tokens_or_two = click.option("--tokens", type=Size(), default=2, show_default=True, help="Number of tokens t.")
+
+seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the inputs.")
+
 
 def transformer(command: F) -> F:
     """The options that turn a lightning network into a transformer without MLPs."""

@@ -96,6 +96,7 @@ def write_manifest(directory: Path, files: Mapping[str, str]) -> None:
     """
     document = {"format": "lightning-sym/certificates", "version": 1, "files": dict(sorted(files.items()))}
     try:
+        directory.mkdir(parents=True, exist_ok=True)  # where nothing was certified, nobody has made it
         with replacing(directory / MANIFEST) as file:
             file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     except OSError as error:

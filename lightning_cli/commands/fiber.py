@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.commands.same import exact, seed_option, tokens_option
+from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.fiber import Fiber
@@ -87,9 +87,9 @@ Example:
 Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more, or its dimension is undecided.""",
 )
 @click.argument("file", type=click.Path())
-@tokens_option
+@options.tokens_or_two
 @options.weight_form
-@seed_option
+@options.seed
 @options.work
 @options.as_json
 def command(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.same_function import Comparison
@@ -16,26 +17,6 @@ SCHEMA = "lightning-sym/same/1"
 
 LONGEST = 2000
 """Where the table cuts a matrix; the JSON form never does."""
-
-tokens_option = click.option("--tokens", type=options.Size(), default=2, show_default=True, help="Number of tokens t.")
-seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the inputs.")
-
-
-def exact(matrix: Any) -> list[list[str]]:
-    """A matrix as rows of exact rational numbers, spelled out."""
-    return [[spell_number(entry) for entry in row] for row in matrix]
-
-
-def spell_number(number: Any) -> str:
-    """An exact rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300."""
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 13_000:
-        return str(number)
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(0)
-    try:
-        return str(number)
-    finally:
-        sys.set_int_max_str_digits(limit)
 
 
 def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]:
@@ -152,13 +133,13 @@ Examples:
   lightning-sym same first.json second.json --tokens 3
   lightning-sym same first.json second.json --certificate answer.json
 
-Exit codes: 0 same, 1 different (an integer input shows it), 2 bad input, 3 undecided.""",
+Exit codes: 0 same, 1 different (up to nine layers an integer input shows it), 2 bad input, 3 undecided.""",
 )
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
-@tokens_option
+@options.tokens_or_two
 @options.weight_form
-@seed_option
+@options.seed
 @options.work
 @click.option(
     "--certificate",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from lightning_cli import exit_codes
 from lightning_sym.errors import BadInput
 
 LIST = "manifest.json"
@@ -48,10 +49,10 @@ def command(files: tuple[str, ...]) -> int:
             found += _sets(Path(file), below)
         else:
             certificates.append(file)
-    code = main(certificates) if certificates else 0
+    code = main(certificates) if certificates else exit_codes.BAD_INPUT
     for _, line in found:
         click.echo(line if line.isprintable() and line.isascii() else ascii(line)[1:-1])
-    return code if all(good for good, _ in found) else 1
+    return code if all(good for good, _ in found) else exit_codes.NOT_AS_EXPECTED
 
 
 def _below(directory: Path) -> list[Path]:

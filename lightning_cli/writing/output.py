@@ -96,6 +96,23 @@ def require_writable(directory: str, what: str) -> Path:
     return target
 
 
+def exact(matrix: Any) -> list[list[str]]:
+    """A matrix as rows of exact rational numbers, spelled out."""
+    return [[_spelled(entry) for entry in row] for row in matrix]
+
+
+def _spelled(number: Any) -> str:
+    """In decimal digits, however many; Python's own `str` refuses beyond 4,300."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 13_000:
+        return str(number)
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return str(number)
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
 def write_json(document: dict[str, Any]) -> None:
     """One JSON object on stdout."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))

@@ -305,7 +305,7 @@ def classify(
         >>> [label.value for label in point.labels], point.ranks.fiber_points, point.ranks.tangent
         (['singular'], 2, 6)
     """
-    weights.require_plain("what point of the set of functions this is")
+    weights.require_plain("which point of the set of functions weights give")
     shape, budget = weights.architecture(tokens), Work(work, progress)
     by = _classify_layer if shape.depth == 1 and tokens >= 2 else _classify_by_weights
     return by(weights, shape, memory, budget)

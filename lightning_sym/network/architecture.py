@@ -19,6 +19,21 @@ def _sizes(values: object, name: str) -> tuple[int, ...]:
     return tuple(values)
 
 
+def require_form(normalization: object, causal: object, skip: object) -> None:
+    """Refuse what only looks like an answer: any string is true, and `"softmax"` is no normalization.
+
+    Raises:
+        BadInput: one of them is of another type.
+    """
+    for name, value, kind, rule in (
+        ("normalization", normalization, (Normalization, type(None)), "a Normalization or None"),
+        ("causal", causal, bool, "true or false"),
+        ("skip", skip, bool, "true or false"),
+    ):
+        if not isinstance(value, kind):
+            raise BadInput(f"{name} must be {rule}, got {value!r}")
+
+
 SIZES = ("widths", "attention_ranks", "tokens")
 """The fields that every network has; any other field is an option, and nothing is proved for it unless it is said."""
 
@@ -49,6 +64,7 @@ class Architecture:
 
     Raises:
         ShapeError: a size is not a positive integer, or the lengths do not fit, or skip with unequal widths.
+        BadInput: normalization, skip or causal is of another type.
 
     Example:
         >>> network = Architecture(widths=(4, 4, 4), attention_ranks=(2, 2), tokens=3)
@@ -87,6 +103,7 @@ class Architecture:
         for name, size in (("embed", self.embed), ("unembed", self.unembed)):
             if size is not None:
                 _sizes((size,), name)
+        require_form(self.normalization, self.causal, self.skip)
         if self.skip and len(set(self.widths)) > 1:
             raise ShapeError(f"skip needs equal widths, to add input and output; got {','.join(map(str, self.widths))}")
 

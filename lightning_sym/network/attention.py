@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -121,7 +122,8 @@ def network_output(
 
     Raises:
         BadInput: the network has an option that is not carried out here.
-        ShapeError: the input has another shape than the network's, or the weights are of another network.
+        ShapeError: the input has another shape than the network's, or the weights are of another network: too many,
+            too few, or of other shapes.
 
     Example:
         >>> one = np.array([[2]])
@@ -135,7 +137,7 @@ def network_output(
         if (other := weights.architecture(architecture.tokens)) != architecture:
             raise ShapeError(f"the weights must be of the network {architecture}, got those of {other}")
         weights = weights.named().values()
-    source: Iterator[Any] = iter(weights)
+    source = _in_their_order(weights, architecture)
     if architecture.embed is not None:
         x = next(source) @ x
     layers = []
@@ -148,3 +150,15 @@ def network_output(
         layers.append(heads)
     x = forward(x, layers, form_of(architecture) if form is None else form)
     return x if architecture.unembed is None else next(source) @ x
+
+
+def _in_their_order(weights: Iterable[Any], architecture: Architecture) -> Iterator[Any]:
+    """The matrices of a network: products of others may fit too, and would be those of another network."""
+    given = list(weights)
+    shapes = list(islice(architecture.weight_shapes(), len(given) + 1))  # there may be very many
+    if len(shapes) != len(given):
+        few = "fewer" if len(shapes) < len(given) else "more"
+        raise ShapeError(f"the weights must be those that weight_shapes() lists, {few} than the {len(given)} given")
+    for (name, shape), matrix in zip(shapes, given, strict=True):
+        require_shape(matrix, shape, name)
+    return iter(given)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import SHAPED, Architecture, require_form
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 _NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}
@@ -41,13 +41,7 @@ class NetworkForm:
     skip: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, kind, rule in (
-            ("normalization", self.normalization, (Normalization, type(None)), "a Normalization or None"),
-            ("causal", self.causal, bool, "true or false"),
-            ("skip", self.skip, bool, "true or false"),
-        ):
-            if not isinstance(value, kind):
-                raise BadInput(f"{name} must be {rule}, got {value!r}")
+        require_form(self.normalization, self.causal, self.skip)
 
     @classmethod
     def of(cls, architecture: Architecture) -> NetworkForm:

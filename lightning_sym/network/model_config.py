@@ -190,7 +190,7 @@ def read(file: str) -> dict[str, Any]:
             _refuse(f"the config must be a readable file, got {file!r}")
         if path.stat().st_size > LARGEST_FILE:
             _refuse(f"{file} must be at most {LARGEST_FILE >> 20} MiB, got {path.stat().st_size >> 20} MiB")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         document = json.loads(
             text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_constant
         )

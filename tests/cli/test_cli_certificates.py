@@ -144,6 +144,20 @@ def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFi
     assert code == 2
 
 
+@pytest.mark.parametrize("claims", [["definition-1"], ["definition-1", "equation-9"]])
+def test_a_set_may_be_empty_and_then_proves_nothing(
+    claims: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "all"
+    code, _, err = run(capsys, "check", *claims, "--quick", "--certificates", str(folder))
+    assert code == 0
+    assert f"certificates: 0 in {folder}" in err
+    assert json.loads((folder / "manifest.json").read_text())["files"] == {}
+    code, out, _ = run(capsys, "verify", str(folder))
+    assert code == 2
+    assert "proved" not in out
+
+
 class Stopped(ProcessPoolExecutor):
     """Nothing runs here: whoever asks for certificates in vain must not have started."""
 

@@ -120,6 +120,11 @@ def test_what_a_config_says_stands_above_what_its_type_implies() -> None:
     assert "windows and caps on attention" in model_of(window, attention_only=True).left_out
 
 
+def test_a_byte_order_mark_is_fine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = write(tmp_path, b"\xef\xbb\xbf" + json.dumps(PLAIN).encode())
+    assert run(capsys, "dimension", "--config", file)[0] == 0
+
+
 BAD = {
     "no file": (None, "readable file"),
     "truncated": (json.dumps(PLAIN)[:-9], "must be JSON"),

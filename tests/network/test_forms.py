@@ -124,6 +124,7 @@ def test_bad_names_and_shapes_are_refused_by_name(name: str) -> None:
 GOOD = {"normalization": "softmax", "mask": "none", "skip": False}
 BAD_FORMS: dict[str, tuple[object, str]] = {
     "list": ([], "an object"),
+    "null": (None, "an object with normalization, mask and skip, got null"),
     "missing": ({"normalization": "softmax"}, "missing or unknown: mask, skip"),
     "unknown": ({**GOOD, "rotary": True}, "missing or unknown: rotary"),
     "normalization": ({**GOOD, "normalization": "sigmoid"}, "normalization must be none or softmax, got 'sigmoid'"),
@@ -218,3 +219,26 @@ def test_a_form_is_made_of_what_it_says() -> None:
             NetworkForm(**bad)
     with pytest.raises(BadInput, match="the form must be a NetworkForm"):
         Weights.of(LAYER, {"normalization": "softmax"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "option", [{"skip": "no"}, {"skip": 1}, {"causal": "none"}, {"causal": None}, {"normalization": "softmax"}]
+)
+def test_a_network_is_made_of_what_it_says(option: dict[str, Any]) -> None:
+    """A string that says no is true, and would be another network."""
+    with pytest.raises(BadInput, match=f"^{next(iter(option))} must be "):
+        Architecture((2, 2), (1,), 2, **option)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_weights_of_another_network_are_refused_whatever_their_ring(name: str) -> None:
+    """Also where the products of all matrices exist: one more or fewer, or one that is wider inside."""
+    network = NETWORKS[name]
+    matrices = [np.ones(shape, dtype=object) for _, shape in network.weight_shapes()]
+    x = np.ones((network.input_width, network.tokens), dtype=object)
+    rows = network.attention_ranks[0] + 1
+    wider = [np.ones((rows, m.shape[1]), dtype=object) if n[0] in "QK" and n[1] == "1" else m
+             for (n, _), m in zip(network.weight_shapes(), matrices, strict=True)]  # fmt: skip
+    for wrong in (matrices[:-1], [*matrices, matrices[-1]], wider):
+        with pytest.raises(ShapeError, match=r"^(the weights|Q1.*) must be "):
+            network_output(x, network, wrong)

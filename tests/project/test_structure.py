@@ -62,6 +62,13 @@ def test_imports_point_one_way(path: Path) -> None:
         assert not any(n.split(".")[0] in {"click", "rich"} for n in names), "the mathematics does not print"
 
 
+def test_a_command_never_imports_a_command() -> None:
+    commands = [path for path in FILES if path.parent == ROOT / "lightning_cli/commands"]
+    assert commands
+    for path in commands:
+        assert not [name for name in imported(path) if name.startswith("lightning_cli.commands.")], path.name
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_imports_in_a_circle(package: str) -> None:
     dotted = {

@@ -64,6 +64,17 @@ def require_names(names: Iterable[str]) -> None:
             raise FileFormatError(f"matrices must be named Q1, K1, V1, Q2, ..., got {shown(name)}")
 
 
+def require_form(value: Any) -> Any:
+    """The form that a file states: `null` states none, and would mean what a file without a form means.
+
+    Raises:
+        FileFormatError: it is null.
+    """
+    if value is None:
+        raise FileFormatError("the form must be an object with normalization, mask and skip, got null")
+    return value
+
+
 class Allowance:
     """Counts entries of all matrices together, each before it is expanded."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightning_sym.errors import FileFormatError
-from lightning_sym.network.readers.bounds import Allowance, Contents, require_names, shown
+from lightning_sym.network.readers.bounds import Allowance, Contents, require_form, require_names, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 
 SCHEMA = "lightning-sym/weights/1"
@@ -35,10 +35,11 @@ def read_json(content: bytes) -> Contents:
 
 def _parts(document: Any) -> tuple[dict[str, Any], Any]:
     if not isinstance(document, dict):
-        form = '{"Q1": [[1, "-2/3"]], "K1": ..., "V1": ...}'
-        raise FileFormatError(f"it must be an object of matrices, {form}, got {shown(document)}")
+        example = '{"Q1": [[1, "-2/3"]], "K1": ..., "V1": ...}'
+        raise FileFormatError(f"it must be an object of matrices, {example}, got {shown(document)}")
+    form = require_form(document["form"]) if "form" in document else None
     if "schema" not in document and "weights" not in document:  # the matrices alone will do
-        return {name: value for name, value in document.items() if name != "form"}, document.get("form")
+        return {name: value for name, value in document.items() if name != "form"}, form
     if document.get("schema", SCHEMA) != SCHEMA:
         raise FileFormatError(f'it must have the schema "{SCHEMA}", got {shown(document["schema"])}')
     for key in document:
@@ -46,7 +47,7 @@ def _parts(document: Any) -> tuple[dict[str, Any], Any]:
             raise FileFormatError(f"beside the weights there must be nothing but a schema and a form, got {shown(key)}")
     if not isinstance(document.get("weights"), dict):
         raise FileFormatError(f'there must be an object "weights" of matrices, got {shown(document.get("weights"))}')
-    return document["weights"], document.get("form")
+    return document["weights"], form
 
 
 def _entry(value: Any, numbers: ExactNumbers, name: str, row: int, column: int) -> Any:

@@ -22,6 +22,7 @@ from lightning_sym.network.readers.bounds import (
     MOST_MATRICES,
     Allowance,
     Contents,
+    require_form,
     require_names,
     shown,
 )
@@ -129,9 +130,10 @@ def _form(stream: IO[bytes]) -> Any:
         raise FileFormatError(f"the form must have at most {LONGEST_FORM:,} characters")
     text = np.frombuffer(_exactly("form", stream, dtype.itemsize), dtype=dtype)[0] if dtype.itemsize else ""
     try:
-        return parse(text if isinstance(text, bytes) else str(text).encode(), ExactNumbers())
+        form = parse(text if isinstance(text, bytes) else str(text).encode(), ExactNumbers())
     except FileFormatError as error:
         raise FileFormatError(f"the form: {error}") from error
+    return require_form(form)
 
 
 def _exactly(name: str, stream: IO[bytes], size: int) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import FileFormatError
-from lightning_sym.network.readers.bounds import LONGEST_FORM, Allowance, Contents, require_names, shown
+from lightning_sym.network.readers.bounds import LONGEST_FORM, Allowance, Contents, require_form, require_names, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 
 _TYPES = {
@@ -98,6 +98,7 @@ def _form(metadata: Any) -> Any:
     if len(text) > LONGEST_FORM:
         raise FileFormatError(f"the form must have at most {LONGEST_FORM:,} characters")
     try:
-        return parse(text.encode("utf-8", "surrogatepass"), ExactNumbers())
+        form = parse(text.encode("utf-8", "surrogatepass"), ExactNumbers())
     except FileFormatError as error:
         raise FileFormatError(f"the form: {error}") from error
+    return require_form(form)
