@@ -150,7 +150,7 @@ def test_public_names_are_the_same_for_people_and_for_type_checkers() -> None:
     for name in lightning_sym.__all__:
         assert getattr(lightning_sym, name).__module__ if name != "SOFTMAX" else lightning_sym.SOFTMAX
     with pytest.raises(AttributeError, match="no attribute 'dimensions'"):
-        _ = lightning_sym.dimensions  # type: ignore[attr-defined]
+        _ = lightning_sym.dimensions
 
 
 def test_the_package_loads_nothing_that_is_not_asked_for() -> None:
