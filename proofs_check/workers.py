@@ -115,7 +115,7 @@ def run_claims(
             for child in ours:
                 child.kill()
             for child in ours:
-                child.join(timeout=5)
+                child.join(timeout=60)  # killed, it ends as soon as the machine lets it
             messages.cancel_join_thread()  # a worker may have been killed while it held the lock of the queue
             raise
     messages.put(None)
