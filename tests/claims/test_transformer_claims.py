@@ -14,7 +14,14 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import exact_matrix
 from proofs_check.claim import Part, Verdict
-from proofs_check.claims.transformers.section_4_heads import NARROW_ROWS, certified, network_of, one_output
+from proofs_check.claims.transformers.section_4_heads import (
+    NARROW_ROWS,
+    all_heads_free,
+    certified,
+    formula,
+    network_of,
+    one_output,
+)
 from proofs_check.registry import claim_by_id
 from proofs_check.run import run_part
 from proofs_check.samples import Dice, distinct, random_networks
@@ -63,6 +70,13 @@ def test_the_formula_without_what_row_spaces_share_is_refuted() -> None:
     result = run_part(replace(part, check=old), quick=True)
     assert (result.verdict, result.instances) == (Verdict.REFUTED, 1)
     assert (result.witness or "").endswith("found 49, stated 50")
+
+
+def test_more_heads_count_until_all_forms_are_filled() -> None:
+    """At 233 heads the Jacobian has rank 10,252 modulo 4194301, which rescalings alone allow; 37 seconds, not here."""
+    found = [formula((12, 11, 1, h, 1)) for h in range(1, 300)]
+    assert found == [min(all_heads_free((12, 11, 1, h, 1)) - h, 11 * 12 * 78) for h in range(1, 300)]
+    assert found[232] == 10252
 
 
 def test_draws_come_from_the_seed_and_none_twice() -> None:
