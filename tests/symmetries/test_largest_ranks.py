@@ -14,7 +14,7 @@ from lightning_sym import Architecture
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.symmetries import families, mixing, one_row
+from lightning_sym.symmetries import families, first_layers, head_mixing
 from lightning_sym.symmetries.point import Point
 
 P = PRIMES[0]
@@ -37,7 +37,9 @@ ONE_ROW = [
     Architecture((2, 2, 2, 2), (1, 1, 1), 2, skip=True, embed=1),
     Architecture((2, 2, 2), (1, 1), 1, heads=2, skip=True, causal=True, embed=1),
 ]
-KINDS = [(mixing, kind, HEADS) for kind in ("_filling", "_mixing", "_syzygies")] + [(one_row, "first_layers", ONE_ROW)]
+KINDS = [(head_mixing, kind, HEADS) for kind in ("_filling", "_mixing", "_syzygies")] + [
+    (first_layers, "first_layers", ONE_ROW)
+]
 
 
 def special_weights(network: Architecture, rng: np.random.Generator) -> Iterator[list[PrimeFieldMatrix]]:
@@ -77,8 +79,8 @@ def test_no_special_point_has_more_directions(
 
     for other in ("_filling", "_mixing", "_syzygies"):
         if other != kind:
-            monkeypatch.setattr(mixing, other, nothing)
-    name = "mixing" if module is mixing else "first layers"
+            monkeypatch.setattr(head_mixing, other, nothing)
+    name = "mixing" if module is head_mixing else "first layers"
     assert special_points_with_more(name, networks) == 0
     # as if the largest rank were stated one smaller
     monkeypatch.setattr(module, "rank_mod_p", lambda system, p: rank_mod_p(system, p) + 1)
