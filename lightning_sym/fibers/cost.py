@@ -6,6 +6,7 @@ of its own. The rates were measured with flint and are rough: within a factor of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import lcm
 
 from lightning_sym.network.weights import Weights
@@ -20,22 +21,52 @@ ENTRY = 4e-6
 ENTRY_WORD = 1e-7
 """Seconds more for each of its words."""
 
+LOWEST_TERMS = 8e-9
+"""Seconds for an entry of a product that is brought to lowest terms, by the power 1.5 of the words of its numerator and
+denominator together: all that counts where numbers are long."""
+
 Bits = dict[str, int]
 """Bits of the entries of a matrix, by its name, once the denominators of a row are cleared."""
 
 
-def _row_bits(row: ObjectArray) -> int:
-    """Of the largest numerator over the common denominator; where that is very long, an upper bound."""
-    longest, own, common, more = 0, 0, 1, 0
-    for x in row:
-        longest, own = max(longest, x.numerator.bit_length()), max(own, x.denominator.bit_length())
-        if common % x.denominator == 0:
+def _common_bits(denominators: Iterable[int]) -> int:
+    """Of the common denominator, 0 if it is 1; where it is very long, an upper bound."""
+    own, common, more = 0, 1, 0
+    for denominator in denominators:
+        own = max(own, denominator.bit_length())
+        if common % denominator == 0:
             continue
         if common.bit_length() <= 16 * own + 4096:
-            common = lcm(common, x.denominator)
+            common = lcm(common, denominator)
         else:  # a longer one takes longer to find than to estimate
-            more += x.denominator.bit_length()
-    return longest + common.bit_length() + more - 1
+            more += denominator.bit_length()
+    return common.bit_length() + more - 1
+
+
+def _longest(matrix: ObjectArray) -> int:
+    return max(int(x.numerator).bit_length() for x in matrix.ravel())
+
+
+def _row_bits(row: ObjectArray) -> int:
+    """Of the largest numerator over the common denominator."""
+    return _longest(row) + _common_bits(x.denominator for x in row)
+
+
+def fraction_bits(weights: Weights) -> Bits:
+    """Bits of a numerator and the denominator over that of a whole matrix, by its name; none if all are integers.
+
+    Products mix the rows of a matrix, and the next layer cubes what comes of it.
+
+    Example:
+        >>> fraction_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
+        {'Q1': 5, 'K1': 1, 'V1': 1}
+        >>> fraction_bits(Weights.of({"Q1": [[5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
+        {}
+    """
+    common = {name: _common_bits(x.denominator for x in matrix.ravel()) for name, matrix in weights.matrices.items()}
+    if not any(common.values()):
+        return {}
+    return {name: _longest(weights[name]) + 2 * bits for name, bits in common.items()}
 
 
 def entry_bits(weights: Weights) -> Bits:
@@ -101,15 +132,16 @@ def solving_cost(weights: Weights, bits: Bits) -> float:
     return total
 
 
-def evaluation_cost(weights: Weights, bits: Bits, tokens: int, bound: int) -> float:
-    """Of one exact evaluation at integers up to `bound`.
+def evaluation_cost(weights: Weights, bits: Bits, fractions: Bits, tokens: int, bound: int) -> float:
+    """Of one exact evaluation at integers up to `bound`; `fractions` as `fraction_bits` gives them.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> evaluation_cost(w, entry_bits(w), 2, 3) < 0.001
+        >>> evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) < 0.001
         True
     """
     shape, x = weights.architecture(tokens), bound.bit_length()
+    y = x
     total = entries_cost(shape.widths[0], tokens, x)
     for i, a in enumerate(shape.attention_ranks, start=1):
         d, d_out = shape.widths[i - 1 : i + 1]
@@ -119,4 +151,7 @@ def evaluation_cost(weights: Weights, bits: Bits, tokens: int, bound: int) -> fl
         scores = q + k + a.bit_length()
         total += product_cost(tokens, a, tokens, q, k) + product_cost(d_out, tokens, tokens, v, scores)
         x = v + scores + tokens.bit_length()
+        if fractions:
+            y = 3 * y + sum(fractions[f"{c}{i}"] for c in "QKV")
+            total += tokens * (2 * a + 2 * d_out + tokens) * LOWEST_TERMS * (y / 64) ** 1.5
     return total + entries_cost(shape.widths[-1], tokens, x)

@@ -13,7 +13,7 @@ import numpy as np
 
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge, no_truth_value
 from lightning_sym.fibers.connection import Connection, connect, with_weights
-from lightning_sym.fibers.cost import entry_bits, evaluation_cost, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.attention import forward
@@ -117,6 +117,7 @@ class _Question:
         self.depths = [shape.depth for shape in self.shapes]
         # both before the first: what is refused has not begun
         self.bits = [entry_bits(w) for w in self.weights]
+        self.fractions = [fraction_bits(w) for w in self.weights]
         costs = [virtual_weights_cost(w, bits) for w, bits in zip(self.weights, self.bits, strict=True)]
         for number, cost in enumerate(costs):
             self.work.spend(cost, "virtual weights", number, 2)
@@ -125,7 +126,8 @@ class _Question:
         self.zero = [is_zero_function(v, self.tokens) for v in self.virtual]
 
     def _evaluation_cost(self, bound: int) -> float:
-        return sum(evaluation_cost(w, b, self.tokens, bound) for w, b in zip(self.weights, self.bits, strict=True))
+        known = zip(self.weights, self.bits, self.fractions, strict=True)
+        return sum(evaluation_cost(w, bits, fractions, self.tokens, bound) for w, bits, fractions in known)
 
     @property
     def shallow(self) -> bool:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from numbers import Rational
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +44,22 @@ def rational_matrix(array: npt.ArrayLike) -> ObjectArray:
     return map_entries(_fmpq, array)
 
 
+@Rational.register
+class _LowestTerms(NamedTuple):
+    """What flint has in lowest terms: from a rational `Fraction` copies these, and looks for no common factor again,
+    which takes minutes where both have a million digits."""
+
+    numerator: int
+    denominator: int
+
+
+def _fraction(number: Any) -> Fraction:
+    return Fraction(cast(Rational, _LowestTerms(int(number.numerator), int(number.denominator))))
+
+
 def to_fractions(array: npt.ArrayLike) -> ObjectArray:
     """Back to the standard library's `Fraction`."""
-    return map_entries(lambda x: Fraction(int(x.numerator), int(x.denominator)), array)
+    return map_entries(_fraction, array)
 
 
 def clear_denominators(matrix: ObjectArray) -> ObjectArray:
@@ -104,7 +118,7 @@ class RationalMatrix:
     def fractions(self) -> ObjectArray:
         """The entries as `Fraction`."""
         result = np.empty(self.shape[0] * self.shape[1], dtype=object)
-        result[:] = [Fraction(int(x.p), int(x.q)) for x in self.flint.entries()]
+        result[:] = [_fraction(x) for x in self.flint.entries()]
         return result.reshape(self.shape)
 
 

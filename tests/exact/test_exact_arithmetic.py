@@ -16,6 +16,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod
+from lightning_sym.rings.rationals import RationalMatrix, rational_matrix, to_fractions
 
 
 def plain_rank(rows: list[list[int]], p: int | None) -> int:
@@ -151,3 +152,15 @@ def test_words_mean_what_matrices_do(spelling: list[tuple[str, bool, bool]], see
         found = found * (matrix.T if x.transposed else matrix)
     assert coefficient == 1
     assert found == expected
+
+
+def test_lowest_terms_are_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's gcd of numbers with a million digits takes minutes, and flint has removed it."""
+    wanted = [[Fraction(-3, 2), Fraction(0)], [Fraction(7), Fraction(2**70, 3)]]
+    ours, plain = RationalMatrix.of(wanted), rational_matrix(wanted)
+    monkeypatch.setattr("math.gcd", lambda *numbers: pytest.fail("a common factor was sought"))
+    found = [ours.fractions(), to_fractions(plain)]
+    monkeypatch.undo()
+    for matrix in found:
+        assert matrix.tolist() == wanted
+        assert [(type(x), hash(x)) for x in matrix.ravel()] == [(Fraction, hash(x)) for row in wanted for x in row]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from lightning_sym import (
     same_function,
 )
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.fibers.cost import entry_bits, evaluation_cost, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.virtual_moves import MoveName
 from lightning_sym.limits import Work
 
@@ -162,7 +164,7 @@ def test_the_limit_bounds_the_sum_of_the_steps() -> None:
         work.spend(0.6, "two")
     # every evaluation is small, all together are not
     other = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[3, 4]]})
-    one = sum(evaluation_cost(w, entry_bits(w), 2, 3) for w in (PLAIN, other))
+    one = sum(evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) for w in (PLAIN, other))
     before = sum(virtual_weights_cost(w, entry_bits(w)) for w in (PLAIN, other))
     assert same_function(PLAIN, other, work=before + 1.5 * one).answer is Answer.DIFFERENT
     with pytest.raises(TooLarge, match="exact evaluations"):
@@ -190,13 +192,35 @@ def test_estimates_grow_with_sizes_and_with_the_length_of_numbers() -> None:
     costs: tuple[Callable[[Weights], float], ...] = (
         lambda w: virtual_weights_cost(w, entry_bits(w)),
         lambda w: solving_cost(w, entry_bits(w)),
-        lambda w: evaluation_cost(w, entry_bits(w), 2, 3),
+        lambda w: evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3),
     )
     for cost in costs:
         assert 2 * cost(small) < cost(wide)
         assert 2 * cost(small) < cost(long)
     huge = Weights.of({"Q1": [[2.0**-1000, 1]], "K1": [[1, 0]], "V1": [[1, 0]]})
     assert entry_bits(huge)["Q1"] >= 1000
+
+
+def test_denominators_that_differ_are_paid_for() -> None:
+    """Entries of products have the denominators of a whole matrix: seven such layers took minutes, estimated 0.1 s."""
+    source = random.Random(1)
+
+    def network(layers: int, denominators: int) -> Weights:
+        def entry() -> Fraction:
+            return Fraction(source.randint(1, 10**20), source.randint(1, denominators))
+
+        names = [f"{c}{i}" for i in range(1, layers + 1) for c in "QKV"]
+        return Weights.of({name: [[entry() for _ in range(3)] for _ in range(3)] for name in names})
+
+    first, second = network(9, 10**20), network(9, 10**20)
+    with pytest.raises(TooLarge, match="exact evaluations: exact work must take at most 60 s in all, estimated"):
+        same_function(first, second)
+    assert same_function(network(9, 1), network(9, 1)).answer is Answer.DIFFERENT
+    # floats: powers of two have a short common denominator
+    dyadic = Weights.of({name: np.vectorize(float)(matrix) for name, matrix in first.matrices.items()})
+    costs = [evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) for w in (first, dyadic)]
+    assert costs[0] > 10 * costs[1]
+    assert fraction_bits(network(2, 1)) == {}
 
 
 def test_classify_says_what_a_second_point_and_a_kernel_cost() -> None:
