@@ -9,17 +9,17 @@ import numpy.typing as npt
 from flint import fmpq, fmpq_mat
 
 from lightning_sym.errors import ShapeError
-from lightning_sym.rings.arrays import two_axes
+from lightning_sym.rings.arrays import Rows, two_axes
 
 
-def _rational(matrix: npt.ArrayLike) -> fmpq_mat:
+def _rational(matrix: Rows) -> fmpq_mat:
     array = np.asarray(matrix, dtype=object)
     rows, columns = two_axes(array)
     entries = [fmpq(int(x.numerator), int(x.denominator)) for x in array.ravel()]
     return fmpq_mat(rows, columns, entries)
 
 
-def rank(matrix: npt.ArrayLike) -> int:
+def rank(matrix: Rows) -> int:
     """Rank of a matrix of integers or rationals, exact.
 
     Example:
@@ -29,7 +29,7 @@ def rank(matrix: npt.ArrayLike) -> int:
     return int(_rational(matrix).rank())
 
 
-def null_space(matrix: npt.ArrayLike) -> list[list[Fraction]]:
+def null_space(matrix: Rows) -> list[list[Fraction]]:
     """A basis of `{v : matrix v = 0}` over the rationals, from the reduced row echelon form.
 
     Example:
@@ -50,7 +50,7 @@ def null_space(matrix: npt.ArrayLike) -> list[list[Fraction]]:
     return basis
 
 
-def unique_solution(matrix: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.object_] | None:
+def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None:
     """The matrix `X` of `Fraction` with `matrix X = right` over the rationals; `None` unless there is exactly one.
 
     Example:

@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.random_matrices import RandomMatrices
-from lightning_sym.rings.arrays import ObjectArray, exact_matrix, require_entries
+from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix, require_entries
 
 
 class Layer(NamedTuple):
@@ -91,7 +90,7 @@ class Weights:
     __iter__ = None
 
     @classmethod
-    def of(cls, matrices: Mapping[str, npt.ArrayLike], form: NetworkForm = LIGHTNING_FORM) -> Weights:
+    def of(cls, matrices: Mapping[str, Rows], form: NetworkForm = LIGHTNING_FORM) -> Weights:
         """Weights from matrices named `Q1, K1, V1, Q2, ...`, as `Architecture.weight_shapes()` names them.
 
         Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
 
 ObjectArray = npt.NDArray[np.object_]
+
+Rows = npt.ArrayLike | Sequence[Sequence[object]]
+"""What becomes an exact matrix: arrays, and rows of integers, fractions or floats."""
 
 
 MOST_ENTRIES = 4_000_000
@@ -40,7 +43,7 @@ def exact_number(value: object, name: str = "a weight") -> Fraction:
     raise BadInput(f"{name} must be an integer, a fraction or a float, got {value!r}")
 
 
-def require_entries(matrices: Mapping[str, npt.ArrayLike]) -> None:
+def require_entries(matrices: Mapping[str, Rows]) -> None:
     """Refuse matrices that have too many entries together, before any of them becomes an exact number.
 
     Raises:
@@ -61,7 +64,7 @@ def _count(rows: Any) -> int:
     return sum(len(row) if isinstance(row, (list, tuple)) else 1 for row in rows) if isinstance(rows, list) else 1
 
 
-def exact_matrix(rows: npt.ArrayLike, name: str = "a weight") -> ObjectArray:
+def exact_matrix(rows: Rows, name: str = "a weight") -> ObjectArray:
     """A two-dimensional object array of `Fraction`, not writeable.
 
     Raises:

@@ -10,13 +10,12 @@ from numbers import Rational
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 from flint import fmpq, fmpq_mat
 
-from lightning_sym.rings.arrays import ObjectArray, two_axes
+from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 
 
-def map_entries(function: Callable[[Any], Any], array: npt.ArrayLike) -> ObjectArray:
+def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
     """Apply `function` to every entry; the result is an object array of the same shape.
 
     Filled one by one, because NumPy would try to unpack entries that look like sequences.
@@ -32,7 +31,7 @@ def _fmpq(number: Any) -> fmpq:
     return fmpq(int(number.numerator), int(number.denominator))
 
 
-def rational_matrix(array: npt.ArrayLike) -> ObjectArray:
+def rational_matrix(array: Rows) -> ObjectArray:
     """The matrix with its integer or rational entries as `fmpq`.
 
     Example:
@@ -57,7 +56,7 @@ def _fraction(number: Any) -> Fraction:
     return Fraction(cast(Rational, _LowestTerms(int(number.numerator), int(number.denominator))))
 
 
-def to_fractions(array: npt.ArrayLike) -> ObjectArray:
+def to_fractions(array: Rows) -> ObjectArray:
     """Back to the standard library's `Fraction`."""
     return map_entries(_fraction, array)
 
@@ -88,7 +87,7 @@ class RationalMatrix:
         self.flint = flint
 
     @classmethod
-    def of(cls, array: npt.ArrayLike) -> RationalMatrix:
+    def of(cls, array: Rows) -> RationalMatrix:
         """The matrix with these integers or rationals."""
         source = np.asarray(array, dtype=object)
         rows, columns = two_axes(source)
@@ -122,7 +121,7 @@ class RationalMatrix:
         return result.reshape(self.shape)
 
 
-def rational_product(first: npt.ArrayLike, *others: npt.ArrayLike) -> ObjectArray:
+def rational_product(first: Rows, *others: Rows) -> ObjectArray:
     """The product of matrices of integers or rationals, as `Fraction`, by flint.
 
     Example:
