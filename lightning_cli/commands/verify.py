@@ -48,7 +48,7 @@ def command(files: tuple[str, ...]) -> int:
             certificates += [str(path) for path in below if path.name != LIST]
             found += _sets(Path(file), below)
         else:
-            certificates.append(file)
+            certificates.append(os.path.join(".", file) if file.startswith("-") else file)  # no option of the checker
     code = main(certificates) if certificates else exit_codes.BAD_INPUT
     for _, line in found:
         click.echo(line if line.isprintable() and line.isascii() else ascii(line)[1:-1])

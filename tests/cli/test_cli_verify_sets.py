@@ -113,3 +113,12 @@ def test_a_missing_file_cannot_be_a_device(folder: Path, capsys: pytest.CaptureF
     code, out, _ = run(capsys, "verify", str(folder))
     assert code == 1
     assert f"{folder / NAMES[0]}: missing: " in out
+
+
+def test_a_file_may_be_called_like_an_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "verify", "--", "-h")
+    assert (code, err) == (1, "")
+    assert out == "./-h: rejected: there must be a file of this name, of at most 16 MiB\n"
