@@ -13,6 +13,23 @@ Progress = Callable[[str, int, int], None]
 DEFAULT_MEMORY = 4 * 2**30
 
 
+def require_integer(value: object, what: str, least: int = 0, most: int = 2**63 - 1) -> None:
+    """Refuse what is no integer in a range: a float that looks like one, a truth value, a number too large for NumPy.
+
+    Raises:
+        BadInput: it is none.
+
+    Example:
+        >>> require_integer(1.5, "the seed")
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: the seed must be an integer of at least 0, got 1.5
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        shown = str(value) if not isinstance(value, int) or value.bit_length() < 200 else "a longer one"
+        high = f" and at most {most}" if isinstance(value, int) and value > most else ""
+        raise BadInput(f"{what} must be an integer of at least {least}{high}, got {shown[:60]}")
+
+
 def require_memory(needed: int, allowed: int, what: str) -> None:
     """Refuse, with the estimate, what would not fit.
 
@@ -20,7 +37,7 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
         TooLarge: `needed` bytes exceed `allowed`, or what the system lets this process take.
     """
     allowed = min(allowed, _address_space())
-    if needed > allowed:
+    if not needed <= allowed:  # also where a limit is not a number
         raise TooLarge(f"{what} must fit into {allowed / 2**30:.3g} GiB, estimated need {_gibibytes(needed)}")
 
 

@@ -82,6 +82,8 @@ class _Goal(NamedTuple):
 
 
 def _goal(target: str | os.PathLike[str]) -> _Goal:
+    if os.fspath(target).endswith(os.sep) or not os.fspath(target):  # names a folder, or nothing
+        raise _refusal(errno.EISDIR if os.fspath(target) else errno.ENOENT, target)
     path = _end_of_links(os.fspath(target))
     try:
         there = path.stat()

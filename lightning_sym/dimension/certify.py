@@ -30,9 +30,9 @@ from lightning_sym.dimension.varieties import (
     quadratic_forms,
     virtual_weight_variety,
 )
-from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
+from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.rings.prime_field import PRIMES
@@ -265,8 +265,7 @@ def certified_dimension(
         (38, 26, True)
     """
     architecture.require("the dimension", KNOWN)
-    if seed < 0:
-        raise BadInput(f"the seed must not be negative, got {seed}")
+    require_integer(seed, "the seed")
     report = progress or (lambda stage, done, total: None)
     parameters = architecture.parameter_count
     upper_bounds = _counted_bounds(architecture)

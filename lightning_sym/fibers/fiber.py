@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
+from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.components import Component, one_token, orbit, orbits, zero_function
@@ -42,7 +42,7 @@ from lightning_sym.fibers.virtual_moves import (
     same_orbit,
     symmetric_part,
 )
-from lightning_sym.limits import DEFAULT_WORK, Progress, Work
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.polynomial_map import polynomial_map
@@ -136,8 +136,7 @@ def fiber(
         >>> found.source, len(found.components), found.dimension
         ('Theorem 3.2, case 1', 2, 2)
     """
-    if seed < 0:
-        raise BadInput(f"the seed must not be negative, got {seed}")
+    require_integer(seed, "the seed")
     weights.require_plain("the fiber, all weights with the same function,")
     shape, budget = weights.architecture(tokens), Work(work, progress)
     # twice: known partners are virtual weights that are compared with these

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge, no_truth_value
+from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
 from lightning_sym.fibers.connection import Connection, connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.virtual_moves import is_zero_function
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.attention import forward
 from lightning_sym.network.polynomial_map import count_terms_at_most, polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
@@ -267,8 +267,8 @@ def same_function(
         widths = [getattr(shape, f"{what}_width") for shape in shapes]
         if widths[0] != widths[1]:
             raise ShapeError(f"both networks must have the same {what} width, got {widths[0]} and {widths[1]}")
-    if evaluations < 0:
-        raise BadInput(f"the number of evaluations must not be negative, got {evaluations}")
+    require_integer(evaluations, "the number of evaluations")
+    require_integer(seed, "the seed")
     budget = Work(work, progress)
     if not (shapes[0].is_plain and shapes[1].is_plain):
         if first == second:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lightning_sym.errors import BadInput
+from lightning_sym.limits import require_integer
 from lightning_sym.rings.arrays import ObjectArray
 
 
@@ -29,8 +29,7 @@ class RandomMatrices:
 
     def __init__(self, seed: int = 0, bound: int = 9, denominator: int = 1) -> None:
         for what, number, least in (("seed", seed, 0), ("bound", bound, 0), ("denominator", denominator, 1)):
-            if number < least:
-                raise BadInput(f"the {what} must be at least {least}, got {number}")
+            require_integer(number, f"the {what}", least, 2**62)
         self._generator = np.random.default_rng(seed)
         self._bound, self._denominator = bound, denominator
 

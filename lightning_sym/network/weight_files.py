@@ -51,10 +51,10 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
 def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, NetworkForm | None]:
     """As `load_weights`, with the form that the file names, `None` where it names none."""
     file = Path(path)
-    if file.suffix not in _READERS:
+    if file.suffix.lower() not in _READERS:
         raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
     try:
-        matrices, form = _READERS[file.suffix](read_whole(file))
+        matrices, form = _READERS[file.suffix.lower()](read_whole(file))
         named = None if form is None else NetworkForm.from_json(form)
         return Weights.of(matrices, LIGHTNING_FORM if named is None else named), named
     except BadInput as error:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -110,8 +110,9 @@ class Weights:
         if not isinstance(form, NetworkForm):
             raise BadInput(f"the form must be a NetworkForm, got {form!r}")
         places, unknown = _places(matrices)
-        # as many layers and heads as there are numbers: one that is left out is missing, and one too high unknown
-        depth = len({place.layer for place in places if place.layer}) or 1
+        # layers count from 1 without a gap: what stands behind one is unknown, what is left out before it is missing
+        layers = {place.layer for place in places if place.layer}
+        depth = next(i for i in count(1) if i + 1 not in layers)
         heads = max(Counter((p.letter, p.layer) for p in places if p.layer).values(), default=1)
         letters = "QKVO" if any(place.letter == "O" for place in places) else "QKV"
         known: dict[str, str] = {}  # the name in `matrices` by its canonical form

@@ -128,7 +128,7 @@ def test_too_large_and_bad_seed() -> None:
         certified_dimension(Architecture((10**9, 2), (1,), 2))
     with pytest.raises(TooLarge):
         certified_dimension(Architecture((10, 10), (5,), 2), memory=1000)
-    with pytest.raises(BadInput, match="must not be negative"):
+    with pytest.raises(BadInput, match="the seed must be an integer of at least 0, got -1"):
         certified_dimension(Architecture((2, 2), (1,), 2), seed=-1)
 
 

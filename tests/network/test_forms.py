@@ -95,7 +95,7 @@ BAD_NAMES: dict[str, tuple[dict[str, Any], str]] = {
     "a head left out": ({k: v for k, v in TWO_HEADS.items() if k != "V1.2"}, "missing or unknown: V1.2"),
     "second head only": ({f"{c}1.2": ONE for c in "QKV"}, "missing or unknown: K1, K1.2, Q1"),
     "heads in one layer only": (TWO_HEADS | {"Q2": ONE, "K2": ONE, "V2": ONE}, "missing or unknown: K2, K2.2"),
-    "a layer left out": (LAYER | {"Q3": ONE, "K3": ONE, "V3": ONE}, "missing or unknown: K2, K3, Q2"),
+    "a layer left out": (LAYER | {"Q3": ONE, "K3": ONE, "V3": ONE}, "missing or unknown: K3, Q3, V3"),
     "one projection": (LAYER | {"Q2": ONE, "K2": ONE, "V2": ONE, "O2": ONE}, "missing or unknown: O1"),
     "numbers of every length": (LAYER | {f"Q{'9' * 5000}": ONE}, "missing or unknown: Q9"),
     "leading zero": (LAYER | {"Q01": ONE}, "missing or unknown: Q01"),

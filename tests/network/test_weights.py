@@ -241,7 +241,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("what", "value"), [("seed", -1), ("bound", -1), ("denominator", 0)])
 def test_random_weights_say_what_they_need(what: str, value: int) -> None:
-    with pytest.raises(BadInput, match=f"the {what} must be at least"):
+    with pytest.raises(BadInput, match=f"the {what} must be an integer of at least"):
         Weights.random(SMALL, **{what: value})  # type: ignore[arg-type]
 
 
