@@ -25,6 +25,9 @@ LOWEST_TERMS = 8e-9
 """Seconds for an entry of a product that is brought to lowest terms, by the power 1.5 of the words of its numerator and
 denominator together: all that counts where numbers are long."""
 
+USES = 3.5
+"""How often an entry of the virtual weights is brought to lowest terms: made twice, and its ranks and comparisons."""
+
 Bits = dict[str, int]
 """Bits of the entries of a matrix, by its name, once the denominators of a row are cleared."""
 
@@ -90,15 +93,20 @@ def entries_cost(m: int, n: int, bits: int) -> float:
     return m * n * (ENTRY + ENTRY_WORD * (bits / 64))
 
 
-def virtual_weights_cost(weights: Weights, bits: Bits) -> float:
-    """Of the virtual weights, of their ranks, and of a comparison with others.
+def _lowest_terms_cost(entries: int, bits: int) -> float:
+    """Of entries of a product with so many bits above and below the line, and of all that is done with them later."""
+    return float(USES * entries * LOWEST_TERMS * (bits / 64) ** 1.5)
+
+
+def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float:
+    """Of the virtual weights, of their ranks, and of a comparison with others; `fractions` as `fraction_bits` gives.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> virtual_weights_cost(w, entry_bits(w)) < 0.001
+        >>> virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) < 0.001
         True
     """
-    total, product_bits = 0.0, 0
+    total, product_bits, product_fraction = 0.0, 0, 0
     shape = weights.architecture(1)
     d_0 = shape.widths[0]
     for i, a in enumerate(shape.attention_ranks, start=1):
@@ -112,6 +120,12 @@ def virtual_weights_cost(weights: Weights, bits: Bits) -> float:
         # the rank, by an elimination modulo primes or exact
         total += product_cost(d_0, d_0, d_0, grown, grown) + entries_cost(d_0, d_0, grown)
         product_bits += v + d.bit_length()
+        if fractions:
+            q, k, v = (fractions[f"{c}{i}"] for c in "QKV")
+            for rows, own in ((a, q), (a, k), (d_out, v)):
+                total += _lowest_terms_cost(rows * d_0, own + product_fraction) if i > 1 else 0.0
+            total += _lowest_terms_cost(d_0 * d_0, q + k + 2 * product_fraction)
+            product_fraction += v
     return total + entries_cost(shape.widths[-1], d_0, product_bits)
 
 

@@ -34,7 +34,7 @@ from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.components import Component, one_token, orbit, orbits, zero_function
-from lightning_sym.fibers.cost import Bits, entry_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
     is_zero,
@@ -140,7 +140,8 @@ def fiber(
     weights.require_plain("the fiber, all weights with the same function,")
     shape, budget = weights.architecture(tokens), Work(work, progress)
     # twice: known partners are virtual weights that are compared with these
-    budget.spend(2 * virtual_weights_cost(weights, bits := entry_bits(weights)), "virtual weights")
+    bits = entry_bits(weights)
+    budget.spend(2 * virtual_weights_cost(weights, bits, fraction_bits(weights)), "virtual weights")
     virtual = exact_virtual_weights(weights)
     field: str | None
     if is_zero_function(virtual, tokens):

@@ -118,7 +118,8 @@ class _Question:
         # both before the first: what is refused has not begun
         self.bits = [entry_bits(w) for w in self.weights]
         self.fractions = [fraction_bits(w) for w in self.weights]
-        costs = [virtual_weights_cost(w, bits) for w, bits in zip(self.weights, self.bits, strict=True)]
+        sizes = zip(self.weights, self.bits, self.fractions, strict=True)
+        costs = [virtual_weights_cost(w, bits, fractions) for w, bits, fractions in sizes]
         for number, cost in enumerate(costs):
             self.work.spend(cost, "virtual weights", number, 2)
         first, second = (exact_virtual_weights(w) for w in self.weights)

@@ -165,16 +165,26 @@ def test_the_limit_bounds_the_sum_of_the_steps() -> None:
     # every evaluation is small, all together are not
     other = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[3, 4]]})
     one = sum(evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) for w in (PLAIN, other))
-    before = sum(virtual_weights_cost(w, entry_bits(w)) for w in (PLAIN, other))
+    before = sum(virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) for w in (PLAIN, other))
     assert same_function(PLAIN, other, work=before + 1.5 * one).answer is Answer.DIFFERENT
     with pytest.raises(TooLarge, match="exact evaluations"):
         same_function(PLAIN, other, work=before + 0.5 * one)
 
 
+def test_virtual_weights_of_unequal_denominators_are_long() -> None:
+    def network(denominator: int) -> Weights:
+        return Weights.random(Architecture((8, 8, 8, 8), (8, 8, 8), 2), seed=1, denominator=denominator)
+
+    costs = [virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) for w in map(network, (1, 2**60))]
+    assert costs[1] > 20 * costs[0]
+    with pytest.raises(TooLarge, match="virtual weights: exact work must take at most"):
+        same_function(network(2**60), network(2**59), work=costs[1])
+
+
 def test_an_answer_stands_without_the_group_element_that_takes_too_long() -> None:
     other = rescale(BIG, layer=1, by=2)
     bits = [entry_bits(w) for w in (BIG, other)]
-    enough = sum(virtual_weights_cost(w, b) for w, b in zip((BIG, other), bits, strict=True))
+    enough = sum(virtual_weights_cost(w, b, fraction_bits(w)) for w, b in zip((BIG, other), bits, strict=True))
     found = same_function(BIG, other, work=enough * 1.001)
     assert found.answer is Answer.SAME
     assert found.connection is not None
@@ -190,7 +200,7 @@ def test_estimates_grow_with_sizes_and_with_the_length_of_numbers() -> None:
     long = Weights.random(Architecture((10, 10), (10,), 2), seed=1, bound=2**62)
     long = Weights.of({name: matrix**200 for name, matrix in long.named().items()})
     costs: tuple[Callable[[Weights], float], ...] = (
-        lambda w: virtual_weights_cost(w, entry_bits(w)),
+        lambda w: virtual_weights_cost(w, entry_bits(w), fraction_bits(w)),
         lambda w: solving_cost(w, entry_bits(w)),
         lambda w: evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3),
     )
