@@ -63,7 +63,7 @@ def claim_by_id(claim_id: str) -> Claim:
     if claim_id not in known:
         alike = [name for name in known if name.startswith(claim_id.lower())][:3]
         alike = alike or get_close_matches(claim_id.lower(), known, n=3)
-        hint = f"did you mean {' or '.join(alike)}?" if alike else "`lightning-sym check --list` names them"
+        hint = f"did you mean {', or '.join(alike)}?" if alike else "`lightning-sym check --list` names them"
         shown = claim_id if len(claim_id) <= _LONGEST_SHOWN else claim_id[:_LONGEST_SHOWN] + "..."
         raise BadInput(f"the claim id must be one of {len(known)}, got {shown!r}: {hint}")
     return known[claim_id]

@@ -10,6 +10,7 @@ from flint import fmpq, fmpq_mat
 
 from lightning_sym.errors import ShapeError
 from lightning_sym.rings.arrays import Rows, two_axes
+from lightning_sym.rings.rationals import as_fraction
 
 
 def _rational(matrix: Rows) -> fmpq_mat:
@@ -45,7 +46,7 @@ def null_space(matrix: Rows) -> list[list[Fraction]]:
         vector[free] = Fraction(1)
         for row, pivot in enumerate(pivots):
             entry = echelon[row, free]
-            vector[pivot] = -Fraction(int(entry.p), int(entry.q))
+            vector[pivot] = -as_fraction(entry)
         basis.append(vector)
     return basis
 

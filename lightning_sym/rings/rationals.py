@@ -52,13 +52,19 @@ class _LowestTerms(NamedTuple):
     denominator: int
 
 
-def _fraction(number: Any) -> Fraction:
+def as_fraction(number: Any) -> Fraction:
+    """A rational number of flint's, which is in lowest terms already, as `Fraction`.
+
+    Example:
+        >>> as_fraction(fmpq(-2, 4))
+        Fraction(-1, 2)
+    """
     return Fraction(cast(Rational, _LowestTerms(int(number.numerator), int(number.denominator))))
 
 
 def to_fractions(array: Rows) -> ObjectArray:
     """Back to the standard library's `Fraction`."""
-    return map_entries(_fraction, array)
+    return map_entries(as_fraction, array)
 
 
 def clear_denominators(matrix: ObjectArray) -> ObjectArray:
@@ -117,7 +123,7 @@ class RationalMatrix:
     def fractions(self) -> ObjectArray:
         """The entries as `Fraction`."""
         result = np.empty(self.shape[0] * self.shape[1], dtype=object)
-        result[:] = [_fraction(x) for x in self.flint.entries()]
+        result[:] = [as_fraction(x) for x in self.flint.entries()]
         return result.reshape(self.shape)
 
 
