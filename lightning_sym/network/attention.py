@@ -59,12 +59,12 @@ def form_of(architecture: Architecture) -> Form:
     Raises:
         BadInput: the network has an option that is not carried out here.
     """
-    seen = attended(architecture).astype(int).astype(object)
+    mask = attended(architecture).astype(int).astype(object)
     pattern: Callable[[Any], Any] = lightning
     if architecture.normalization is not None:
-        pattern = partial(normalized, normalization=architecture.normalization, seen=seen)
+        pattern = partial(normalized, normalization=architecture.normalization, mask=mask)
     elif architecture.causal:
-        pattern = partial(masked, seen=seen)
+        pattern = partial(masked, mask=mask)
     return Form(pattern, architecture.skip)
 
 

@@ -20,7 +20,7 @@ class FreeExponentials:
 
     Args:
         generator: source of the exponentials.
-        seen: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
+        mask: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
         p: the prime.
         each: so many patterns of a batch in turn have the same exponentials.
 
@@ -34,16 +34,16 @@ class FreeExponentials:
         array([1., 1.])
     """
 
-    def __init__(self, generator: np.random.Generator, seen: npt.NDArray[np.float64], p: int, each: int = 1) -> None:
-        self.generator, self.seen, self.prime, self.each = generator, seen, p, each
+    def __init__(self, generator: np.random.Generator, mask: npt.NDArray[np.float64], p: int, each: int = 1) -> None:
+        self.generator, self.mask, self.prime, self.each = generator, mask, p, each
         self.drawn: list[PrimeFieldMatrix] = []
-        self._all_seen = bool(seen.all())
+        self._all_seen = bool(mask.all())
 
     def _draw(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
         """Exponentials with columns that add up to 1: a common factor in a column makes no difference."""
         result = random_residues(self.generator, shape, self.prime).entries
         if not self._all_seen:
-            result *= self.seen
+            result *= self.mask
         result[..., 0, :] += 1 - result.sum(axis=-2)  # all attend to the first token
         return reduce_mod(result, self.prime)
 

@@ -108,8 +108,8 @@ def constants(matrix: Any, numbers: npt.NDArray[Any], purpose: str) -> Any:
     return numbers if isinstance(matrix, np.ndarray) else operation(matrix, "like", purpose)(numbers)
 
 
-def masked(scores: Any, seen: npt.NDArray[Any]) -> Any:
-    """The scores where `seen` is 1, and zero where it is 0.
+def masked(scores: Any, mask: npt.NDArray[Any]) -> Any:
+    """The scores where `mask` is 1, and zero where it is 0.
 
     Raises:
         RingError: the ring has no products entry by entry.
@@ -119,33 +119,33 @@ def masked(scores: Any, seen: npt.NDArray[Any]) -> Any:
         [[2, 3], [0, 5]]
     """
     operation(scores, "__mul__", "a mask")
-    require_shape(scores, seen.shape, "the scores behind a mask")
-    return scores * constants(scores, seen, "a mask")
+    require_shape(scores, mask.shape, "the scores behind a mask")
+    return scores * constants(scores, mask, "a mask")
 
 
-def normalized(scores: Any, normalization: Normalization, seen: npt.NDArray[Any]) -> Any:
+def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]) -> Any:
     """`S` of the scores of the tokens attended to, divided by their sum over each column (Eq. 15).
 
     Args:
         scores: `t x t`, over a ring that knows `S`, or power series.
         normalization: `S`.
-        seen: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
+        mask: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
 
     Raises:
         RingError: the ring has not what it takes.
         BadInput: it knows no `S` like this.
     """
-    name, t = normalization.name, len(seen)
+    name, t = normalization.name, len(mask)
     # S itself where it can be put in, its Taylor series where it cannot
     if hasattr(scores, "evaluate"):
         weights = scores.evaluate(normalization)
     else:
         weights = operation(scores, "apply", name)(normalization.taylor)
-    if not seen.all():
-        weights = masked(weights, seen)
+    if not mask.all():
+        weights = masked(weights, mask)
     ones = np.ones((1, t), dtype=object)
     sums = constants(weights, ones, name) @ weights
-    totals = normalization.taylor(0) * seen.sum(axis=0)
+    totals = normalization.taylor(0) * mask.sum(axis=0)
     inverses = np.array([[1 / Fraction(total) for total in totals]], dtype=object)
     return weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses))
 

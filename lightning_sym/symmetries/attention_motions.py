@@ -24,7 +24,13 @@ from lightning_sym.exact.determinantal import determinantal, symmetric_determina
 from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.symmetries.cancelling_forms import Seen, cancelling_forms, generic_rank, is_in_open_orbit, words_to
+from lightning_sym.symmetries.cancelling_forms import (
+    CountedParts,
+    cancelling_forms,
+    generic_rank,
+    is_in_open_orbit,
+    words_to,
+)
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import KNOWN, value_of
@@ -96,13 +102,13 @@ def symmetric_products(point: Point) -> Iterator[PrimeFieldMatrix]:
     return _each_head(point, _Head.symmetric_products, first=1)
 
 
-def cancelling_equations(architecture: Architecture) -> Seen | None:
+def cancelling_equations(architecture: Architecture) -> CountedParts | None:
     """The equations of `cancelling` for this network, `None` if it is of neither kind."""
     normalization = architecture.normalization
     if sees_one_direction(architecture):
-        return Seen()
+        return CountedParts()
     if normalization is not None and architecture.tokens == 2:
-        return Seen(True, both_tokens=not architecture.causal, scores=normalization.growth is None)
+        return CountedParts(True, both_tokens=not architecture.causal, scores=normalization.growth is None)
     return None
 
 
@@ -145,7 +151,7 @@ class _Head:
         system = ((on_stream + on_stream.mT)[:, *np.triu_indices(self.stream)] % p).T
         yield from self._solutions(system, symmetric_determinantal(self.stream, 2 * min(self.rank, self.stream)))
 
-    def cancelling(self, seen: Seen) -> Iterator[tuple[Residues, Residues]]:
+    def cancelling(self, seen: CountedParts) -> Iterator[tuple[Residues, Residues]]:
         architecture, widths, i, p = self.architecture, self.architecture.widths, self.layer, self.prime
         heads, skip, written = architecture.heads, architecture.skip, self.written
         for start in range(i):  # the stream may be taken for the input at any layer before
@@ -169,7 +175,7 @@ class _Head:
                 largest = min(determinantal(self.stream, self.stream, self.rank), most)
                 yield from self._solutions(cancelling_forms(words, self.motions, seen, p), largest)
 
-    def _generic_rank(self, start: int, dimension: int, seen: Seen) -> int | None:
+    def _generic_rank(self, start: int, dimension: int, seen: CountedParts) -> int | None:
         """The rank of the equations on all forms, over the rationals, from small integers in the same open orbit."""
         architecture, generator = self.architecture, np.random.default_rng(0)
         for _ in range(8):  # small integers may miss the orbit

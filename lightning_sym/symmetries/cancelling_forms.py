@@ -37,10 +37,12 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.prime_field import PRIMES
 
 Residues = npt.NDArray[np.int64]
-Word = tuple[tuple[int, int], ...]
+HeadWord = tuple[tuple[int, int], ...]
 
 
-def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, p: int | None) -> dict[Word, Residues]:
+def words_to(
+    values: Sequence[Sequence[Residues]], start: Residues, skip: bool, p: int | None
+) -> dict[HeadWord, Residues]:
     """The words that lead to a layer: their (layer, head) pairs, the first one acting first, and their products.
 
     Args:
@@ -54,7 +56,7 @@ def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, 
         >>> list(words_to([[2 * one], [3 * one]], one, True, 4194301))
         [(), ((1, 0),), ((0, 0),), ((0, 0), (1, 0))]
     """
-    found: dict[Word, Residues] = {}
+    found: dict[HeadWord, Residues] = {}
     choices = [([None] if skip else []) + list(range(len(heads))) for heads in values]
     for choice in product(*choices):
         word = tuple((j, h) for j, h in enumerate(choice) if h is not None)
@@ -65,7 +67,7 @@ def words_to(values: Sequence[Sequence[Residues]], start: Residues, skip: bool, 
     return found
 
 
-class Seen(NamedTuple):
+class CountedParts(NamedTuple):
     """What of a form counts, besides its symmetric part at equal products `c_a c_b`.
 
     Attributes:
@@ -79,7 +81,7 @@ class Seen(NamedTuple):
     scores: bool = False
 
 
-def cancelling_forms(words: dict[Word, Residues], motions: Residues, seen: Seen, p: int | None) -> Residues:
+def cancelling_forms(words: dict[HeadWord, Residues], motions: Residues, seen: CountedParts, p: int | None) -> Residues:
     """The equations on motions of an attention matrix: one column a motion, zero where it is not seen.
 
     Args:
@@ -109,7 +111,7 @@ def _reduced(matrix: Residues, p: int | None) -> Residues:
     return matrix if p is None else np.mod(matrix, p)
 
 
-def is_in_open_orbit(words: dict[Word, Residues], dimension: int, p: int) -> bool:
+def is_in_open_orbit(words: dict[HeadWord, Residues], dimension: int, p: int) -> bool:
     """Whether basis changes of the input and of the layer move these words in all `dimension` directions there are.
 
     Then almost all weights lead to words that a basis change carries to these, and every rank that does not depend on
@@ -127,7 +129,7 @@ def is_in_open_orbit(words: dict[Word, Residues], dimension: int, p: int) -> boo
     return rank_mod_p(tangents.reshape(len(tangents), -1), p) == dimension
 
 
-def generic_rank(words: dict[Word, Residues], seen: Seen) -> int:
+def generic_rank(words: dict[HeadWord, Residues], seen: CountedParts) -> int:
     """The rank over the rationals of the equations on all bilinear forms on the space that the words span.
 
     Where the words lie in the open orbit this is their rank at almost all weights, so the largest there is. A rank
