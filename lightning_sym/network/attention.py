@@ -59,11 +59,13 @@ def form_of(architecture: Architecture) -> Form:
     Raises:
         BadInput: the network has an option that is not carried out here.
     """
+    architecture.require("the forward pass", KNOWN)
+    if architecture.normalization is None and not architecture.causal:
+        return Form(lightning, architecture.skip)
     mask = attended(architecture).astype(int).astype(object)
-    pattern: Callable[[Any], Any] = lightning
     if architecture.normalization is not None:
         pattern = partial(normalized, normalization=architecture.normalization, mask=mask)
-    elif architecture.causal:
+    else:
         pattern = partial(masked, mask=mask)
     return Form(pattern, architecture.skip)
 
