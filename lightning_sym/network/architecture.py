@@ -132,7 +132,7 @@ class Architecture:
             Traceback (most recent call last):
             lightning_sym.errors.BadInput: this is not proved for the option skip of widths 2,2, ranks 1, tokens 2, skip
         """
-        if more := sorted(self.options.difference(proved)):
+        if self.options and (more := sorted(self.options.difference(proved))):
             raise BadInput(f"{what} is not proved for the option{'s' * (len(more) > 1)} {', '.join(more)} of {self}")
 
     @property
@@ -174,7 +174,7 @@ class Architecture:
         """Degree of the polynomial map in its inputs: `3 ** l`."""
         return int(3**self.depth)
 
-    @property
+    @cached_property
     def parameter_count(self) -> int:
         """Number of entries of all weights, counted without listing them: heads may be many.
 
