@@ -37,7 +37,7 @@ _MADE = re.compile(r"^<!-- made: ([\w.-]+) -->$", flags=re.MULTILINE)
 
 def help_of(name: str | None) -> str:
     """What `lightning-sym NAME --help` prints; of the whole program if there is no name."""
-    root = click.Context(cli, info_name="lightning-sym", max_content_width=100, terminal_width=100)
+    root = click.Context(cli, info_name="lightning-sym", terminal_width=100, **cli.context_settings)
     if name is None:
         return cli.get_help(root)
     command: click.Command = import_module(COMMANDS[name][0]).command

@@ -44,7 +44,9 @@ def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
     epilog="""\b
 Examples:
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
-  lightning-sym phi --weights weights.json --tokens 2 --latex""",
+  lightning-sym phi --weights weights.json --tokens 2 --latex
+
+Exit codes: 0 printed, 2 bad input.""",
 )
 @options.widths(required=False)
 @options.ranks(required=False)

@@ -162,6 +162,7 @@ def test_help_has_an_example_everywhere(capsys: pytest.CaptureFixture[str]) -> N
         code, out, _ = run(capsys, *words, "--help")
         assert code == 0
         assert "Example" in out
+        assert "Exit codes: 0" in out
         assert "lightning-sym " + (words[0] if words else "check") in out
 
 

@@ -230,6 +230,7 @@ def test_everything_made_is_asked_for_on_one_page() -> None:
 
 def test_every_command_and_option_is_in_the_reference() -> None:
     page = made_pages.made(text("docs/reference/commands.md"))
+    assert page.count("-h, --help") == len(COMMANDS) + 1
     for name in COMMANDS:
         assert f"\n## {name}\n" in page
         for option in (found for found in _command(name).params if isinstance(found, click.Option)):
