@@ -149,6 +149,10 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
+OUTPUTS = ("--certificates", "--certificate", "--report", "--output")
+"""Options whose value may look like an option."""
+
+
 def fault_of(words: Sequence[str], code: object, out: str, err: str, new: Sequence[Path]) -> str:
     """What must not have happened, or nothing."""
     if code not in CODES:
@@ -162,7 +166,7 @@ def fault_of(words: Sequence[str], code: object, out: str, err: str, new: Sequen
             return f"not one line of an error: {err[:300]!a}"
         if new:
             return f"refused, but wrote {new[0].name}"
-    elif "--json" in words and not {"--help", "-h", "--version"} & set(words) and words[0] in COMMANDS:
+    elif _asks_for_json(words) and not {"--help", "-h", "--version"} & set(words) and words[0] in COMMANDS:
         try:
             json.loads(out)
         except ValueError:
@@ -170,6 +174,12 @@ def fault_of(words: Sequence[str], code: object, out: str, err: str, new: Sequen
     if bad := [file.name for file in new if file.is_file() and (file.suffix == ".partial" or not _complete(file))]:
         return f"half-written: {bad[0]}"
     return ""
+
+
+def _asks_for_json(words: Sequence[str]) -> bool:
+    """Whether `--json` stands there as an option, and not as the name of a folder or file behind one."""
+    before = ("", *words)
+    return any(word == "--json" and last not in OUTPUTS for last, word in zip(before, words, strict=False))
 
 
 def task(lines: Callable[[int], list[str]], home: Path) -> Callable[[int], tuple[str, str]]:
@@ -195,7 +205,9 @@ def task(lines: Callable[[int], list[str]], home: Path) -> Callable[[int], tuple
         fault = fault_of(words, code, out.getvalue(), err.getvalue(), changed)
         if lost := before.keys() - after.keys():
             fault = f"removed {min(lost)}"
-        if replaced := [path.name for path in changed if str(path.relative_to(home)) in before]:
+        there = [path for path in changed if str(path.relative_to(home)) in before]
+        # a link that led nowhere stays a link when its target is made
+        if replaced := [path.name for path in there if not (path.is_symlink() and path.name == "dangling.json")]:
             fault = fault or f"changed {replaced[0]}"
         for path in sorted(changed, reverse=True):
             if str(path.relative_to(home)) not in before:
