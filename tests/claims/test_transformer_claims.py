@@ -13,7 +13,8 @@ from lightning_sym import Architecture
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import exact_matrix
-from proofs_check.claim import Part, Verdict
+from proofs_check.claim import Part, Undecided, Verdict
+from proofs_check.claims.transformers import section_4_heads
 from proofs_check.claims.transformers.section_4_heads import (
     NARROW_ROWS,
     all_heads_free,
@@ -105,3 +106,16 @@ def test_random_networks_keep_their_limits() -> None:
     assert {n.tokens for n in networks} == {1, 2, 3}
     assert all(50 <= n.parameter_count <= 250 and n.skip and n.causal and n.embed == 3 for n in networks)
     assert all(len(set(n.widths)) == 1 for n in networks)
+
+
+def test_a_block_with_an_undecided_shape_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = section_4_heads.bounds
+
+    def loose(shape: section_4_heads.Shape) -> tuple[int, int]:
+        lower, upper = honest(shape)
+        return lower, upper + (shape[2:] == (1, 2, 1))
+
+    assert section_4_heads.territory((2, 2, 2)).endswith("8 shapes certified, all as stated; none undecided")
+    monkeypatch.setattr(section_4_heads, "bounds", loose)
+    with pytest.raises(Undecided, match=r"1 undecided \(a, h, b = \(1, 2, 1\): "):
+        section_4_heads.territory((2, 2, 2))

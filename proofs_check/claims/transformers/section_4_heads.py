@@ -25,7 +25,7 @@ from lightning_sym.network.weights import Layer
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from proofs_check.certificates import itself, of_network
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, Undecided
 from proofs_check.expect import Bounds, expect_dimension, expect_more, expect_value
 from proofs_check.samples import Dice, Range, distinct
 
@@ -127,7 +127,7 @@ def blocks(quick: bool, outputs: tuple[int, ...] = (2, 3)) -> list[Block]:
 
 
 def territory(block: Block, stated: Formula = formula) -> str:
-    """All ranks and numbers of heads: each certified value is compared, and what is undecided is listed."""
+    """All ranks and numbers of heads: each shape must be certified, and as stated; what is undecided is listed."""
     d, d_out, most = block
     certified, undecided = 0, []
     for shape in shapes(*block):
@@ -138,9 +138,9 @@ def territory(block: Block, stated: Formula = formula) -> str:
             certified += 1
         else:
             undecided.append(f"a, h, b = {shape[2:]}: {lower} to {upper}, formula {stated(shape)}")
-    return f"d = {d}, d' = {d_out}, h <= {most}: {certified} shapes certified, all as stated; " + (
-        f"{len(undecided)} undecided ({'; '.join(undecided)})" if undecided else "none undecided"
-    )
+    if undecided:
+        raise Undecided(f"d = {d}, d' = {d_out}, h <= {most}: {len(undecided)} undecided ({'; '.join(undecided)})")
+    return f"d = {d}, d' = {d_out}, h <= {most}: {certified} shapes certified, all as stated; none undecided"
 
 
 def random_layers(
@@ -252,7 +252,7 @@ CLAIM = Claim(
             certifies=itself,
         ),
         Part(
-            "lightning, d' >= 2: the formula wherever the bounds meet",
+            "lightning, d' >= 2: the formula at every shape of some blocks",
             Scope.GENERIC,
             blocks,
             territory,
@@ -264,7 +264,7 @@ CLAIM = Claim(
             certifies=lambda block: map(of_shape, shapes(*block)),
         ),
         Part(
-            "lightning, d' = 1: forms in an ideal, wherever the bounds meet",
+            "lightning, d' = 1: forms in an ideal, at every shape of some blocks",
             Scope.GENERIC,
             partial(blocks, outputs=(1,)),
             partial(territory, stated=one_output),
