@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -114,8 +115,11 @@ def run_claims(
             ours = [child for child in multiprocessing.active_children() if child not in others]
             for child in ours:
                 child.kill()
-            for child in ours:
-                child.join(timeout=60)  # killed, it ends as soon as the machine lets it
+            # killed, they end as soon as the machine lets them; asked again and again, because the pool's own thread may
+            # have reaped one without having said so yet, and then joining returns at once and it still counts as alive
+            end = time.monotonic() + 60
+            while any(child.is_alive() for child in ours) and time.monotonic() < end:
+                time.sleep(0.01)
             messages.cancel_join_thread()  # a worker may have been killed while it held the lock of the queue
             raise
     messages.put(None)
