@@ -115,8 +115,8 @@ def run_claims(
             ours = [child for child in multiprocessing.active_children() if child not in others]
             for child in ours:
                 child.kill()
-            # killed, they end as soon as the machine lets them; asked again and again, because the pool's own thread may
-            # have reaped one without having said so yet, and then joining returns at once and it still counts as alive
+            # killed, they end as soon as the machine lets them; asked again and again, because the pool's own thread
+            # may have reaped one without having said so yet: then joining returns at once and it still counts as alive
             end = time.monotonic() + 60
             while any(child.is_alive() for child in ours) and time.monotonic() < end:
                 time.sleep(0.01)
