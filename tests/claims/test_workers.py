@@ -77,11 +77,13 @@ def test_closing_the_iterator_ends_the_workers(monkeypatch: pytest.MonkeyPatch) 
 
 def test_control_c_is_130_and_one_word() -> None:
     """As on a terminal: the whole group of processes gets it."""
-    words = [sys.executable, "-c", "from lightning_cli.main import main; main()", "check"]
-    for delay in (0.6, 1.2):
+    words = [sys.executable, "-c", "from lightning_cli.main import main; print('here', flush=True); main()", "check"]
+    for delay in (0.2, 0.8):
         process = subprocess.Popen(
             words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
+        assert process.stdout is not None
+        process.stdout.readline()  # however long the machine takes to start an interpreter
         time.sleep(delay)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -123,7 +123,9 @@ def test_an_interrupt_is_130(here: Path) -> None:
     with subprocess.Popen(
         words, cwd=here, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        time.sleep(3)  # the checks take a minute
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while process.poll() is None and not children.read_text():  # until the checks run; they take a minute
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130

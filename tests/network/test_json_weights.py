@@ -48,9 +48,9 @@ def test_numbers_are_exact(number: str, value: Fraction) -> None:
      '"\\u0661"', '"1/-2"', '"1/2/3"', '"1e1.5"', '"-"'],
 )  # fmt: skip
 def test_what_is_no_number_is_refused_at_once(number: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert "must be integers, decimals, or strings" in refused(value_of_bytes, number.encode())
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 10  # what a hang takes, not a measurement
 
 
 def value_of_bytes(number: bytes) -> object:
@@ -102,9 +102,9 @@ def test_what_is_wrong_is_named_alone_with_its_file(tmp_path: Path, text: str, n
 def test_a_key_that_repeats_is_found_at_once() -> None:
     keys = [*range(60_000), 59_999]
     text = "{" + ", ".join(f'"k{key}": 1' for key in keys) + "}"
-    start = time.perf_counter()
+    start = time.process_time()
     assert "'k59999' twice" in refused(read_json, text.encode())
-    assert time.perf_counter() - start < 2  # minutes, when each key is looked for among all
+    assert time.process_time() - start < 10  # minutes, when each key is looked for among all
 
 
 @pytest.mark.parametrize(
