@@ -105,6 +105,23 @@ def transformer(command: F) -> F:
     return command
 
 
+def more_weights(command: F) -> F:
+    """The options of a transformer that weights of a file show by themselves."""
+    for option in (
+        click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
+        click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+        click.option(
+            "--value-ranks",
+            type=Sizes(),
+            help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
+            "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
+        ),
+        click.option("--heads", type=Size(), help="Heads of each layer; 1 unless said."),
+    ):
+        command = option(command)
+    return command
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
 
 memory = click.option(

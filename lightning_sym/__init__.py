@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
     from lightning_sym.geometry.classify import Classification, Label, classify
+    from lightning_sym.network.ambient import ambient_dimension
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.network.attention import forward, network_output
     from lightning_sym.network.form import NetworkForm
-    from lightning_sym.network.polynomial_map import PolynomialMap, ambient_dimension, polynomial_map
+    from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
     from lightning_sym.network.virtual_weights import VirtualWeights, virtual_weights
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
@@ -54,10 +55,11 @@ _ROOMS = {
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.geometry.classify": ("Classification", "Label", "classify"),
+    "lightning_sym.network.ambient": ("ambient_dimension",),
     "lightning_sym.network.architecture": ("Architecture",),
     "lightning_sym.network.attention": ("forward", "network_output"),
     "lightning_sym.network.form": ("NetworkForm",),
-    "lightning_sym.network.polynomial_map": ("PolynomialMap", "ambient_dimension", "polynomial_map"),
+    "lightning_sym.network.polynomial_map": ("PolynomialMap", "polynomial_map"),
     "lightning_sym.network.virtual_weights": ("VirtualWeights", "virtual_weights"),
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),

@@ -16,8 +16,9 @@ from lightning_sym.fibers.connection import Connection, connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
+from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.attention import forward
-from lightning_sym.network.polynomial_map import count_terms_at_most, polynomial_map
+from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -204,7 +205,7 @@ def _by_coefficients(question: _Question) -> Comparison | None:
         question.work.spend(COEFFICIENT * terms * (1 + sum(bits.values()) // 64), "all coefficients")
     try:
         first, second = (
-            polynomial_map(shape, weights, memory=question.memory).coefficients()
+            polynomial_map(shape, weights, memory=question.memory).ring_coefficients()
             for shape, weights in zip(question.shapes, question.weights, strict=True)
         )
     except TooLarge:

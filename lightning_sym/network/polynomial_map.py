@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from math import ceil, comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError, ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.ambient import ambient_dimension, degrees, require_polynomial, require_room
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import forward
-from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.network.attention import network_output
+from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names, to_sympy
 
@@ -24,53 +24,14 @@ if TYPE_CHECKING:
 
 Exponents = tuple[int, ...]
 
-DEEPEST = 10
-"""Deeper networks are refused: at degree 3^11 the estimate alone would be a number of 10^5 digits."""
-
-
-def ambient_dimension(architecture: Architecture) -> int:
-    r"""Dimension of the space of homogeneous maps of degree $3^l$, $d_0 \times t$ to $d_l \times t$ matrices (Eq. 5).
-
-    Example:
-        >>> ambient_dimension(Architecture((2, 1), (2,), 2))    # 1 * 2 * C(6, 3)
-        40
-    """
-    architecture.require_plain("the ambient space")
-    inputs = architecture.widths[0] * architecture.tokens
-    outputs = architecture.widths[-1] * architecture.tokens
-    return outputs * comb(inputs + architecture.degree - 1, architecture.degree)
-
-
-def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) -> int:
-    """An upper bound for the number of terms of all outputs together.
-
-    No more terms than monomials of the right degree in the inputs and, if these are symbolic, in each weight matrix.
-    And every term has a positive coefficient: with symbolic weights the value at all-ones weights and inputs, which
-    is the sum of the coefficients, is a bound too.
-
-    Example:
-        >>> count_terms_at_most(Architecture((1, 1, 1), (1, 1), 1))
-        1
-    """
-    d, t = architecture.widths, architecture.tokens
-    size = 1  # every entry of the layer's input, at all ones
-    monomials = ambient_dimension(architecture)
-    if not symbolic:
-        return monomials
-    for i, a in enumerate(architecture.attention_ranks):
-        size = t * (d[i] * size) * a * (d[i] * size) ** 2
-        degree = 3 ** (architecture.depth - 1 - i)
-        monomials *= comb(a * d[i] + degree - 1, degree) ** 2 * comb(d[i] * d[i + 1] + degree - 1, degree)
-    return min(size * d[-1] * t, monomials)
-
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMap:
     r"""The polynomial map of a network.
 
     Attributes:
-        architecture: the shape.
-        entries: object array `d_l x t` of polynomials in `ring`.
+        architecture: the network.
+        entries: object array `m x t` of polynomials in `ring`; `m` is `d_l` where there is no unembedding.
         ring: the variables are the weights (none of them if they are numbers) and then the inputs `x_1_1, x_1_2, ...`,
             row by row, all in the order of `weight_names + input_names`.
         weight_names: names of the symbolic weights, empty for rational weights.
@@ -95,7 +56,7 @@ class PolynomialMap:
             sum(map(int, exponents[first:])) == degree for entry in self.entries.ravel() for exponents in entry.monoms()
         )
 
-    def coefficients(self) -> dict[tuple[int, int, Exponents], Any]:
+    def ring_coefficients(self) -> dict[tuple[int, int, Exponents], Any]:
         r"""Non-zero coefficients by output and monomial in the inputs.
 
         Returns:
@@ -118,19 +79,21 @@ class PolynomialMap:
         return {key: ring.from_terms(terms) for key, terms in grouped.items()}
 
     def monomials(self) -> Iterator[Exponents]:
-        """All monomials of degree `3^l` in the inputs, in the order of the coefficient vector.
+        """All monomials in the inputs of the degrees that occur, in the order of the coefficient vector.
 
-        Lexicographic, largest first, with `x_1_1 > x_1_2 > ... > x_2_1 > ...`: for two variables and degree three
+        Of degree `3^l`, with skip connections of all odd degrees up to it, the largest first. Within a degree
+        lexicographic, largest first, with `x_1_1 > x_1_2 > ... > x_2_1 > ...`: for two variables and degree three
         `x^3, x^2 y, x y^2, y^3`.
         """
         count = len(self.input_names)
-        for choice in combinations_with_replacement(range(count), self.architecture.degree):
-            exponents = [0] * count
-            for i in choice:
-                exponents[i] += 1
-            yield tuple(exponents)
+        for degree in degrees(self.architecture):
+            for choice in combinations_with_replacement(range(count), degree):
+                exponents = [0] * count
+                for i in choice:
+                    exponents[i] += 1
+                yield tuple(exponents)
 
-    def coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
+    def ring_coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
         """Coordinates in the ambient space: output by output (row by row), each in the order of `monomials`.
 
         Raises:
@@ -138,14 +101,14 @@ class PolynomialMap:
 
         Example:
             >>> w = Weights.of({"Q1": [[1]], "K1": [[2]], "V1": [[3]]})
-            >>> polynomial_map(w.architecture(tokens=2), w).coefficient_vector()
+            >>> polynomial_map(w.architecture(tokens=2), w).ring_coefficient_vector()
             [6, 0, 6, 0, 0, 6, 0, 6]
         """
         size = ambient_dimension(self.architecture)
-        monomials_size = size // (self.architecture.widths[-1] * self.architecture.tokens)
+        monomials_size = size // self.entries.size
         needed = 16 * size + (56 + 8 * len(self.input_names)) * monomials_size
         require_memory(needed, memory, f"a vector of {size:,} coefficients")
-        known = self.coefficients()
+        known = self.ring_coefficients()
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         monomials = list(self.monomials())
         return [
@@ -183,9 +146,9 @@ class PolynomialMap:
 
 
 def _latex_name(name: str) -> str:
-    letter, row, column = name.split("_")
-    layer = f"^{{({letter[1:]})}}" if letter[1:] else ""
-    return f"{letter[0].lower()}{layer}_{{{row},{column}}}"
+    letter, *head, row, column = name.split("_")
+    place = ",".join([letter[1:], *head])
+    return f"{letter[0].lower()}{f'^{{({place})}}' if place else ''}_{{{row},{column}}}"
 
 
 def polynomial_map(
@@ -194,14 +157,17 @@ def polynomial_map(
     r"""$\phi_W$ by the forward pass over a polynomial ring.
 
     Args:
-        architecture: the shape.
-        weights: exact weights; without them the weights are variables `Q1_1_1, Q1_1_2, ...` (layer, row, column).
+        architecture: a network without normalization: heads, output projections, skip connections, a mask, an
+            embedding and an unembedding as it has them.
+        weights: exact weights; without them the weights are variables `Q1_1_1, Q1_1_2, ...` (layer, row, column), with
+            several heads `Q1_2_1_1` (layer, head, row, column), and `E_1_1`, `U_1_1` without a layer.
         memory: bytes that the polynomials may take, by an estimate made before anything is computed.
 
     Returns:
-        The map; homogeneous of degree $3^l$ in the inputs.
+        The map; homogeneous of degree $3^l$ in the inputs, with skip connections of all odd degrees up to $3^l$.
 
     Raises:
+        BadInput: the network is normalized, so no polynomial map.
         ShapeError: the weights do not have the shape of the architecture.
         TooLarge: the estimate exceeds `memory`.
 
@@ -210,37 +176,40 @@ def polynomial_map(
         >>> print(phi.entries[0, 0])
         Q1_1_1*K1_1_1*V1_1_1*x_1_1^3 + Q1_1_1*K1_1_1*V1_1_1*x_1_1*x_1_2^2
     """
-    architecture.require_plain("the polynomial map")
+    require_polynomial(architecture, "the polynomial map")
     if weights is not None and weights.architecture(architecture.tokens) != architecture:
         raise ShapeError(f"the weights must have {architecture}, got {weights.architecture(architecture.tokens)}")
-    shapes = list(architecture.weight_shapes())
-    input_count = architecture.widths[0] * architecture.tokens
-    variables = input_count + (architecture.parameter_count if weights is None else 0)
-    # bound the depth first: the count itself has 3^l digits
-    deep = architecture.depth > DEEPEST
-    terms = 10**1000 if deep else count_terms_at_most(architecture, symbolic=weights is None)
-    exponent_bits = 8 if architecture.degree < 128 else 32
-    bytes_a_term = 8 + 8 * ceil((variables + 1) * exponent_bits / 64)
-    if weights is not None:  # a coefficient is a sum of products of (3^(l+1) - 3) / 2 weights
-        longest = max(
-            max(x.numerator.bit_length(), x.denominator.bit_length())
-            for m in weights.named().values()
-            for x in m.ravel()
-        )
-        bytes_a_term += longest * 3 * (architecture.degree - 1) // 16 if not deep else 0
-    count = f"{terms:,}" if terms < 10**15 else f"10^{len(str(terms)) - 1}"
-    require_memory(terms * bytes_a_term, memory, f"the polynomials, up to {count} terms,")
+    rows, tokens = architecture.input_width, architecture.tokens
+    variables, bits = rows * tokens, None
+    if weights is None:
+        variables += architecture.parameter_count
+    else:  # a coefficient is a sum of products of weights
+        numbers = [x for m in weights.named().values() for x in m.ravel()]
+        bits = max(abs(x.numerator).bit_length() for x in numbers)
+        if (denominator := max(x.denominator for x in numbers)) > 1:
+            bits += denominator.bit_length()
+    require_room(architecture, variables, bits, memory)
 
+    shapes = [(variable_prefix(name), shape) for name, shape in architecture.weight_shapes()]
     weight_names = [n for name, shape in shapes for n in entry_names(name, *shape)] if weights is None else []
-    input_names = entry_names("x", architecture.widths[0], architecture.tokens)
+    input_names = entry_names("x", rows, tokens)
     ring = PolynomialRing(weight_names + input_names)
-    x = ring.matrix("x", architecture.widths[0], architecture.tokens)
+    matrices: list[ObjectArray]
     if weights is None:
         matrices = [ring.matrix(name, *shape) for name, shape in shapes]
-        layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
     else:
-        layers = [Layer(*map(ring.constants, layer)) for layer in weights.layers]
-    entries = forward(x, layers)
-    if entries.shape != (architecture.widths[-1], architecture.tokens):
+        matrices = [ring.constants(matrix) for matrix in weights.named().values()]
+    entries = network_output(ring.matrix("x", rows, tokens), architecture, matrices)
+    if entries.shape != (architecture.output_width, tokens):
         raise ProgramError(f"the map has shape {entries.shape}")
     return PolynomialMap(architecture, entries, ring, tuple(weight_names), tuple(input_names))
+
+
+def variable_prefix(name: str) -> str:
+    """How the variables of a weight matrix begin: head 2 of layer 1 is `Q1_2`, and its entries `Q1_2_row_column`.
+
+    Example:
+        >>> variable_prefix("Q1.2"), variable_prefix("E")
+        ('Q1_2', 'E')
+    """
+    return name.replace(".", "_")
