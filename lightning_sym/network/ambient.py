@@ -2,11 +2,14 @@ r"""The space that polynomial maps of a shape lie in, and how large a map can be
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import comb
+from typing import NamedTuple
 
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.arrays import ObjectArray
 
 KNOWN = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options of networks that are polynomial maps; a normalized one is none."""
@@ -126,13 +129,52 @@ def weights_in_a_term(architecture: Architecture) -> int:
     return layers + (architecture.embed is not None) * architecture.degree + (architecture.unembed is not None)
 
 
-def require_room(architecture: Architecture, variables: int, bits: int | None, memory: int) -> None:
+class EntrySizes(NamedTuple):
+    """How large the entries of given weights are: polynomials in letters, most often numbers.
+
+    Attributes:
+        letters: how many letters there are.
+        terms, degree: of an entry, at most.
+        bits: of the longest numerator and denominator together.
+    """
+
+    letters: int
+    terms: int
+    degree: int
+    bits: int
+
+    @classmethod
+    def of(cls, matrices: Iterable[ObjectArray], letters: int) -> EntrySizes:
+        """Of matrices of polynomials, in a ring with so many letters."""
+        entries = [entry for matrix in matrices for entry in matrix.ravel() if entry]
+        numbers = [c for entry in entries for c in entry.coeffs()]
+        longest = max((abs(int(c.p)).bit_length() for c in numbers), default=1)
+        if (denominator := max((int(c.q) for c in numbers), default=1)) > 1:
+            longest += denominator.bit_length()
+        terms = max((len(entry) for entry in entries), default=1)
+        degree = max((int(entry.total_degree()) for entry in entries), default=0)
+        return cls(letters, terms, degree, longest)
+
+
+def _terms_with(architecture: Architecture, sizes: EntrySizes) -> int:
+    """Terms at most with letters: monomials in the inputs times those in the letters, of the largest degree; and
+    products of terms of the entries."""
+    monomials = count_terms_at_most(architecture, symbolic=False)
+    if not sizes.letters:
+        return monomials
+    factors = weights_in_a_term(architecture)
+    in_letters = comb(sizes.letters + sizes.degree * factors, sizes.letters)
+    products = count_terms_at_most(architecture) * sizes.terms**factors
+    return min(monomials * in_letters, products)
+
+
+def require_room(architecture: Architecture, variables: int, sizes: EntrySizes | None, memory: int) -> None:
     """Refuse a map whose polynomials would not fit, before anything is computed.
 
     Args:
         architecture: the network.
         variables: of the polynomial ring, the inputs among them.
-        bits: of the longest numerator and denominator of a weight together; `None` with symbolic weights.
+        sizes: of given weights; `None` with symbolic weights.
         memory: bytes that the polynomials may take.
 
     Raises:
@@ -142,12 +184,14 @@ def require_room(architecture: Architecture, variables: int, bits: int | None, m
     require_polynomial(architecture, "the polynomial map")
     # bound the depth first: the count itself has 3^l digits
     deep = architecture.depth > DEEPEST
-    terms = 10**1000 if deep else count_terms_at_most(architecture, symbolic=bits is None)
+    terms = 10**1000
+    if not deep:
+        terms = count_terms_at_most(architecture) if sizes is None else _terms_with(architecture, sizes)
     if architecture.unembed is not None:  # the stream in front of it is held too
         terms += -(-terms * architecture.widths[-1] // architecture.unembed)
-    exponent_bits = 8 if architecture.degree < 128 else 32
+    exponent_bits = 8 if architecture.degree * max(1, sizes.degree if sizes else 1) < 128 else 32
     bytes_a_term = 8 - 8 * (-(variables + 1) * exponent_bits // 64)
-    if bits is not None and not deep:
-        bytes_a_term += bits * weights_in_a_term(architecture) // 8
+    if sizes is not None and not deep:
+        bytes_a_term += sizes.bits * weights_in_a_term(architecture) // 8
     count = f"{terms:,}" if terms < 10**15 else f"10^{len(str(terms)) - 1}"
     require_memory(terms * bytes_a_term, memory, f"the polynomials, up to {count} terms,")

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from lightning_sym.errors import ShapeError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
-from lightning_sym.network.polynomial_map import Exponents, PolynomialMap
+from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.symbolic_map import Exponents
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names

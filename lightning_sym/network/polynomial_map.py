@@ -2,8 +2,10 @@ r"""$\phi_W$ as exact polynomials in the inputs, with symbolic or rational weigh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +13,23 @@ import numpy as np
 
 from lightning_sym.errors import ProgramError, ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
-from lightning_sym.network.ambient import ambient_dimension, degrees, require_polynomial, require_room
+from lightning_sym.network.ambient import EntrySizes, ambient_dimension, degrees, require_polynomial, require_room
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.symbolic_map import Exponents, Key, SymbolicMap
+from lightning_sym.network.weight_values import variable_prefix
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.expressions import to_polynomial
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names, to_sympy
+from lightning_sym.rings.rationals import map_entries
 
 if TYPE_CHECKING:
-    from sympy import Matrix
     from sympy.polys.rings import PolyElement
-
-Exponents = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialMap:
+class PolynomialMap(SymbolicMap):
     r"""The polynomial map of a network.
 
     Attributes:
@@ -36,6 +39,7 @@ class PolynomialMap:
             row by row, all in the order of `weight_names + input_names`.
         weight_names: names of the symbolic weights, empty for rational weights.
         input_names: names of the inputs; `x_k_j` is coordinate `k` of token `j`.
+        letters: the SymPy symbols of `weight_names` where these are letters of somebody's own.
     """
 
     architecture: Architecture
@@ -43,6 +47,7 @@ class PolynomialMap:
     ring: PolynomialRing
     weight_names: tuple[str, ...]
     input_names: tuple[str, ...]
+    letters: tuple[Any, ...] = ()
 
     @property
     def term_count(self) -> int:
@@ -55,28 +60,6 @@ class PolynomialMap:
         return all(
             sum(map(int, exponents[first:])) == degree for entry in self.entries.ravel() for exponents in entry.monoms()
         )
-
-    def ring_coefficients(self) -> dict[tuple[int, int, Exponents], Any]:
-        r"""Non-zero coefficients by output and monomial in the inputs.
-
-        Returns:
-            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (from 0), exponents of `input_names`. Values:
-            rational numbers (`fmpq`), or polynomials in the weights when these are symbolic.
-        """
-        first = len(self.weight_names)
-        if first == 0:
-            return {
-                (k, j, tuple(map(int, exponents))): value
-                for (k, j), entry in np.ndenumerate(self.entries)
-                for exponents, value in entry.to_dict().items()
-            }
-        grouped: dict[tuple[int, int, Exponents], dict[Exponents, Any]] = {}
-        for (k, j), entry in np.ndenumerate(self.entries):
-            for exponents, value in entry.to_dict().items():
-                key = (k, j, tuple(map(int, exponents[first:])))
-                grouped.setdefault(key, {})[exponents[:first]] = value
-        ring = PolynomialRing(self.weight_names)
-        return {key: ring.from_terms(terms) for key, terms in grouped.items()}
 
     def monomials(self) -> Iterator[Exponents]:
         """All monomials in the inputs of the degrees that occur, in the order of the coefficient vector.
@@ -93,43 +76,47 @@ class PolynomialMap:
                     exponents[i] += 1
                 yield tuple(exponents)
 
-    def ring_coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
-        """Coordinates in the ambient space: output by output (row by row), each in the order of `monomials`.
-
-        Raises:
-            TooLarge: the ambient space has too many coordinates for `memory` bytes.
-
-        Example:
-            >>> w = Weights.of({"Q1": [[1]], "K1": [[2]], "V1": [[3]]})
-            >>> polynomial_map(w.architecture(tokens=2), w).ring_coefficient_vector()
-            [6, 0, 6, 0, 0, 6, 0, 6]
-        """
+    def _require_vector(self, memory: int) -> None:
         size = ambient_dimension(self.architecture)
-        monomials_size = size // self.entries.size
-        needed = 16 * size + (56 + 8 * len(self.input_names)) * monomials_size
+        needed = 16 * size + (56 + 8 * len(self.input_names)) * (size // self.entries.size)
         require_memory(needed, memory, f"a vector of {size:,} coefficients")
-        known = self.ring_coefficients()
-        zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
+
+    def _vector(self, known: dict[Key, Any], zero: Any) -> list[Any]:
         monomials = list(self.monomials())
         return [
             known.get((k, j, exponents), zero) for k, j in np.ndindex(*self.entries.shape) for exponents in monomials
         ]
 
-    def sympy(self, k: int, j: int) -> PolyElement:
-        """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring."""
-        return to_sympy(self.entries[k, j], self.weight_names + self.input_names)
+    def coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
+        """Coordinates in the ambient space in SymPy: output by output (row by row), each in the order of `monomials`.
 
-    def matrix(self) -> Matrix:
-        """All outputs as a SymPy matrix of expressions, `d_l x t`, in the symbols `weight_names + input_names`.
+        Raises:
+            TooLarge: the ambient space has too many coordinates for `memory` bytes.
 
         Example:
-            >>> polynomial_map(Architecture((1, 1), (1,), 1)).matrix()
-            Matrix([[K1_1_1*Q1_1_1*V1_1_1*x_1_1**3]])
+            >>> import sympy
+            >>> w = Weights.of({"Q1": [[1]], "K1": [[2]], "V1": [[3]]})
+            >>> sympy.Matrix(polynomial_map(w.architecture(tokens=2), w).coefficient_vector()).T
+            Matrix([[6, 0, 6, 0, 0, 6, 0, 6]])
         """
         import sympy
 
-        rows, columns = self.entries.shape
-        return sympy.Matrix(rows, columns, lambda k, j: self.sympy(int(k), int(j)).as_expr())
+        self._require_vector(memory)
+        return self._vector(self.coefficients(memory), sympy.S.Zero)
+
+    def ring_coefficient_vector(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
+        """The same as flint's numbers, or polynomials in the weights.
+
+        Raises:
+            TooLarge: the ambient space has too many coordinates for `memory` bytes.
+        """
+        self._require_vector(memory)
+        zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
+        return self._vector(self.ring_coefficients(), zero)
+
+    def sympy(self, k: int, j: int) -> PolyElement:
+        """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring."""
+        return to_sympy(self.entries[k, j], self.symbols)
 
     def latex(self, k: int, j: int) -> str:
         """Output `(k, j)`, counted from 0, in LaTeX, by SymPy's printer.
@@ -146,8 +133,12 @@ class PolynomialMap:
 
 
 def _latex_name(name: str) -> str:
-    letter, *head, row, column = name.split("_")
-    place = ",".join([letter[1:], *head])
+    if (match := re.fullmatch(r"([QKVOEUx][0-9]*)((?:_[0-9]+)?)_([0-9]+)_([0-9]+)", name)) is None:
+        import sympy
+
+        return str(sympy.latex(sympy.Symbol(name)))  # a letter of somebody's own
+    letter, head, row, column = match.groups()
+    place = letter[1:] + head.replace("_", ",")
     return f"{letter[0].lower()}{f'^{{({place})}}' if place else ''}_{{{row},{column}}}"
 
 
@@ -159,8 +150,9 @@ def polynomial_map(
     Args:
         architecture: a network without normalization: heads, output projections, skip connections, a mask, an
             embedding and an unembedding as it has them.
-        weights: exact weights; without them the weights are variables `Q1_1_1, Q1_1_2, ...` (layer, row, column), with
-            several heads `Q1_2_1_1` (layer, head, row, column), and `E_1_1`, `U_1_1` without a layer.
+        weights: exact weights; letters in them are the weights of the map, by name. Without `weights` the weights are
+            variables `Q1_1_1, Q1_1_2, ...` (layer, row, column), with several heads `Q1_2_1_1` (layer, head, row,
+            column), and `E_1_1`, `U_1_1` without a layer.
         memory: bytes that the polynomials may take, by an estimate made before anything is computed.
 
     Returns:
@@ -180,36 +172,21 @@ def polynomial_map(
     if weights is not None and weights.architecture(architecture.tokens) != architecture:
         raise ShapeError(f"the weights must have {architecture}, got {weights.architecture(architecture.tokens)}")
     rows, tokens = architecture.input_width, architecture.tokens
-    variables, bits = rows * tokens, None
-    if weights is None:
-        variables += architecture.parameter_count
-    else:  # a coefficient is a sum of products of weights
-        numbers = [x for m in weights.named().values() for x in m.ravel()]
-        bits = max(abs(x.numerator).bit_length() for x in numbers)
-        if (denominator := max(x.denominator for x in numbers)) > 1:
-            bits += denominator.bit_length()
-    require_room(architecture, variables, bits, memory)
-
-    shapes = [(variable_prefix(name), shape) for name, shape in architecture.weight_shapes()]
-    weight_names = [n for name, shape in shapes for n in entry_names(name, *shape)] if weights is None else []
-    input_names = entry_names("x", rows, tokens)
-    ring = PolynomialRing(weight_names + input_names)
+    inputs = entry_names("x", rows, tokens)
     matrices: list[ObjectArray]
     if weights is None:
+        require_room(architecture, rows * tokens + architecture.parameter_count, None, memory)
+        shapes = [(variable_prefix(name), shape) for name, shape in architecture.weight_shapes()]
+        names = [n for name, shape in shapes for n in entry_names(name, *shape)]
+        ring = PolynomialRing(names + inputs)
         matrices = [ring.matrix(name, *shape) for name, shape in shapes]
     else:
-        matrices = [ring.constants(matrix) for matrix in weights.named().values()]
+        names = [letter.name for letter in weights.letters]
+        ring = PolynomialRing(names + inputs)
+        matrices = [map_entries(partial(to_polynomial, ring=ring), matrix) for matrix in weights.matrices.values()]
+        require_room(architecture, len(ring.names), EntrySizes.of(matrices, len(names)), memory)
     entries = network_output(ring.matrix("x", rows, tokens), architecture, matrices)
     if entries.shape != (architecture.output_width, tokens):
         raise ProgramError(f"the map has shape {entries.shape}")
-    return PolynomialMap(architecture, entries, ring, tuple(weight_names), tuple(input_names))
-
-
-def variable_prefix(name: str) -> str:
-    """How the variables of a weight matrix begin: head 2 of layer 1 is `Q1_2`, and its entries `Q1_2_row_column`.
-
-    Example:
-        >>> variable_prefix("Q1.2"), variable_prefix("E")
-        ('Q1_2', 'E')
-    """
-    return name.replace(".", "_")
+    letters = () if weights is None else weights.letters
+    return PolynomialMap(architecture, entries, ring, tuple(names), tuple(inputs), letters)

@@ -15,8 +15,10 @@ import numpy as np
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.letters import InLetters
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix, require_entries
+from lightning_sym.rings.expressions import entry
 
 
 class Layer(NamedTuple):
@@ -66,13 +68,14 @@ def _canonical(place: _Place, heads: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class Weights(InLetters):
     """Exact weights of a network by their canonical names, and what the network does with them.
 
     Attributes:
         matrices: object arrays of `Fraction` by the names and in the order of `Architecture.weight_shapes()`: `E`,
             `Q1, K1, V1, O1, Q2, ...` (with several heads `Q1.1, ..., Q1.2, ...`), `U`; all but `Q`, `K`, `V` only
-            where the network has them.
+            where the network has them. With letters, for special families of weights, entries may be expanded SymPy
+            expressions; `layers` and `named()` refuse them by name, and so does all that computes with numbers.
         form: normalization, mask and skip connections; lightning attention unless said.
 
     Example:
@@ -81,6 +84,10 @@ class Weights:
         Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)
         >>> w["K1"].tolist()
         [[Fraction(1, 2), Fraction(0, 1)]]
+        >>> import sympy
+        >>> a = sympy.Symbol("a")
+        >>> Weights.of({"Q1": sympy.Matrix([[a, 1]]), "K1": [[1, a]], "V1": [[1, 0]]}).letters
+        (a,)
     """
 
     matrices: Mapping[str, ObjectArray]
@@ -94,12 +101,14 @@ class Weights:
         """Weights from matrices named `Q1, K1, V1, Q2, ...`, as `Architecture.weight_shapes()` names them.
 
         Args:
-            matrices: all matrices of the network; with one head `Q1.1` is read as `Q1`.
+            matrices: all matrices of the network, also SymPy's; with one head `Q1.1` is read as `Q1`. Entries are
+                numbers, or polynomials in letters with rational coefficients.
             form: what the network does besides.
 
         Raises:
             ShapeError: a name is missing or unknown, or shapes do not fit together.
-            BadInput: an entry is not a finite number.
+            BadInput: an entry is neither a finite number nor a polynomial in letters; or a letter is called like an
+                input, `x_1_2`.
 
         Example:
             >>> one = [[1]]
@@ -138,9 +147,10 @@ class Weights:
                 + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
         require_entries(matrices)
-        exact = {name: exact_matrix(matrices[given], name) for name, given in known.items()}
+        exact = {name: exact_matrix(matrices[given], name, entry) for name, given in known.items()}
         weights = cls(MappingProxyType(exact), form)
         weights._require_shapes()
+        _ = weights.letters
         return weights
 
     def _require_shapes(self) -> None:
@@ -210,7 +220,16 @@ class Weights:
 
         Raises:
             BadInput: the network has more than these, or is not a lightning network: all that is computed from the
-                layers alone would be about another network.
+                layers alone would be about another network. Or there are letters.
+        """
+        self.require_numbers()
+        return self.layers_with_letters()
+
+    def layers_with_letters(self) -> tuple[Layer, ...]:
+        """The same as `layers`, letters and all.
+
+        Raises:
+            BadInput: as for `layers`, but for letters.
         """
         if more := self._additions():
             raise BadInput(
@@ -224,8 +243,9 @@ class Weights:
         """Refuse by name what is decided for lightning attention with one head and nothing added only.
 
         Raises:
-            BadInput: this is another network.
+            BadInput: this is another network, or there are letters.
         """
+        self.require_numbers(what)
         if more := self._additions():
             raise BadInput(f"{what} is not yet decided for {more}, only for one-head lightning attention")
 
@@ -258,7 +278,12 @@ class Weights:
         return hash((self.form, *((n, m.shape, *m.ravel()) for n, m in self.matrices.items())))
 
     def named(self) -> dict[str, ObjectArray]:
-        """The matrices by name, in canonical order."""
+        """The matrices of numbers by name, in canonical order; with letters `matrices` has them.
+
+        Raises:
+            BadInput: there are letters.
+        """
+        self.require_numbers()
         return dict(self.matrices)
 
     @classmethod

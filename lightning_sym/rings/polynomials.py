@@ -46,6 +46,14 @@ class PolynomialRing:
         """A rational number as a polynomial."""
         return self._context.constant(fmpq(int(number.numerator), int(number.denominator)))
 
+    def number(self, number: Any) -> fmpq:
+        """A rational number as flint's."""
+        return fmpq(int(number.numerator), int(number.denominator))
+
+    def substituted(self, polynomial: fmpq_mpoly, images: Sequence[fmpq_mpoly]) -> fmpq_mpoly:
+        """A polynomial of another ring with these polynomials of this one for its variables."""
+        return polynomial.compose(*images, ctx=self._context)
+
     def constants(self, matrix: Any) -> ObjectArray:
         """A matrix of rational numbers as constant polynomials."""
         return map_entries(self.constant, matrix)
@@ -72,8 +80,8 @@ def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
     return [f"{prefix}_{i}_{j}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
-def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str]) -> PolyElement:
-    """The same polynomial as an element of a SymPy ring over QQ whose variables have the given names."""
+def to_sympy(polynomial: fmpq_mpoly, names: Sequence[Any]) -> PolyElement:
+    """The same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
     from sympy import QQ
     from sympy.polys.orderings import grevlex
     from sympy.polys.rings import PolyRing

@@ -84,8 +84,8 @@ def argument(name: str, network: Architecture) -> Any:
         "architecture": network, "shape": network, "network": network, "generator": rng, "p": P, "order": None,
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
-        "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "bits": None,
-        "memory": 2**30,
+        "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "sizes": None,
+        "memory": 2**30, "names": [], "variables_of": [], "coefficients": {}, "monomials": [], "weights": {},
     }  # fmt: skip
     return made[name]
 
