@@ -159,12 +159,12 @@ class EntrySizes(NamedTuple):
 def _terms_with(architecture: Architecture, sizes: EntrySizes) -> int:
     """Terms at most with letters: monomials in the inputs times those in the letters, of the largest degree; and
     products of terms of the entries."""
-    monomials = count_terms_at_most(architecture, symbolic=False)
+    monomials: int = count_terms_at_most(architecture, symbolic=False)
     if not sizes.letters:
         return monomials
     factors = weights_in_a_term(architecture)
     in_letters = comb(sizes.letters + sizes.degree * factors, sizes.letters)
-    products = count_terms_at_most(architecture) * sizes.terms**factors
+    products: int = count_terms_at_most(architecture) * sizes.terms**factors
     return min(monomials * in_letters, products)
 
 

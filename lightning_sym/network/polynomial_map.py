@@ -3,7 +3,7 @@ r"""$\phi_W$ as exact polynomials in the inputs, with symbolic or rational weigh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement
@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lightning_sym.errors import ProgramError, ShapeError
-from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.errors import BadInput, ProgramError, ShapeError
+from lightning_sym.limits import DEFAULT_MEMORY, require_integer, require_memory
 from lightning_sym.network.ambient import EntrySizes, ambient_dimension, degrees, require_polynomial, require_room
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.generic_rank import (
+    FieldSearch,
+    GenericRank,
+    generic_rank_bounds,
+    network_sample,
+    polynomial_sample,
+)
 from lightning_sym.network.symbolic_map import Exponents, Key, SymbolicMap
-from lightning_sym.network.weight_values import variable_prefix
+from lightning_sym.network.weight_values import variable_prefix, weight_variables
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import to_polynomial
@@ -114,6 +121,43 @@ class PolynomialMap(SymbolicMap):
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         return self._vector(self.ring_coefficients(), zero)
 
+    def generic_rank(self, seed: int = 0) -> GenericRank:
+        r"""The rank of the Jacobian at all weights but those in the zero set of some polynomial, from both sides.
+
+        For symbolic weights of a network it is the dimension of its set of functions. `certified_dimension` needs no
+        polynomials for that, and reaches much further; here any family of weights with letters has an answer.
+
+        Args:
+            seed: picks the points; it may change the evidence, never a certified number.
+
+        Returns:
+            Bounds; `rank` is the generic rank where they meet.
+
+        Raises:
+            BadInput: the weights of the map are numbers, or the seed is negative.
+
+        Example:
+            >>> found = polynomial_map(Architecture((2, 1), (2,), 2)).generic_rank()
+            >>> found.rank, found.lower, found.upper
+            (5, 5, 5)
+        """
+        require_integer(seed, "the seed")
+        if not self.weight_names:
+            raise BadInput("a generic rank must be of a map with symbolic weights, got numbers")
+        generator = np.random.default_rng([seed, 1])
+        if self.weight_names == weight_variables(self.architecture):
+            coefficients = ambient_dimension(self.architecture)
+            sample = partial(network_sample, self.architecture, generator)
+        else:
+            coefficients = len(self._distinct)
+            sample = partial(polynomial_sample, self._derivatives(), len(self.weight_names), generator)
+        search = FieldSearch(self.ring, len(self.weight_names), list(self.entries.ravel()), sample)
+
+        def rank_at(point: Sequence[int]) -> int:
+            return self.jacobian_rank(dict(zip(self.weight_names, point, strict=True))).rank
+
+        return generic_rank_bounds(search, self.weight_names, rank_at, coefficients, seed)
+
     def sympy(self, k: int, j: int) -> PolyElement:
         """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring."""
         return to_sympy(self.entries[k, j], self.symbols)
@@ -177,7 +221,7 @@ def polynomial_map(
     if weights is None:
         require_room(architecture, rows * tokens + architecture.parameter_count, None, memory)
         shapes = [(variable_prefix(name), shape) for name, shape in architecture.weight_shapes()]
-        names = [n for name, shape in shapes for n in entry_names(name, *shape)]
+        names = list(weight_variables(architecture))
         ring = PolynomialRing(names + inputs)
         matrices = [ring.matrix(name, *shape) for name, shape in shapes]
     else:

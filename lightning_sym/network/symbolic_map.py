@@ -13,10 +13,10 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.certified_rank import certified_rank
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian_rank import JacobianRank
+from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
 from lightning_sym.network.map_ideal import PolynomialIdeal, graph_ideal
 from lightning_sym.network.symbols_by_name import SymbolsByName
-from lightning_sym.network.weight_values import matrices_in, require_substitution, values_by_name, variable_prefix
+from lightning_sym.network.weight_values import attention_matrix, require_substitution, values_by_name, weight_variables
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import (
     TERM_BYTES,
@@ -25,7 +25,7 @@ from lightning_sym.rings.expressions import (
     to_expressions,
     to_polynomial,
 )
-from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.polynomials import PolynomialRing
 
 if TYPE_CHECKING:
     from sympy import Matrix
@@ -204,11 +204,12 @@ class SymbolicMap:
             len(self._distinct), len(self.weight_names), to_expressions(derivatives, self.weight_symbols)
         )
 
-    def jacobian_rank(self, weights: Any) -> JacobianRank:
+    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank:
         """The exact rank over the rationals of the Jacobian at given weights, with pivots and kernel as evidence.
 
         Args:
             weights: numbers for all weights, as `at` takes them.
+            memory: bytes that the polynomials may take, by an estimate made before anything is computed.
 
         Raises:
             BadInput: a weight is missing, or is no number.
@@ -227,12 +228,18 @@ class SymbolicMap:
                 raise BadInput(f"a rank must be taken where all weights are numbers, got none for {name}")
             if letters := letters_of([given[name]]):
                 raise BadInput(f"a rank must be taken where all weights are numbers, got {letters[0]} in {name}")
-        point = [self.ring.number(given[name]) for name in self.weight_names]
-        numbers = np.empty((len(self._distinct), len(point)), dtype=object)
-        numbers.ravel()[:] = [derivative(*point) for derivative in self._derivatives()]
-        keys, found = list(self._distinct), certified_rank(numbers)
+        numbers = [given[name] for name in self.weight_names]
+        if self.weight_names == weight_variables(self.architecture):
+            jacobian = jacobian_at(self.architecture, numbers, memory)
+        else:
+            point = list(map(self.ring.number, numbers))
+            derivatives = iter(self._derivatives())
+            jacobian = {key: [next(derivatives)(*point) for _ in point] for key in self._distinct}
+        keys = self._ordered(jacobian)
+        entries = np.array([jacobian[key] for key in keys], dtype=object).reshape(len(keys), len(self.weight_names))
+        found = certified_rank(entries)
         return JacobianRank(
-            found.rank, len(keys), self.weight_names, self.input_names, tuple(keys[i] for i in found.rows),
+            found.rank, self.weight_names, self.input_names, tuple(keys[i] for i in found.rows),
             tuple(self.weight_names[i] for i in found.columns), found.minor, found.kernel,
         )  # fmt: skip
 
@@ -334,16 +341,4 @@ class SymbolicMap:
             [K1_1_1*Q1_1_1, K1_1_1*Q1_1_2],
             [K1_1_2*Q1_1_1, K1_1_2*Q1_1_2]])
         """
-        import sympy
-
-        place = f"{layer}" if self.architecture.heads == 1 else f"{layer}.{head}"
-        shapes = matrices_in(self.weight_names, self.architecture)
-        if f"Q{place}" not in shapes or head > self.architecture.heads:
-            raise BadInput(f"Q and K must be symbolic weights of this map, got layer {layer!r}, head {head!r}")
-        symbols = dict(zip(self.weight_names, self.weight_symbols, strict=True))
-
-        def matrix(name: str) -> Any:
-            names = entry_names(variable_prefix(name), *shapes[name])
-            return sympy.Matrix(*shapes[name], [symbols[n] for n in names])
-
-        return matrix(f"K{place}").T * matrix(f"Q{place}")
+        return attention_matrix(self.architecture, self.weight_symbols, layer, head)

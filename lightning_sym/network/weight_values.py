@@ -26,6 +26,17 @@ def variable_prefix(name: str) -> str:
     return name.replace(".", "_")
 
 
+def weight_variables(architecture: Architecture) -> tuple[str, ...]:
+    """The variables that stand for all weights of a network, in canonical order.
+
+    Example:
+        >>> weight_variables(Architecture((1, 1), (1,), 2, heads=2))[:4]
+        ('Q1_1_1_1', 'K1_1_1_1', 'V1_1_1_1', 'Q1_2_1_1')
+    """
+    shapes = architecture.weight_shapes()
+    return tuple(n for name, shape in shapes for n in entry_names(variable_prefix(name), *shape))
+
+
 def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, tuple[int, int]]:
     """Names and shapes of the weight matrices of a network whose entries are all among these variables.
 
@@ -110,3 +121,23 @@ def require_substitution(polynomials: Iterable[Any], images: Sequence[Any], memo
                 each *= comb(size + power - 1, power)
             terms += each
     require_memory(terms * (16 + 8 * len(images)), memory, f"the map at these weights, up to {terms:,} terms,")
+
+
+def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: int, head: int) -> Any:
+    """`K^T Q` of a layer and head, a SymPy matrix in the symbols of the weights.
+
+    Raises:
+        BadInput: these symbols are not all entries of `Q` and `K` there.
+    """
+    import sympy
+
+    place = f"{layer}" if architecture.heads == 1 else f"{layer}.{head}"
+    by_name = {symbol.name: symbol for symbol in symbols}
+    shapes = matrices_in(list(by_name), architecture)
+    if not {f"Q{place}", f"K{place}"} <= shapes.keys() or head > architecture.heads:
+        raise BadInput(f"Q and K must be symbolic weights of this map, got layer {layer!r}, head {head!r}")
+
+    def matrix(name: str) -> Any:
+        return sympy.Matrix(*shapes[name], [by_name[n] for n in entry_names(variable_prefix(name), *shapes[name])])
+
+    return matrix(f"K{place}").T * matrix(f"Q{place}")

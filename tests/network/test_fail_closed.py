@@ -85,7 +85,7 @@ def argument(name: str, network: Architecture) -> Any:
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
         "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "sizes": None,
-        "memory": 2**30, "names": [], "variables_of": [], "coefficients": {}, "monomials": [], "weights": {},
+        "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
     }  # fmt: skip
     return made[name]
 
