@@ -77,8 +77,10 @@ def steps_between(comparison: Comparison, first: Weights, second: Weights, token
     """Steps that lead from the first weights to the second, for networks that are known to be the same function.
 
     Raises:
-        BadInput: nothing but all coefficients shows it, or there are too many layers.
+        BadInput: nothing but all coefficients shows it, or there are too many layers, or weights have letters.
     """
+    first.require_numbers("a certificate")
+    second.require_numbers("a certificate")
     if comparison.reason is Reason.ZERO:
         return [{"step": "zero"}]
     found = comparison.connection
