@@ -24,8 +24,9 @@ from lightning_sym.limits import Work
 from lightning_sym.network.form import NetworkForm
 
 A, B = sympy.symbols("a b")
-IN_LETTERS = Weights.of({"Q1": sympy.Matrix([[A, 1], [0, B]]), "K1": sympy.eye(2), "V1": [[1, Fraction(1, 2)], [0, 1]]})
-NUMBERS = Weights.of({"Q1": [[2, 1], [0, 3]], "K1": [[1, 0], [0, 1]], "V1": [[1, Fraction(1, 2)], [0, 1]]})
+HALF: Any = Fraction(1, 2)
+IN_LETTERS = Weights.of({"Q1": sympy.Matrix([[A, 1], [0, B]]), "K1": sympy.eye(2), "V1": [[1, HALF], [0, 1]]})
+NUMBERS = Weights.of({"Q1": [[2, 1], [0, 3]], "K1": [[1, 0], [0, 1]], "V1": [[1, HALF], [0, 1]]})
 
 # these hold weights, or look at shapes alone, or are made for letters
 TAKES_LETTERS = {
@@ -182,7 +183,7 @@ def test_sympy_goes_in_and_comes_out_of_the_forward_pass() -> None:
     for weights in (IN_LETTERS, NUMBERS):
         assert forward(x, weights) == polynomial_map(weights.architecture(2), weights).matrix()
     values = np.array([[1, 2], [3, Fraction(1, 2)]], dtype=object)
-    found = forward(values, IN_LETTERS)
+    found: Any = forward(values, IN_LETTERS)
     assert found.subs({A: 2, B: 3}).tolist() == [[sympy.Rational(v) for v in r] for r in forward(values, NUMBERS)]
     root = sympy.sqrt(2)
     assert forward(
