@@ -52,13 +52,13 @@ def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, t
     }
 
 
-def values_by_name(weights: Any, architecture: Architecture, variables: Sequence[Any]) -> dict[str, Any]:
+def values_by_name(weights: Any, architecture: Architecture, symbols: Sequence[Any]) -> dict[str, Any]:
     """What weights give to the variables of a map: numbers, or expressions in letters.
 
     Args:
         weights: `Weights` of the network; or by name in a dictionary matrices and single variables, some or all.
         architecture: the network.
-        variables: SymPy symbols of the map's weights.
+        symbols: SymPy's, of the map's weights.
 
     Returns:
         By variable, only those that are given.
@@ -72,7 +72,7 @@ def values_by_name(weights: Any, architecture: Architecture, variables: Sequence
         >>> values_by_name({"q_1_1": 2}, Architecture((1, 1), (1,), 2), [sympy.Symbol("Q1_1_1")])
         {'Q1_1_1': Fraction(2, 1)}
     """
-    shapes = matrices_in([symbol.name for symbol in variables], architecture)
+    shapes = matrices_in([symbol.name for symbol in symbols], architecture)
     if isinstance(weights, Weights):
         if len(shapes) != len(weights.matrices):
             raise BadInput("weights must be given for a map whose variables are all weights; here a dictionary by name")
@@ -81,7 +81,7 @@ def values_by_name(weights: Any, architecture: Architecture, variables: Sequence
         weights = weights.matrices
     if not isinstance(weights, Mapping):
         raise BadInput(f"values must be Weights, or given by name in a dictionary, got {type(weights).__name__}")
-    by_name = SymbolsByName(variables)
+    by_name = SymbolsByName(symbols)
     found: dict[str, Any] = {}
     for name, value in weights.items():
         if name in shapes:
