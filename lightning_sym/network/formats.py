@@ -19,7 +19,7 @@ FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
 """What `--format` knows."""
 
 Polynomial = Any
-"""Exact: exponents by coefficient as a mapping, an element of a SymPy ring (which is one), or flint's own."""
+"""Exact: coefficients by exponents as a mapping, an element of a SymPy ring (which is one), or flint's own."""
 
 _NAME = re.compile(r"([A-Za-z]+)(\d+(?:\.\d+)?)?((?:_\d+)*)")
 
@@ -105,10 +105,10 @@ SYSTEMS = {
         ring="{name}, ({variables},) = polynomial_ring(QQ, [{quoted}]);",
         fraction="{0}//{1}",
         power="^",
-        matrix="{name} = matrix({ring}, [{entries}]);",
-        row="[{entries}]",
-        sequence="{name} = elem_type({ring})[{entries}];",
-        ideal="{name} = ideal({ring}, elem_type({ring})[{entries}]);",
+        matrix="{name} = matrix({ring}, {rows}, {columns}, {ring}.([{entries}]));",
+        row="{entries}",
+        sequence="{name} = {ring}.([{entries}]);",
+        ideal="{name} = ideal({ring}, {ring}.([{entries}]));",
         kernel="{source}, ({variables},) = polynomial_ring(QQ, [{quoted}]);\n"
         "{name} = kernel(hom({source}, {ring}, {images}));",
     ),
