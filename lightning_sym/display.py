@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
@@ -68,9 +67,9 @@ def rows_in_line(matrix: Any) -> str:
     return "; ".join(" ".join(row) for row in spelled_rows(matrix))
 
 
-def cut_text(text: str) -> str:
+def cut_text(text: str, longest: int = LONGEST_TEXT) -> str:
     """A text that fits a screen; of a longer one its beginning and its length."""
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}... ({len(text):,} characters)"
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text):,} characters)"
 
 
 def text_table(lines: Lines, width: int = WIDTH) -> str:

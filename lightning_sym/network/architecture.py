@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
@@ -245,7 +246,7 @@ class Architecture:
         return notebook(latex_words(network_line(self)))
 
 
-def network_line(*networks: Architecture) -> str:
+def network_line(*networks: Any) -> str:
     """What an answer is about, in one line; the shapes of further networks only where they differ.
 
     Example:

@@ -21,7 +21,9 @@ def _coefficients(phi: PolynomialMap) -> dict[str, Mapping[tuple[int, ...], Any]
     again: dict[str, list[str]] = {}
     for (k, j, exponents), value in phi.coefficients().items():
         place = f"phi_{k + 1}_{j + 1}: {polynomial_text('singular', inputs, {exponents: 1})}"
-        terms = {(*map(int, e), *behind): c for e, c in value.to_dict().items()} if phi.weight_names else {behind: value}
+        terms = (
+            {(*map(int, e), *behind): c for e, c in value.to_dict().items()} if phi.weight_names else {behind: value}
+        )
         key = frozenset(terms.items())
         if key in seen:
             again[seen[key]].append(place)

@@ -14,7 +14,6 @@ from lightning_sym.network.attention import M
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
-
 _MOST_SHOWN = 8
 """Matrices that a notebook shows."""
 

@@ -12,8 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result, cut_text, equal, latex_lines, latex_matrix, notebook, one_line
-from lightning_sym.display import rows_in_line, typed
+from lightning_sym.display import (
+    Lines,
+    Result,
+    cut_text,
+    equal,
+    latex_lines,
+    latex_matrix,
+    notebook,
+    one_line,
+    rows_in_line,
+    typed,
+)
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
@@ -46,6 +56,10 @@ _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
 _MOST_NAMED = 6
 """Names that an error lists."""
+
+
+_LONGEST_MATRIX = 300
+"""Characters of a matrix in the text of weights."""
 
 
 class _Place(NamedTuple):
@@ -265,7 +279,9 @@ class Weights(Result):
     def lines(self) -> Lines:
         """Every matrix in a line, and the form where it is not lightning attention."""
         form = [("form", ", ".join(self.form.words))] if self.form.words else []
-        return [(name, cut_text(rows_in_line(matrix))) for name, matrix in self.matrices.items()] + form
+        return [
+            (name, cut_text(rows_in_line(matrix), _LONGEST_MATRIX)) for name, matrix in self.matrices.items()
+        ] + form
 
     def _latex(self) -> str:
         layers: dict[str, list[str]] = {}
