@@ -42,8 +42,9 @@ def spelled(number: Any) -> str:
         >>> spelled(Fraction(-3, 4)), len(spelled(10**5000))
         ('-3/4', 5001)
     """
-    if not isinstance(number, Rational) or number.numerator.bit_length() + number.denominator.bit_length() < 13_000:
-        return str(number)  # an expression spells itself
+    bits = max((int(getattr(number, part, 0)).bit_length() for part in ("numerator", "denominator")), default=0)
+    if bits < 13_000:
+        return str(number)  # also an expression, which spells itself
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
@@ -142,8 +143,8 @@ def one_line(value: Any) -> str:
         return _number_in_line(value)
     if isinstance(value, Mapping):
         items = _edges(list(value.items()), MOST_ITEMS)
-        inside = ("..." if i is ... else f"{one_line(i[0])}: {one_line(i[1])}" for i in items)
-        return f"{{{', '.join(inside)}}}"
+        pairs = ["..." if i is ... else f"{one_line(i[0])}: {one_line(i[1])}" for i in items]
+        return f"{{{', '.join(pairs)}}}"
     if type(value) in (tuple, list):
         inside = ["..." if i is ... else one_line(i) for i in _edges(value, MOST_ITEMS)]
         closing = "[]" if isinstance(value, list) else "()"

@@ -60,7 +60,9 @@ def dimension_lines(result: Any) -> Lines:
     if network.normalization is not None:
         where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
     lines.append(("lower bound", f"{result.lower:,}  rank of the Jacobian {where}"))
-    for evidence in sorted(result.upper_bounds, key=lambda each: list(type(each)).index(each)):
+    members: Any = type(next(iter(result.upper_bounds)))
+    order = list(members)
+    for evidence in sorted(result.upper_bounds, key=order.index):
         pieces = evidence == "factorization"
         lines.append(("upper bound", f"{result.upper_bounds[evidence]:,}  {evidence.meaning}{':' if pieces else ''}"))
         if pieces:

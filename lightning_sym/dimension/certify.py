@@ -21,6 +21,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.varieties import (
@@ -273,6 +274,7 @@ def certified_dimension(
         >>> result.value, result.fiber_dimension, result.formula_agrees
         (38, 26, True)
     """
+    require_arguments(certified_dimension, locals())
     architecture.require("the dimension", KNOWN)
     require_integer(seed, "the seed")
     report = progress or (lambda stage, done, total: None)

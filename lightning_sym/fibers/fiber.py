@@ -30,6 +30,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
@@ -169,6 +170,7 @@ def fiber(
         >>> found.source, len(found.components), found.dimension
         ('Theorem 3.2, case 1', 2, 2)
     """
+    require_arguments(fiber, locals())
     require_integer(seed, "the seed")
     weights.require_plain("the fiber, all weights with the same function,")
     shape, budget = weights.architecture(tokens), Work(work, progress)

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
 from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
@@ -275,6 +276,7 @@ def same_function(
         >>> same_function(w, half).answer, same_function(w, double).answer
         (<Answer.SAME: 'same'>, <Answer.DIFFERENT: 'different'>)
     """
+    require_arguments(same_function, locals())
     shapes = first.architecture(tokens), second.architecture(tokens)
     for what in ("input", "output"):
         widths = [getattr(shape, f"{what}_width") for shape in shapes]

@@ -30,6 +30,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, no_truth_value
@@ -314,6 +315,7 @@ def classify(
         >>> [label.value for label in point.labels], point.ranks.fiber_points, point.ranks.tangent
         (['singular'], 2, 6)
     """
+    require_arguments(classify, locals())
     weights.require_plain("which point of the set of functions weights give")
     shape, budget = weights.architecture(tokens), Work(work, progress)
     by = _classify_layer if shape.depth == 1 and tokens >= 2 else _classify_by_weights

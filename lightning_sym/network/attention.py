@@ -15,10 +15,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import ShapeError
+from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.protocol import Matrix, masked, normalized, require_shape
+from lightning_sym.rings.protocol import Matrix, masked, normalized, require_matrix, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -97,15 +99,22 @@ def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: For
     """The network, Definition 2: the layers one after the other, the first one first.
 
     Raises:
-        BadInput: `layers` are weights of another network than a lightning network with one head and nothing added;
-            `network_output` takes these.
+        ShapeError: a matrix of a layer does not fit what stands before it.
+        BadInput: `x` is no matrix, or `layers` no layers; or they are weights of another network than a lightning
+            network with one head and nothing added; `network_output` takes these.
 
     Example:
         >>> one = np.array([[1]])
         >>> forward(np.array([[2]]), [Layer(one, one, one)] * 2).tolist()   # 2 ** (3 ** 2)
         [[512]]
     """
+    require_matrix(x, "x")
+    if not isinstance(layers, Iterable) and not isinstance(layers, Weights):
+        raise BadInput(f"layers must be Weights or a list of Layer(query, key, value), got {shown(layers)}")
+    if not isinstance(form, Form):
+        raise BadInput(f"form must be a Form, got {shown(form)}")
     for layer in layers.layers if isinstance(layers, Weights) else layers:
+        require_layer(layer, x)
         x = attention_layer(x, layer, form)
     return x
 
@@ -133,7 +142,9 @@ def network_output(
         >>> network_output(np.array([[1]]), shape, [one] * 4).tolist()      # 2 (1 + 2 * 2 * 2)
         [[18]]
     """
+    require_arguments(network_output, locals())
     architecture.require("the forward pass", KNOWN)
+    require_matrix(x, "x")
     require_shape(x, (architecture.input_width, architecture.tokens), "the input")
     if isinstance(weights, Weights):
         if (other := weights.architecture(architecture.tokens)) != architecture:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import SHAPED, Architecture, require_form
@@ -62,6 +63,7 @@ class NetworkForm:
         Raises:
             BadInput: the network has an option that no weight file can name.
         """
+        require_arguments(cls.of, locals())
         architecture.require("the form of weights", SHAPED)
         return cls(architecture.normalization, architecture.causal, architecture.skip)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
 from lightning_sym.errors import ProgramError, ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
@@ -37,6 +38,7 @@ def ambient_dimension(architecture: Architecture) -> int:
         >>> ambient_dimension(Architecture((2, 1), (2,), 2))    # 1 * 2 * C(6, 3)
         40
     """
+    require_arguments(ambient_dimension, locals())
     architecture.require_plain("the ambient space")
     inputs = architecture.widths[0] * architecture.tokens
     outputs = architecture.widths[-1] * architecture.tokens
@@ -246,6 +248,7 @@ def polynomial_map(
         >>> print(phi.entries[0, 0])
         Q1_1_1*K1_1_1*V1_1_1*x_1_1^3 + Q1_1_1*K1_1_1*V1_1_1*x_1_1*x_1_2^2
     """
+    require_arguments(polynomial_map, locals())
     architecture.require_plain("the polynomial map")
     if weights is not None and weights.architecture(architecture.tokens) != architecture:
         raise ShapeError(f"the weights must have {architecture}, got {weights.architecture(architecture.tokens)}")

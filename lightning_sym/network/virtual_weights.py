@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import equal, latex_lines, latex_matrix, notebook, typed
+from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import M
+from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -43,8 +46,15 @@ class VirtualWeights(NamedTuple):
         return shown if len(shown) <= _MOST_SHOWN else [*shown[: _MOST_SHOWN - 3], r"\ldots", *shown[-2:]]
 
 
-def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:
+def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
     r"""The virtual weights, Eq. 8.
+
+    Args:
+        layers: weights, or their layers over any ring.
+
+    Raises:
+        BadInput: they are none, or those of another network than a lightning network with one head and nothing added.
+        ShapeError: a layer does not fit the one before it.
 
     Example:
         >>> import numpy as np
@@ -53,13 +63,18 @@ def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:
         >>> [m.tolist() for m in a], v.tolist()     # 6, 5 * 6 * 5 and 5 * 5
         ([[[6]], [[150]]], [[25]])
     """
+    require_arguments(virtual_weights, locals())
     product = None
     attention = []
-    for query, key, value in layers:
+    for layer in layers.layers if isinstance(layers, Weights) else layers:
+        require_layer(layer, product)
+        query, key, value = layer
         if product is not None:
             query, key = query @ product, key @ product
         attention.append(key.mT @ query)
         product = value if product is None else value @ product
+    if not attention:
+        raise BadInput("virtual weights must be those of at least one layer, got none")
     return VirtualWeights(tuple(attention), product)
 
 

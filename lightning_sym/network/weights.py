@@ -12,44 +12,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import (
     Lines,
     Result,
     cut_text,
-    equal,
     latex_lines,
     latex_matrix,
-    notebook,
     one_line,
     rows_in_line,
-    typed,
 )
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix, require_entries
-
-
-class Layer(NamedTuple):
-    """Weights of one layer over any ring: `query`, `key` of shape `a x d`, `value` of shape `d' x d`."""
-
-    query: Any
-    key: Any
-    value: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layer) and equal(tuple(self), tuple(other))
-
-    def __ne__(self, other: object) -> bool:  # a tuple has its own
-        return not self == other
-
-    def __repr__(self) -> str:
-        return typed("Layer", self._asdict())
-
-    def _repr_latex_(self) -> str:
-        return notebook(r", \quad ".join(f"{c} = {latex_matrix(m)}" for c, m in zip("QKV", self, strict=True)))
-
 
 _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
@@ -135,6 +113,7 @@ class Weights(Result):
             >>> list(w.matrices), w.architecture(tokens=2).skip
             (['E', 'Q1', 'K1', 'V1'], True)
         """
+        require_arguments(cls.of, locals())
         if not isinstance(form, NetworkForm):
             raise BadInput(f"the form must be a NetworkForm, got {form!r}")
         places, unknown = _places(matrices)
@@ -228,6 +207,7 @@ class Weights(Result):
         Raises:
             ShapeError: skip connections with unequal widths.
         """
+        require_arguments(self.with_form, locals())
         other = replace(self, form=form)
         other.architecture(1)
         return other
@@ -342,11 +322,14 @@ class Weights(Result):
             >>> w["V1.2"].shape, w["U"].shape
             ((3, 3), (4, 3))
         """
+        require_arguments(cls.random, locals())
         architecture.require("random weights", SHAPED)
         source = RandomMatrices(seed, bound, denominator)
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
-            if len(ranks) != len(limits) or any(not 0 <= r <= most for r, most in zip(ranks, limits, strict=False)):
+            if len(ranks) != len(limits) or any(
+                r not in range(most + 1) for r, most in zip(ranks, limits, strict=False)
+            ):
                 raise ShapeError(f"{name} must be between 0 and {list(limits)}, got {list(ranks)}")
             return list(ranks)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import factorial
 from typing import Any
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import ShapeError
 
@@ -22,6 +23,10 @@ class Normalization:
         function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
             series is known.
         growth: $c \ne 0$ if $S' = c S$, an exponential, which is checked up to degree 64; `None` else.
+
+    Raises:
+        BadInput: one of them is of another type.
+        ShapeError: $S(0) = 0$, or the growth is not that of the series.
 
     Example:
         >>> SOFTMAX.taylor(3)
@@ -47,6 +52,7 @@ class Normalization:
         return notebook(latex_words(self.name))
 
     def __post_init__(self) -> None:
+        require_arguments(Normalization, vars(self))
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
         c = self.growth
