@@ -93,7 +93,7 @@ def command(
     lightning attention with one head and nothing added: other networks are refused by name.
     """
     limit = options.memory_bytes(memory)
-    if form is not None and (latex or as_json) and form not in ("latex" if latex else "", "json" if as_json else ""):
+    if form not in (None, "latex", "json") and (latex or as_json):
         raise click.UsageError(f"--format {form} is another form than {'--latex' if latex else '--json'}: give one")
     latex, as_json = latex or form == "latex", as_json or form == "json"
     if weight_file is None:

@@ -141,9 +141,9 @@ def require_format(name: object) -> str:
     return str(name)
 
 
-def _parts(name: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _parts(name: object) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Letters, layer and head, row and column."""
-    match = _NAME.fullmatch(str(name))
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
     if match is None:
         raise BadInput(f"a variable must be letters with indices behind them, such as x_1_2, got {str(name)[:40]!a}")
     letters, layer, entry = match.groups()
