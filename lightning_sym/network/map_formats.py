@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from lightning_sym.errors import BadInput
 from lightning_sym.network.formats import SYSTEMS, Writer, polynomial_text, require_format, variable_names
 from lightning_sym.network.polynomial_map import PolynomialMap
@@ -12,24 +14,21 @@ from lightning_sym.network.polynomial_map import PolynomialMap
 _COORDINATES = "czymw"
 
 
-def _coefficients(phi: PolynomialMap) -> dict[str, Mapping[tuple[int, ...], Any]]:
-    """The coefficients, over all variables, by what they belong to: those that are not zero, each polynomial once."""
+def _coefficients(phi: PolynomialMap) -> list[tuple[str, Mapping[tuple[int, ...], Any]]]:
+    """Where coefficients stand, and these over all variables: those that are not zero, each polynomial once."""
+    first = len(phi.weight_names)
     behind = (0,) * len(phi.input_names)
-    seen: dict[Any, str] = {}
-    found: dict[str, Mapping[tuple[int, ...], Any]] = {}
     inputs = variable_names("sympy", phi.input_names)
-    again: dict[str, list[str]] = {}
-    for (k, j, exponents), value in phi.coefficients().items():
-        place = f"phi_{k + 1}_{j + 1}: {polynomial_text('singular', inputs, {exponents: 1})}"
-        terms = (
-            {(*map(int, e), *behind): c for e, c in value.to_dict().items()} if phi.weight_names else {behind: value}
-        )
-        key = frozenset(terms.items())
-        if key in seen:
-            again[seen[key]].append(place)
-        else:
-            seen[key], found[place], again[place] = place, terms, [place]
-    return {"; ".join(again[place]): terms for place, terms in found.items()}
+    places: dict[frozenset[Any], list[str]] = {}
+    for (k, j), entry in np.ndenumerate(phi.entries):
+        grouped: dict[tuple[int, ...], list[Any]] = {}
+        for exponents, value in entry.to_dict().items():
+            all_of_it = tuple(map(int, exponents))
+            grouped.setdefault(all_of_it[first:], []).append(((*all_of_it[:first], *behind), value))
+        for exponents, terms in grouped.items():
+            place = f"phi_{k + 1}_{j + 1}: {polynomial_text('singular', inputs, {exponents: 1})}"
+            places.setdefault(frozenset(terms), []).append(place)
+    return [("; ".join(found), dict(terms)) for terms, found in places.items()]
 
 
 def map_text(phi: PolynomialMap, form: str) -> str:
@@ -50,7 +49,7 @@ def map_text(phi: PolynomialMap, form: str) -> str:
     Example:
         >>> from lightning_sym import Architecture, polynomial_map
         >>> print(map_text(polynomial_map(Architecture((1, 1), (1,), 1)), "singular"))
-        // widths 1,1, ranks 1, tokens 1: phi is homogeneous of degree 3
+        // widths 1,1, ranks 1, tokens 1: homogeneous of degree 3, 1 terms, ambient dimension 1
         ring R = 0, (Q1_1_1, K1_1_1, V1_1_1, x_1_1), dp;
         matrix phi[1][1] = Q1_1_1*K1_1_1*V1_1_1*x_1_1^3;
         // coefficients, each polynomial once
@@ -69,11 +68,11 @@ def map_text(phi: PolynomialMap, form: str) -> str:
     writer, coefficients = Writer(form, "R", names), _coefficients(phi)
     letter = next(c for c in _COORDINATES if not any(name.startswith(c) for name in names))
     coordinates = [f"{letter}_{i}" for i in range(1, len(coefficients) + 1)]
-    lines = list(writer.comments([f"{phi.architecture}: phi is homogeneous of degree {phi.architecture.degree}"]))
+    lines = list(writer.comments([phi.header]))
     lines += [*writer.ring(), writer.matrix("phi", phi.entries.tolist())]
     lines += writer.comments(["coefficients, each polynomial once"])
-    lines += writer.comments(f"{c} of {place}" for c, place in zip(coordinates, coefficients, strict=True))
-    lines.append(writer.sequence("C", coefficients.values()))
+    lines += writer.comments(f"{c} of {place}" for c, (place, _) in zip(coordinates, coefficients, strict=True))
+    lines.append(writer.sequence("C", (terms for _, terms in coefficients)))
     if phi.weight_names:
         lines += writer.comments(["the ideal of all functions of this kind, closure: relations of the coefficients"])
         lines.append(writer.kernel("M", "S", coordinates, "C"))

@@ -177,12 +177,15 @@ class PolynomialMap(Result):
         return sympy.Matrix(rows, columns, lambda k, j: self.sympy(int(k), int(j)).as_expr())
 
     def __repr__(self) -> str:
-        if len(self.weight_names) == self.architecture.parameter_count:
+        names = (n for name, shape in self.architecture.weight_shapes() for n in entry_names(name, *shape))
+        if self.weight_names == tuple(name.replace(".", "_") for name in names):
             return f"polynomial_map({self.architecture!r})"
         polynomials = [[str(entry).replace("^", "**") for entry in row] for row in self.entries]
         return typed("PolynomialMap", {"architecture": self.architecture, "entries": cut_text(one_line(polynomials))})
 
-    def _header(self) -> str:
+    @property
+    def header(self) -> str:
+        """What the map is, in a line."""
         return (
             f"{self.architecture}: homogeneous of degree {self.architecture.degree}, {self.term_count:,} terms, "
             f"ambient dimension {ambient_dimension(self.architecture):,}"
@@ -190,12 +193,12 @@ class PolynomialMap(Result):
 
     def __str__(self) -> str:
         outputs = (f"phi_{k + 1}_{j + 1} = {entry}" for (k, j), entry in np.ndenumerate(self.entries))
-        return "\n".join([f"# {self._header()}", *outputs])
+        return "\n".join([f"# {self.header}", *outputs])
 
     def to_latex(self) -> str:
         """All outputs in LaTeX, one a line, none of them cut."""
         outputs = (rf"\varphi_{{{k + 1},{j + 1}}} = {self.latex(k, j)}" for k, j in np.ndindex(*self.entries.shape))
-        return "\n".join([f"% {self._header()}", *outputs])
+        return "\n".join([f"% {self.header}", *outputs])
 
     def _latex(self) -> str:
         names = variable_names("latex", self.weight_names + self.input_names)
