@@ -13,6 +13,7 @@ import pytest
 from virtual_networks import ONE, SUM, E, F, J, M, network
 
 from lightning_sym import Architecture, BadInput, Weights, fiber, forward, same_function
+from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers import points
 from lightning_sym.fibers.fiber import Fiber
@@ -52,13 +53,11 @@ def arguments(component: Component, random: Random, d: int, d_out: int) -> dict[
     for each in component.parameters:
         rows = d if each.layer else d_out
         matrix = np.array([[entry() for _ in range(d)] for _ in range(rows)], dtype=object)
-        found[each.name] = {
-            "scale": lambda: entry() or Fraction(-2),
-            "skew": lambda matrix=matrix: matrix - matrix.T,
-            "any": lambda matrix=matrix: matrix,
-            "left": lambda matrix=matrix: matrix[0],
-            "right": lambda matrix=matrix: list(matrix[1]),
-        }[each.kind]()  # type: ignore[no-untyped-call]
+        values: dict[str, Any] = {
+            "scale": entry() or Fraction(-2), "skew": matrix - matrix.T if rows == d else None, "any": matrix,
+            "left": matrix[0], "right": list(matrix[-1]),
+        }  # fmt: skip
+        found[each.name] = values[each.kind]
     return found
 
 
@@ -192,5 +191,5 @@ def test_a_wrong_power_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_weights_that_miss_their_target_are_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "_realized", lambda origin, target: origin)
-    with pytest.raises(points.ProgramError, match="must have the virtual weights"):
+    with pytest.raises(ProgramError, match="must have the virtual weights"):
         FIBERS["generic"].components[0].point(lam=2)
