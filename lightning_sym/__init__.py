@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         TooLarge,
     )
     from lightning_sym.fibers.fiber import Fiber, fiber
+    from lightning_sym.fibers.points import Component
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
     from lightning_sym.geometry.classify import Classification, Label, classify
@@ -69,6 +70,7 @@ _ROOMS = {
         "TooLarge",
     ),
     "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
+    "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.geometry.classify": ("Classification", "Label", "classify"),
@@ -91,6 +93,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "Component",
     "Evidence",
     "Fiber",
     "FileFormatError",

@@ -107,6 +107,8 @@ class Fiber(Result):
         for i, component in enumerate(self.components, start=1):
             lines.append((f"component {i}", f"{component.description}; dimension {component.dimension}"))
             lines.append(("", "; ".join(component.generators)))
+            if component.parameters:
+                lines.append(("", f"parameters {', '.join(each.name for each in component.parameters)}"))
             if component.virtual is not None and i > 1:
                 lines += virtual_lines(component.virtual)
         exactly = "" if self.complete else "at least "
