@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning_sym.display import Lines, cut_text, latex_lines, latex_matrix, latex_number, rows_in_line, spelled
+from lightning_sym.display import (
+    Lines,
+    cut_text,
+    latex_lines,
+    latex_matrix,
+    latex_number,
+    latex_words,
+    rows_in_line,
+    spelled,
+)
 from lightning_sym.network.architecture import network_line
 
 NAMES = ("first", "second")
@@ -85,4 +94,7 @@ def connection_latex(found: Any) -> str:
         *((rf"\tilde A_{{{i}}}", x) for i, x in enumerate(found.factors, start=1)),
         (r"\tilde V", found.value_factor),
     ]
-    return r", \quad ".join(rf"{name}' = {latex_number(x)} \, {name}" for name, x in parts)
+    said = r", \quad ".join(rf"{name}' = {latex_number(x)} \, {name}" for name, x in parts)
+    words = [f"{move.name.value} in layer {move.layer}" for move in found.moves]
+    words += ["up to skew parts that are not seen"] * found.symmetric_parts
+    return rf"{latex_words('after ' + ', '.join(words) + ':')} \quad {said}" if words else said

@@ -24,6 +24,9 @@ Polynomial = Any
 _NAME = re.compile(r"([A-Za-z]+)(\d+(?:\.\d+)?)?((?:_\d+)*)")
 
 
+_WEIGHTS = frozenset("QKVOEU")
+
+
 @dataclass(frozen=True)
 class System:
     """How a computer algebra system writes things; `{}` are the places to fill in.
@@ -164,6 +167,8 @@ def variable_names(form: str, names: Sequence[str]) -> list[str]:
     for name in names:
         letters, layer, entry = _parts(name)
         if form == "latex":
+            if letters in _WEIGHTS and entry:  # entries are small letters, as in the paper
+                letters = letters.lower()
             above = f"^{{({','.join(layer)})}}" if layer else ""
             below = f"_{{{','.join(entry)}}}" if entry else ""
             written.append((letters if len(letters) == 1 else rf"\mathrm{{{letters}}}") + above + below)
