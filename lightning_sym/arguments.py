@@ -6,6 +6,7 @@ import os
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from numbers import Real
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from lightning_sym.errors import BadInput
@@ -88,7 +89,9 @@ def _can_be_asked(kind: type) -> bool:
 
 def _is_of(value: object, kind: type) -> bool:
     if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+        return isinstance(value, Real) and not isinstance(value, bool)
     if kind in (Iterable, Sequence) and isinstance(value, (str, bytes, Mapping)):
         return False
+    if kind is Sequence:  # arrays are sequences in all but name
+        return isinstance(value, kind) or (hasattr(value, "__len__") and hasattr(value, "__getitem__"))
     return isinstance(value, kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from numbers import Real
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, TooLarge
@@ -38,7 +39,7 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
         BadInput: `allowed` is no number.
         TooLarge: `needed` bytes exceed `allowed`, or what the system lets this process take.
     """
-    if isinstance(allowed, bool) or not isinstance(allowed, (int, float)):
+    if isinstance(allowed, bool) or not isinstance(allowed, Real):
         raise BadInput(f"memory must be a number of bytes, got {shown(allowed)}")
     allowed = min(allowed, _address_space())
     if not needed <= allowed:  # also where a limit is not a number
