@@ -39,6 +39,7 @@ def spelled(number: Any) -> str:
     """A rational number in decimal digits, however many; Python's own `str` refuses beyond 4,300.
 
     Example:
+        >>> from fractions import Fraction
         >>> spelled(Fraction(-3, 4)), len(spelled(10**5000))
         ('-3/4', 5001)
     """
@@ -62,6 +63,7 @@ def rows_in_line(matrix: Any) -> str:
     """A matrix in one line, rows with semicolons between them.
 
     Example:
+        >>> from fractions import Fraction
         >>> rows_in_line([[1, 2], [Fraction(1, 2), 0]])
         '1 2; 1/2 0'
     """
@@ -128,6 +130,7 @@ def one_line(value: Any) -> str:
     Arrays are lists of rows, fractions that are integers are integers.
 
     Example:
+        >>> from fractions import Fraction
         >>> one_line({"Q1": np.array([[Fraction(1), Fraction(1, 2)]], dtype=object), "rest": (2,)})
         "{'Q1': [[1, Fraction(1, 2)]], 'rest': (2,)}"
         >>> one_line(np.arange(90).reshape(1, 90))
@@ -157,6 +160,7 @@ def typed(name: str, arguments: Mapping[str, Any]) -> str:
     """A call as it would be typed.
 
     Example:
+        >>> from fractions import Fraction
         >>> typed("Point", {"x": Fraction(1, 2)})
         'Point(x=Fraction(1, 2))'
     """
