@@ -1,4 +1,22 @@
-"""Exact geometry of lightning self-attention: the public names, each imported when it is first asked for."""
+"""The exact geometry of lightning self-attention; every answer is exact, or says that it is undecided.
+
+    >>> from lightning_sym import *
+    >>> network = Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)       # a shape: one layer, two tokens
+    >>> polynomial_map(network).term_count                      # the map, exactly, with letters for weights
+    32
+    >>> certified_dimension(network).value                      # of the set of its functions: two bounds that meet
+    4
+    >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})            # integers, fractions, floats
+    >>> same_function(w, rescale(w, layer=1, by=2)).answer      # with what shows it: a symmetry, or an input
+    <Answer.SAME: 'same'>
+    >>> fiber(w).components[1].point(lam=2)                     # all weights with this function, and one of them
+    Weights.of({'Q1': [[1, 2]], 'K1': [[2, 4]], 'V1': [[Fraction(3, 2), 0]]})
+    >>> classify(w).labels                                      # what point of that set it is
+    (<Label.REGULAR: 'regular'>,)
+
+Every answer prints what its command prints, shows itself as a formula in a notebook, and carries what proves it. Names
+are imported when they are first asked for.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +41,7 @@ if TYPE_CHECKING:
         TooLarge,
     )
     from lightning_sym.fibers.fiber import Fiber, fiber
+    from lightning_sym.fibers.points import Component
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
     from lightning_sym.geometry.classify import Classification, Label, classify
@@ -55,6 +74,7 @@ _ROOMS = {
         "TooLarge",
     ),
     "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
+    "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.geometry.classify": ("Classification", "Label", "classify"),
@@ -81,6 +101,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "Component",
     "Evidence",
     "Fiber",
     "FileFormatError",

@@ -9,17 +9,9 @@ import click
 from lightning_cli import options
 
 if TYPE_CHECKING:
-    from lightning_sym.network.architecture import Architecture
     from lightning_sym.network.polynomial_map import PolynomialMap
 
 SCHEMA = "lightning-sym/phi/1"
-
-
-def degree_words(network: Architecture) -> str:
-    """The degrees of the map, in words."""
-    if network.skip:
-        return f"not homogeneous, of odd degrees from 1 to {network.degree}"
-    return f"homogeneous of degree {network.degree}"
 
 
 def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
@@ -55,7 +47,14 @@ Examples:
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
   lightning-sym phi --weights weights.json --tokens 2 --latex
   lightning-sym phi --widths 1,1 --ranks 1 --tokens 2 --heads 2 --skip --mask causal
+  lightning-sym phi --widths 2,1 --ranks 2 --tokens 2 --format macaulay2 > phi.m2
 
+\b
+--format writes a session for SymPy, Macaulay2, Singular, OSCAR or Sage: R, the ring of weights and
+inputs; phi, the matrix of outputs; C, the coefficients; and M, the ideal of all functions of this
+kind, as the kernel of the map that C gives. latex is --latex, json is --json.
+
+\b
 Exit codes: 0 printed, 2 bad input.""",
 )
 @options.widths(required=False)
@@ -69,7 +68,13 @@ Exit codes: 0 printed, 2 bad input.""",
 )
 @options.weight_form
 @options.more_weights
-@click.option("--latex", is_flag=True, help="Print LaTeX.")
+@click.option("--latex", is_flag=True, help="Print LaTeX; with --json the polynomials are in LaTeX.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]),
+    help="Print what another system reads.",
+)
 @options.memory
 @options.as_json
 def command(
@@ -85,6 +90,7 @@ def command(
     embed: int | None,
     unembed: int | None,
     latex: bool,
+    form: str | None,
     memory: float,
     as_json: bool,
 ) -> None:
@@ -96,6 +102,9 @@ def command(
     token j. The map is homogeneous of degree 3^l; with skip connections it has all odd degrees up to 3^l.
     """
     limit = options.memory_bytes(memory)
+    if form not in (None, "latex", "json") and (latex or as_json):
+        raise click.UsageError(f"--format {form} is another form than {'--latex' if latex else '--json'}: give one")
+    latex, as_json = latex or form == "latex", as_json or form == "json"
     if weight_file is None:
         if widths is None or ranks is None:
             raise click.UsageError("give --widths and --ranks, or --weights FILE")
@@ -118,9 +127,6 @@ def command(
     ]:
         raise click.UsageError(f"--weights names the shape itself: leave out {', '.join(shaped)}")
 
-    from numpy import ndindex
-
-    from lightning_sym.network.ambient import ambient_dimension
     from lightning_sym.network.polynomial_map import polynomial_map
 
     if weight_file is None:
@@ -134,13 +140,11 @@ def command(
 
         write_json(as_document(phi, latex))
         return
-    comment = "%" if latex else "#"
-    click.echo(
-        f"{comment} {network}: {degree_words(network)}, {phi.term_count:,} terms, "
-        f"ambient dimension {ambient_dimension(network):,}"
-    )
-    for k, j in ndindex(*phi.entries.shape):
-        if latex:
-            click.echo(rf"\varphi_{{{k + 1},{j + 1}}} = {phi.latex(k, j)}")
-        else:
-            click.echo(f"phi_{k + 1}_{j + 1} = {phi.entries[k, j]}")
+    if latex:
+        click.echo(phi.to_latex())
+    elif form is None or form == "latex":
+        click.echo(str(phi))
+    else:
+        from lightning_sym.network.map_formats import map_text
+
+        click.echo(map_text(phi, form))

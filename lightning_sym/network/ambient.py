@@ -49,6 +49,19 @@ def degrees(architecture: Architecture) -> range:
     return range(architecture.degree, 0 if architecture.skip else architecture.degree - 1, -2)
 
 
+def degree_words(architecture: Architecture) -> str:
+    """The degrees of the map, in words.
+
+    Example:
+        >>> degree_words(Architecture((2, 2), (1,), 2, skip=True))
+        'not homogeneous, of odd degrees from 1 to 3'
+    """
+    require_polynomial(architecture, "the degrees of the map")
+    if architecture.skip:
+        return f"not homogeneous, of odd degrees from 1 to {architecture.degree}"
+    return f"homogeneous of degree {architecture.degree}"
+
+
 def ambient_dimension(architecture: Architecture) -> int:
     r"""Dimension of the space of polynomial maps, `n x t` to `m x t` matrices, with terms of these degrees (Eq. 5).
 

@@ -6,16 +6,26 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
+from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
 from lightning_sym.errors import BadInput, ProgramError, ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, require_integer, require_memory
-from lightning_sym.network.ambient import EntrySizes, ambient_dimension, degrees, require_polynomial, require_room
+from lightning_sym.network.ambient import (
+    EntrySizes,
+    ambient_dimension,
+    degree_words,
+    degrees,
+    require_polynomial,
+    require_room,
+)
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.formats import polynomial_text, variable_names
 from lightning_sym.network.generic_rank import (
     FieldSearch,
     GenericRank,
@@ -35,8 +45,12 @@ if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
 
 
-@dataclass(frozen=True, eq=False)
-class PolynomialMap(SymbolicMap):
+_MOST_TERMS = 6
+"""Terms of a polynomial that a notebook shows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolynomialMap(SymbolicMap, Result):
     r"""The polynomial map of a network.
 
     Attributes:
@@ -162,6 +176,38 @@ class PolynomialMap(SymbolicMap):
         """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring."""
         return to_sympy(self.entries[k, j], self.symbols)
 
+    def __repr__(self) -> str:
+        if self.weight_names == weight_variables(self.architecture) and not self.letters:
+            return f"polynomial_map({self.architecture!r})"
+        polynomials = [[str(entry).replace("^", "**") for entry in row] for row in self.entries]
+        return typed("PolynomialMap", {"architecture": self.architecture, "entries": cut_text(one_line(polynomials))})
+
+    @property
+    def header(self) -> str:
+        """What the map is, in a line."""
+        return (
+            f"{self.architecture}: {degree_words(self.architecture)}, {self.term_count:,} terms, "
+            f"ambient dimension {ambient_dimension(self.architecture):,}"
+        )
+
+    def __str__(self) -> str:
+        outputs = (f"phi_{k + 1}_{j + 1} = {entry}" for (k, j), entry in np.ndenumerate(self.entries))
+        return "\n".join([f"# {self.header}", *outputs])
+
+    def to_latex(self) -> str:
+        """All outputs in LaTeX, one a line, none of them cut."""
+        outputs = (rf"\varphi_{{{k + 1},{j + 1}}} = {self.latex(k, j)}" for k, j in np.ndindex(*self.entries.shape))
+        return "\n".join([f"% {self.header}", *outputs])
+
+    def _latex(self) -> str:
+        names = variable_names("latex", self.weight_names + self.input_names)
+
+        def entry(polynomial: Any) -> str:
+            terms = dict(islice(polynomial.to_dict().items(), _MOST_TERMS))
+            return polynomial_text("latex", names, terms) + (r" + \cdots" if len(polynomial) > _MOST_TERMS else "")
+
+        return rf"\varphi_W(X) = {latex_matrix(self.entries, entry=entry)}"
+
     def latex(self, k: int, j: int) -> str:
         """Output `(k, j)`, counted from 0, in LaTeX, by SymPy's printer.
 
@@ -212,6 +258,7 @@ def polynomial_map(
         >>> print(phi.entries[0, 0])
         Q1_1_1*K1_1_1*V1_1_1*x_1_1^3 + Q1_1_1*K1_1_1*V1_1_1*x_1_1*x_1_2^2
     """
+    require_arguments(polynomial_map, locals())
     require_polynomial(architecture, "the polynomial map")
     if weights is not None and weights.architecture(architecture.tokens) != architecture:
         raise ShapeError(f"the weights must have {architecture}, got {weights.architecture(architecture.tokens)}")

@@ -12,22 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.letters import InLetters
 from lightning_sym.network.random_matrices import RandomMatrices
+from lightning_sym.network.weights_text import ShownWeights
 from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix, require_entries
 from lightning_sym.rings.expressions import entry
-
-
-class Layer(NamedTuple):
-    """Weights of one layer over any ring: `query`, `key` of shape `a x d`, `value` of shape `d' x d`."""
-
-    query: Any
-    key: Any
-    value: Any
-
 
 _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
@@ -67,8 +61,8 @@ def _canonical(place: _Place, heads: int) -> str:
     return f"{place.letter}{place.layer}.{place.head}" if heads > 1 else f"{place.letter}{place.layer}"
 
 
-@dataclass(frozen=True, eq=False)
-class Weights(InLetters):
+@dataclass(frozen=True, eq=False, repr=False)
+class Weights(InLetters, ShownWeights):
     """Exact weights of a network by their canonical names, and what the network does with them.
 
     Attributes:
@@ -116,6 +110,7 @@ class Weights(InLetters):
             >>> list(w.matrices), w.architecture(tokens=2).skip
             (['E', 'Q1', 'K1', 'V1'], True)
         """
+        require_arguments(cls.of, locals())
         if not isinstance(form, NetworkForm):
             raise BadInput(f"the form must be a NetworkForm, got {form!r}")
         places, unknown = _places(matrices)
@@ -210,6 +205,7 @@ class Weights(InLetters):
         Raises:
             ShapeError: skip connections with unequal widths.
         """
+        require_arguments(self.with_form, locals())
         other = replace(self, form=form)
         other.architecture(1)
         return other
@@ -320,11 +316,14 @@ class Weights(InLetters):
             >>> w["V1.2"].shape, w["U"].shape
             ((3, 3), (4, 3))
         """
+        require_arguments(cls.random, locals())
         architecture.require("random weights", SHAPED)
         source = RandomMatrices(seed, bound, denominator)
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
-            if len(ranks) != len(limits) or any(not 0 <= r <= most for r, most in zip(ranks, limits, strict=False)):
+            if len(ranks) != len(limits) or any(
+                r not in range(most + 1) for r, most in zip(ranks, limits, strict=False)
+            ):
                 raise ShapeError(f"{name} must be between 0 and {list(limits)}, got {list(ranks)}")
             return list(ranks)
 

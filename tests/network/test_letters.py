@@ -18,7 +18,7 @@ import sympy
 
 import lightning_sym
 import proofs_check
-from lightning_sym import Architecture, Layer, Weights, forward, network_output, polynomial_map
+from lightning_sym import Architecture, Layer, Weights, forward, network_output, polynomial_map, same_function
 from lightning_sym.errors import BadInput, RingError
 from lightning_sym.limits import Work
 from lightning_sym.network.form import NetworkForm
@@ -67,7 +67,7 @@ def argument(name: str, folder: Path) -> Any:
     shape = IN_LETTERS.architecture(2)
     made = {
         "shape": shape, "architecture": shape, "tokens": 2, "generic": 1, "path": folder / "w.json", "connection": None,
-        "work": Work(), "budget": Work(), "layer": 1, "by": 2,
+        "work": Work(), "budget": Work(), "layer": 1, "by": 2, "comparison": same_function(NUMBERS, NUMBERS),
     }  # fmt: skip
     return made.get(name, 2)
 
