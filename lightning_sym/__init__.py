@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from lightning_sym.network.form import NetworkForm
     from lightning_sym.network.generic_rank import GenericRank
     from lightning_sym.network.jacobian_rank import JacobianRank
-    from lightning_sym.network.map_ideal import PolynomialIdeal
     from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
     from lightning_sym.network.virtual_weights import VirtualWeights, virtual_weights
     from lightning_sym.network.weight_files import load_weights, save_weights
@@ -84,7 +83,6 @@ _ROOMS = {
     "lightning_sym.network.form": ("NetworkForm",),
     "lightning_sym.network.generic_rank": ("GenericRank",),
     "lightning_sym.network.jacobian_rank": ("JacobianRank",),
-    "lightning_sym.network.map_ideal": ("PolynomialIdeal",),
     "lightning_sym.network.polynomial_map": ("PolynomialMap", "polynomial_map"),
     "lightning_sym.network.virtual_weights": ("VirtualWeights", "virtual_weights"),
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
@@ -113,7 +111,6 @@ __all__ = [
     "MissingExtra",
     "NetworkForm",
     "Normalization",
-    "PolynomialIdeal",
     "PolynomialMap",
     "ProgramError",
     "Reason",

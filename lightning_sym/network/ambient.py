@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import comb
 from typing import NamedTuple
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_memory
 from lightning_sym.network.architecture import Architecture
@@ -76,6 +77,7 @@ def ambient_dimension(architecture: Architecture) -> int:
         >>> ambient_dimension(Architecture((1, 1), (1,), 1, skip=True))     # x^3 and x
         2
     """
+    require_arguments(ambient_dimension, locals())
     require_polynomial(architecture, "the ambient space")
     inputs = architecture.input_width * architecture.tokens
     outputs = architecture.output_width * architecture.tokens

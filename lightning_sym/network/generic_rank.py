@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.display import Result
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import null_space_mod_p, pivots_mod_p, rank_mod_p, row_basis_mod_p
 from lightning_sym.network.architecture import Architecture
@@ -41,8 +42,8 @@ MOST_EMPTY = 4
 """Points without a derivative after which no more equations are looked for: what is found is verified."""
 
 
-@dataclass(frozen=True)
-class GenericRank:
+@dataclass(frozen=True, repr=False, eq=False)
+class GenericRank(Result):
     """Bounds for the generic rank: that at all weights but those in the zero set of some polynomial.
 
     For all weights of a network it is the dimension of its set of functions.
@@ -77,8 +78,8 @@ class GenericRank:
             ]
         )
 
-    def _repr_latex_(self) -> str:
-        return rf"$\displaystyle {self.lower} \le \operatorname{{rk}} J \le {self.upper}$"
+    def _latex(self) -> str:
+        return rf"{self.lower} \le \operatorname{{rk}} J \le {self.upper}"
 
 
 def _lift(residue: int) -> Fraction | None:

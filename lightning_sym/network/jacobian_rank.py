@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.display import Result
 from lightning_sym.network.ambient import EntrySizes, require_polynomial, require_room
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
@@ -19,8 +20,8 @@ Coefficient = tuple[int, int, tuple[int, ...]]
 """An output coordinate and token, from 0, and the exponents of a monomial in the inputs."""
 
 
-@dataclass(frozen=True)
-class JacobianRank:
+@dataclass(frozen=True, repr=False, eq=False)
+class JacobianRank(Result):
     """The exact rank over the rationals of the Jacobian of the coefficients by the weights, at given weights.
 
     Attributes:
@@ -68,8 +69,8 @@ class JacobianRank:
             ]
         )
 
-    def _repr_latex_(self) -> str:
-        return rf"$\displaystyle \operatorname{{rk}} J = {self.rank}$"
+    def _latex(self) -> str:
+        return rf"\operatorname{{rk}} J = {self.rank}"
 
 
 def jacobian_at(architecture: Architecture, numbers: Sequence[Any], memory: int) -> dict[Coefficient, list[Any]]:

@@ -60,6 +60,8 @@ RESULTS: dict[str, Any] = {
     "virtual weights": virtual_weights(DEEP),
     "map": polynomial_map(Architecture((2, 1), (1,), 2)),
     "map of numbers": polynomial_map(GENERIC.architecture(2), GENERIC),
+    "rank at a point": polynomial_map(GENERIC.architecture(2)).jacobian_rank(GENERIC),
+    "generic rank": polynomial_map(Architecture((2, 1), (1,), 2)).generic_rank(),
     "map that is zero": polynomial_map(ZERO.architecture(2), ZERO),
     "dimension": certified_dimension(Architecture((4, 4, 4), (2, 2), 3), all_bounds=True),
     "softmax": certified_dimension(HEADS),
