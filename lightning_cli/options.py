@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -105,6 +104,23 @@ def transformer(command: F) -> F:
     return command
 
 
+def more_weights(command: F) -> F:
+    """The options of a transformer that weights of a file show by themselves."""
+    for option in (
+        click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
+        click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+        click.option(
+            "--value-ranks",
+            type=Sizes(),
+            help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
+            "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
+        ),
+        click.option("--heads", type=Size(), help="Heads of each layer; 1 unless said."),
+    ):
+        command = option(command)
+    return command
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
 
 memory = click.option(
@@ -177,12 +193,9 @@ def network_line(*networks: Any) -> str:
         >>> network_line(Architecture((2, 1), (1,), 2), Architecture((2, 1), (3,), 2))
         'lightning attention, one head, widths 2,1, ranks 1, tokens 2; and widths 2,1, ranks 3, tokens 2'
     """
-    first = networks[0]
-    kind = "lightning" if first.normalization is None else first.normalization.name
-    # heads and normalization stand in front, in words
-    bare = str(replace(first, normalization=None, heads=1))
-    heads = "one head" if first.heads == 1 else f"{first.heads} heads"
-    return "; and ".join([f"{kind} attention, {heads}, {bare}", *(str(n) for n in networks[1:] if n != first)])
+    from lightning_sym.network.architecture import network_line as line
+
+    return line(*networks)
 
 
 def memory_bytes(gibibytes: float) -> int:

@@ -1,4 +1,22 @@
-"""Exact geometry of lightning self-attention: the public names, each imported when it is first asked for."""
+"""The exact geometry of lightning self-attention; every answer is exact, or says that it is undecided.
+
+    >>> from lightning_sym import *
+    >>> network = Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)       # a shape: one layer, two tokens
+    >>> polynomial_map(network).term_count                      # the map, exactly, with letters for weights
+    32
+    >>> certified_dimension(network).value                      # of the set of its functions: two bounds that meet
+    4
+    >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})            # integers, fractions, floats
+    >>> same_function(w, rescale(w, layer=1, by=2)).answer      # with what shows it: a symmetry, or an input
+    <Answer.SAME: 'same'>
+    >>> fiber(w).components[1].point(lam=2)                     # all weights with this function, and one of them
+    Weights.of({'Q1': [[1, 2]], 'K1': [[2, 4]], 'V1': [[Fraction(3, 2), 0]]})
+    >>> classify(w).labels                                      # what point of that set it is
+    (<Label.REGULAR: 'regular'>,)
+
+Every answer prints what its command prints, shows itself as a formula in a notebook, and carries what proves it. Names
+are imported when they are first asked for.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +41,17 @@ if TYPE_CHECKING:
         TooLarge,
     )
     from lightning_sym.fibers.fiber import Fiber, fiber
+    from lightning_sym.fibers.points import Component
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
     from lightning_sym.geometry.classify import Classification, Label, classify
+    from lightning_sym.network.ambient import ambient_dimension
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.network.attention import forward, network_output
     from lightning_sym.network.form import NetworkForm
-    from lightning_sym.network.polynomial_map import PolynomialMap, ambient_dimension, polynomial_map
+    from lightning_sym.network.generic_rank import GenericRank
+    from lightning_sym.network.jacobian_rank import JacobianRank
+    from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
     from lightning_sym.network.virtual_weights import VirtualWeights, virtual_weights
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
@@ -51,13 +73,17 @@ _ROOMS = {
         "TooLarge",
     ),
     "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
+    "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.geometry.classify": ("Classification", "Label", "classify"),
+    "lightning_sym.network.ambient": ("ambient_dimension",),
     "lightning_sym.network.architecture": ("Architecture",),
     "lightning_sym.network.attention": ("forward", "network_output"),
     "lightning_sym.network.form": ("NetworkForm",),
-    "lightning_sym.network.polynomial_map": ("PolynomialMap", "ambient_dimension", "polynomial_map"),
+    "lightning_sym.network.generic_rank": ("GenericRank",),
+    "lightning_sym.network.jacobian_rank": ("JacobianRank",),
+    "lightning_sym.network.polynomial_map": ("PolynomialMap", "polynomial_map"),
     "lightning_sym.network.virtual_weights": ("VirtualWeights", "virtual_weights"),
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
@@ -73,9 +99,12 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "Component",
     "Evidence",
     "Fiber",
     "FileFormatError",
+    "GenericRank",
+    "JacobianRank",
     "Label",
     "Layer",
     "LightningError",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from numbers import Real
 
+from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, TooLarge
 
 Progress = Callable[[str, int, int], None]
@@ -34,8 +36,11 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
     """Refuse, with the estimate, what would not fit.
 
     Raises:
+        BadInput: `allowed` is no number.
         TooLarge: `needed` bytes exceed `allowed`, or what the system lets this process take.
     """
+    if isinstance(allowed, bool) or not isinstance(allowed, Real):
+        raise BadInput(f"memory must be a number of bytes, got {shown(allowed)}")
     allowed = min(allowed, _address_space())
     if not needed <= allowed:  # also where a limit is not a number
         raise TooLarge(f"{what} must fit into {allowed / 2**30:.3g} GiB, estimated need {_gibibytes(needed)}")

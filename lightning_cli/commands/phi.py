@@ -18,12 +18,13 @@ def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
     """The map as JSON: every output coordinate as a polynomial."""
     from numpy import ndindex
 
-    from lightning_sym.network.polynomial_map import ambient_dimension
+    from lightning_sym.network.ambient import ambient_dimension
 
     return {
         "schema": SCHEMA,
         "architecture": options.architecture_json(phi.architecture),
         "degree": phi.architecture.degree,
+        "homogeneous": not phi.architecture.skip,
         "ambient_dimension": ambient_dimension(phi.architecture),
         "terms": phi.term_count,
         "weights": list(phi.weight_names),
@@ -45,7 +46,15 @@ def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
 Examples:
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
   lightning-sym phi --weights weights.json --tokens 2 --latex
+  lightning-sym phi --widths 1,1 --ranks 1 --tokens 2 --heads 2 --skip --mask causal
+  lightning-sym phi --widths 2,1 --ranks 2 --tokens 2 --format macaulay2 > phi.m2
 
+\b
+--format writes a session for SymPy, Macaulay2, Singular, OSCAR or Sage: R, the ring of weights and
+inputs; phi, the matrix of outputs; C, the coefficients; and M, the ideal of all functions of this
+kind, as the kernel of the map that C gives. latex is --latex, json is --json.
+
+\b
 Exit codes: 0 printed, 2 bad input.""",
 )
 @options.widths(required=False)
@@ -58,7 +67,14 @@ Exit codes: 0 printed, 2 bad input.""",
     help="Exact weights from a .json, .npz or .safetensors file, in place of --widths and --ranks.",
 )
 @options.weight_form
-@click.option("--latex", is_flag=True, help="Print LaTeX.")
+@options.more_weights
+@click.option("--latex", is_flag=True, help="Print LaTeX; with --json the polynomials are in LaTeX.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]),
+    help="Print what another system reads.",
+)
 @options.memory
 @options.as_json
 def command(
@@ -69,28 +85,49 @@ def command(
     normalization: str | None,
     mask: str | None,
     skip: bool,
+    heads: int | None,
+    value_ranks: tuple[int, ...] | None,
+    embed: int | None,
+    unembed: int | None,
     latex: bool,
+    form: str | None,
     memory: float,
     as_json: bool,
 ) -> None:
     """Print phi_W as exact polynomials in the inputs, with symbolic weights or those of a file.
 
-    Weights are variables such as Q1_2_3 (layer 1, row 2, column 3); inputs are x_k_j, coordinate k of token j. Of
-    lightning attention with one head and nothing added: other networks are refused by name.
+    Of any network without normalization: heads, output projections, skip connections, a mask, an embedding and an
+    unembedding as the options or the file say. Weights are variables such as Q1_2_3 (layer 1, row 2, column 3), with
+    several heads Q1_2_3_4 (layer 1, head 2, row 3, column 4), and E_1_2, U_1_2; inputs are x_k_j, coordinate k of
+    token j. The map is homogeneous of degree 3^l; with skip connections it has all odd degrees up to 3^l.
     """
     limit = options.memory_bytes(memory)
+    if form not in (None, "latex", "json") and (latex or as_json):
+        raise click.UsageError(f"--format {form} is another form than {'--latex' if latex else '--json'}: give one")
+    latex, as_json = latex or form == "latex", as_json or form == "json"
     if weight_file is None:
         if widths is None or ranks is None:
             raise click.UsageError("give --widths and --ranks, or --weights FILE")
         network = options.architecture(
-            widths, ranks, tokens, normalization=normalization or "none", mask=mask or "none", skip=skip
+            widths,
+            ranks,
+            tokens,
+            normalization=normalization or "none",
+            heads=heads or 1,
+            value_ranks=value_ranks,
+            skip=skip,
+            mask=mask or "none",
+            embed=embed,
+            unembed=unembed,
         )
-    elif widths is not None or ranks is not None:
-        raise click.UsageError("--weights names the widths and ranks itself: leave out --widths and --ranks")
+    elif shaped := [
+        f"--{name.replace('_', '-')}"
+        for name in ("widths", "ranks", "heads", "value_ranks", "embed", "unembed")
+        if click.get_current_context().params[name] is not None
+    ]:
+        raise click.UsageError(f"--weights names the shape itself: leave out {', '.join(shaped)}")
 
-    from numpy import ndindex
-
-    from lightning_sym.network.polynomial_map import ambient_dimension, polynomial_map
+    from lightning_sym.network.polynomial_map import polynomial_map
 
     if weight_file is None:
         phi = polynomial_map(network, memory=limit)
@@ -103,13 +140,11 @@ def command(
 
         write_json(as_document(phi, latex))
         return
-    comment = "%" if latex else "#"
-    click.echo(
-        f"{comment} {network}: homogeneous of degree {network.degree}, {phi.term_count:,} terms, "
-        f"ambient dimension {ambient_dimension(network):,}"
-    )
-    for k, j in ndindex(*phi.entries.shape):
-        if latex:
-            click.echo(rf"\varphi_{{{k + 1},{j + 1}}} = {phi.latex(k, j)}")
-        else:
-            click.echo(f"phi_{k + 1}_{j + 1} = {phi.entries[k, j]}")
+    if latex:
+        click.echo(phi.to_latex())
+    elif form is None or form == "latex":
+        click.echo(str(phi))
+    else:
+        from lightning_sym.network.map_formats import map_text
+
+        click.echo(map_text(phi, form))

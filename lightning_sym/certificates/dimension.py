@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, network_document, opening
 from lightning_sym.certificates.limits import inputs, require_checkable, require_size, require_steps
 from lightning_sym.dimension.certify import SURPLUS_ROWS, CertifiedDimension, Evidence
@@ -115,6 +116,7 @@ def dimension_certificate(
         >>> certificate["lower"], certificate["upper"], certificate["upper_bounds"][0]["kind"]
         (13, 13, 'orbit')
     """
+    require_arguments(dimension_certificate, locals())
     architecture, lower = result.architecture, result.lower
     document = opening("dimension") | {"network": network_document(architecture)}
     terms = None if result.order is None else (result.order + 1) // 2

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document
 from lightning_sym.certificates.limits import require_size
 from lightning_sym.errors import BadInput
@@ -60,6 +61,7 @@ def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
         {"kind": "same",
          "tokens": 2}
     """
+    require_arguments(write_certificate, locals())
     file = require_certificate_path(path)
     text = certificate_text(document)
     try:

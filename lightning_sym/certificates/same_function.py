@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.connection import Connection
 from lightning_sym.fibers.same_function import Answer, Comparison, Reason
 from lightning_sym.fibers.transform import swap
 from lightning_sym.fibers.virtual_moves import MoveName, rescaling_factors, visible_weights
+from lightning_sym.limits import require_integer
 from lightning_sym.network.attention import forward
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weight_files import LONGEST_NUMBER
@@ -77,8 +79,10 @@ def steps_between(comparison: Comparison, first: Weights, second: Weights, token
     """Steps that lead from the first weights to the second, for networks that are known to be the same function.
 
     Raises:
-        BadInput: nothing but all coefficients shows it, or there are too many layers.
+        BadInput: nothing but all coefficients shows it, or there are too many layers, or weights have letters.
     """
+    first.require_numbers("a certificate")
+    second.require_numbers("a certificate")
     if comparison.reason is Reason.ZERO:
         return [{"step": "zero"}]
     found = comparison.connection
@@ -168,8 +172,10 @@ def same_certificate(comparison: Comparison, first: Weights, second: Weights, to
         >>> same_certificate(same_function(w, half), w, half, 2)["steps"][0]["scales"]
         [2]
     """
+    require_arguments(same_certificate, locals())
     for weights in (first, second):
         weights.require_plain("a certificate of two networks")
+    require_integer(tokens, "tokens", 1)
     if comparison.answer is Answer.UNDECIDED:
         raise BadInput("a certificate needs an answer, and whether the functions are the same is undecided")
     document = opening(comparison.answer.value) | {

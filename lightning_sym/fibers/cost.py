@@ -66,7 +66,7 @@ def fraction_bits(weights: Weights) -> Bits:
         >>> fraction_bits(Weights.of({"Q1": [[5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {}
     """
-    common = {name: _common_bits(x.denominator for x in matrix.ravel()) for name, matrix in weights.matrices.items()}
+    common = {name: _common_bits(x.denominator for x in matrix.ravel()) for name, matrix in weights.named().items()}
     if not any(common.values()):
         return {}
     return {name: _longest(weights[name]) + 2 * bits for name, bits in common.items()}
@@ -79,7 +79,7 @@ def entry_bits(weights: Weights) -> Bits:
         >>> entry_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {'Q1': 4, 'K1': 1, 'V1': 1}
     """
-    return {name: max(map(_row_bits, matrix)) for name, matrix in weights.matrices.items()}
+    return {name: max(map(_row_bits, matrix)) for name, matrix in weights.named().items()}
 
 
 def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:

@@ -101,6 +101,7 @@ def reconstruct(phi: PolynomialMap) -> list[Solution]:
         >>> (3 * only.weights.attention[0] / only.weights.attention[0][1, 1]).tolist() == [[1, 2], [0, 3]]
         True
     """
+    phi.architecture.require_plain("reconstruction")
     depth, tokens = phi.architecture.depth, phi.architecture.tokens
     if phi.weight_names or depth > 2 or tokens < 2:
         raise BadInput(
@@ -147,6 +148,7 @@ def is_rescaling(new: VirtualWeights, old: VirtualWeights) -> bool:
 
 def part_in_two_tokens(phi: PolynomialMap, m: int, degree: int) -> Any:
     """Output `m` of token 2: its terms in tokens 1 and 2 alone, of this degree in token 2."""
+    phi.architecture.require_plain("a part of the map in two tokens")
     t = phi.architecture.tokens
     terms = {
         exponents: value

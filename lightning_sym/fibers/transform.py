@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import null_space, rank, unique_solution
+from lightning_sym.limits import require_integer
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
@@ -51,11 +53,12 @@ def transform(
         BadInput: a matrix is singular, a number is zero, or there is no such layer.
         ShapeError: a matrix has the wrong size.
     """
+    require_arguments(transform, locals())
     shape = weights.architecture(tokens=1)
     moved = [("query_key", query_key or {}, shape.depth), ("between", between or {}, shape.depth - 1)]
     for name, given, last in [*moved, ("scales", scales or {}, shape.depth)]:
         for i in given:
-            if i not in range(1, last + 1):
+            if type(i) is not int or i not in range(1, last + 1):
                 raise BadInput(f"{name} must name layers between 1 and {last}, got {i!r}")
     c = {i: _with_inverse(m, shape.attention_ranks[i - 1], f"C{i}") for i, m in (query_key or {}).items()}
     g = {i: _with_inverse(m, shape.widths[i], f"G{i}") for i, m in (between or {}).items()}
@@ -89,6 +92,8 @@ def rescale(weights: Weights, *, layer: int, by: object) -> Weights:
         >>> rescale(w, layer=1, by=2)["Q1"].tolist()
         [[Fraction(2, 1), Fraction(4, 1)]]
     """
+    require_arguments(rescale, locals())
+    require_integer(layer, "the layer", 1)
     return transform(weights, scales={layer: by})
 
 
@@ -114,6 +119,7 @@ def change_basis(
         >>> change_basis(w, query_key={1: [[2]]})["Q1"].tolist()
         [[Fraction(1, 2), Fraction(1, 1)]]
     """
+    require_arguments(change_basis, locals())
     return transform(weights, query_key=query_key, between=between)
 
 
@@ -156,10 +162,10 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
         >>> (changed["K1"].T @ changed["Q1"]).tolist() == [[1, 2], [2, 4]], changed["V1"].tolist() == [[3, 0]]
         (True, True)
     """
+    require_arguments(swap, locals())
     depth = len(weights.layers)
     i = depth if layer is None else layer
-    if i not in range(1, depth + 1):
-        raise BadInput(f"the layer must be between 1 and {depth}, got {i!r}")
+    require_integer(i, "the layer", 1, depth)
     old = weights.layers[i - 1]
     attention, value = exact_virtual_weights([old])[0][0], old.value
     if rank(attention) == rank(value) == 1:

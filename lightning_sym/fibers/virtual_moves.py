@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lightning_sym.display import typed
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.network.virtual_weights import VirtualWeights
@@ -136,6 +137,9 @@ class Move(NamedTuple):
     name: MoveName
     layer: int
 
+    def __repr__(self) -> str:
+        return typed("Move", self._asdict())
+
     def described(self, depth: int) -> str:
         """The move in one line."""
         if self.name is MoveName.EXCHANGE and self.layer == depth:
@@ -213,7 +217,7 @@ def known_partners(virtual: VirtualWeights, tokens: int) -> Iterator[Path]:
         >>> from lightning_sym import Weights, virtual_weights
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
         >>> [[move for move, _ in path] for path in known_partners(virtual_weights(w.layers), 2)]
-        [[], [Move(name=<MoveName.EXCHANGE: 'exchange'>, layer=1)]]
+        [[], [Move(name=MoveName.EXCHANGE, layer=1)]]
     """
     paths: list[Path] = [()]
     seen = [virtual]

@@ -17,10 +17,10 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.limits import Work
+from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import RandomJacobian, weight_gradients
-from lightning_sym.network.polynomial_map import count_terms_at_most
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names

@@ -7,18 +7,22 @@ them is decided in `rings/`; what it *is* stands below.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import ShapeError
+from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.protocol import Matrix, masked, normalized, require_shape
+from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
+from lightning_sym.rings.protocol import Matrix, masked, normalized, require_matrix, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -96,18 +100,60 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
 def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: Form = LIGHTNING) -> M:
     """The network, Definition 2: the layers one after the other, the first one first.
 
+    Args:
+        x: the input, over any ring. Where it, or a weight, is a SymPy matrix, or weights have letters, all matrices
+            must be SymPy's or of numbers, and the result is a SymPy matrix, multiplied out.
+        layers: weights, over the ring of `x`.
+        form: pattern and skip connections.
+
     Raises:
-        BadInput: `layers` are weights of another network than a lightning network with one head and nothing added;
-            `network_output` takes these.
+        ShapeError: a matrix of a layer does not fit what stands before it.
+        BadInput: `x` is no matrix, or `layers` no layers; or they are weights of another network than a lightning
+            network with one head and nothing added; `network_output` takes these.
 
     Example:
         >>> one = np.array([[1]])
         >>> forward(np.array([[2]]), [Layer(one, one, one)] * 2).tolist()   # 2 ** (3 ** 2)
         [[512]]
     """
-    for layer in layers.layers if isinstance(layers, Weights) else layers:
+    if not isinstance(layers, Iterable) and not isinstance(layers, Weights):
+        raise BadInput(f"layers must be Weights or a list of Layer(query, key, value), got {shown(layers)}")
+    if not isinstance(form, Form):
+        raise BadInput(f"form must be a Form, got {shown(form)}")
+    letters = isinstance(layers, Weights) and bool(layers.letters)
+    each = list(layers.layers_with_letters() if isinstance(layers, Weights) else layers)
+    if letters or _is_for_sympy([x], chain.from_iterable(map(_matrices, each))):
+        return _in_expressions(x, each, form)  # type: ignore[no-any-return]
+    require_matrix(x, "x")
+    for layer in each:
+        require_layer(layer, x)
         x = attention_layer(x, layer, form)
     return x
+
+
+def _matrices(layer: object) -> Iterator[Any]:
+    """All matrices of a layer; none of what is no layer."""
+    for head in [layer] if isinstance(layer, Layer) else layer if isinstance(layer, (list, tuple)) else ():
+        if isinstance(head, Layer):
+            yield from head
+
+
+def _in_expressions(x: Any, layers: Iterable[Any], form: Form) -> Any:
+    """The layers one after the other, in SymPy."""
+    of = ExpressionMatrix.of
+    result = of(x)
+    for layer in layers:
+        heads: Any = layer
+        if any(True for _ in _matrices(layer)):
+            heads = [Layer(*map(of, head)) for head in ([layer] if isinstance(layer, Layer) else layer)]
+        require_layer(heads, result)
+        result = attention_layer(result, heads, form)
+    return result.to_sympy()
+
+
+def _is_for_sympy(*matrices: Iterable[Any]) -> bool:
+    """Whether one of the matrices is SymPy's: then all is done in SymPy's expressions."""
+    return "sympy" in sys.modules and any(map(is_sympy_matrix, chain(*matrices)))
 
 
 def network_output(
@@ -116,7 +162,7 @@ def network_output(
     """The whole network from all its weights in canonical order: embedding, layers, unembedding.
 
     Args:
-        x: the input, `architecture.input_width` rows.
+        x: the input, `architecture.input_width` rows; SymPy's too, as for `forward`.
         architecture: the shape.
         weights: matrices over the ring of `x`, in the order of `architecture.weight_shapes()`; or exact weights of
             this very architecture.
@@ -133,12 +179,19 @@ def network_output(
         >>> network_output(np.array([[1]]), shape, [one] * 4).tolist()      # 2 (1 + 2 * 2 * 2)
         [[18]]
     """
+    require_arguments(network_output, locals())
     architecture.require("the forward pass", KNOWN)
     require_shape(x, (architecture.input_width, architecture.tokens), "the input")
+    letters = False
     if isinstance(weights, Weights):
         if (other := weights.architecture(architecture.tokens)) != architecture:
             raise ShapeError(f"the weights must be of the network {architecture}, got those of {other}")
-        weights = weights.named().values()
+        letters, weights = bool(weights.letters), weights.matrices.values()
+    weights = list(weights)
+    if letters or _is_for_sympy([x], weights):
+        _in_their_order(weights, architecture)
+        inside = network_output(ExpressionMatrix.of(x), architecture, [ExpressionMatrix.of(m) for m in weights], form)
+        return inside.to_sympy()
     source = _in_their_order(weights, architecture)
     if architecture.embed is not None:
         x = next(source) @ x

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from lightning_sym.errors import ShapeError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
-from lightning_sym.network.polynomial_map import Exponents, PolynomialMap
+from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.symbolic_map import Exponents
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
@@ -119,10 +120,11 @@ def product_coefficients(phi: PolynomialMap) -> ObjectArray:
         A_2_2*V_1_1 + A_1_2*V_1_2
     """
     shape = phi.architecture
+    shape.require_plain("the array of products of linear forms")
     if shape.depth != 1 or shape.tokens < 2:
         raise ShapeError(f"one layer and at least two tokens are needed, got {shape}")
     d, d_out = shape.widths
-    known = phi.coefficients()
+    known = phi.ring_coefficients()
     zero = PolynomialRing(phi.weight_names).constant(0) if phi.weight_names else 0
     monomials = quadratic_monomials(d)
     result = np.empty((d, d_out, len(monomials)), dtype=object)

@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from lightning_sym.arguments import require_arguments
+from lightning_sym.display import equal, latex_lines, latex_matrix, notebook, typed
+from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import M
+from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.rationals import RationalMatrix
+
+_MOST_SHOWN = 8
+"""Matrices that a notebook shows."""
 
 
 class VirtualWeights(NamedTuple):
@@ -20,9 +27,34 @@ class VirtualWeights(NamedTuple):
     attention: tuple[Any, ...]
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VirtualWeights) and equal(tuple(self), tuple(other))
 
-def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:
+    def __ne__(self, other: object) -> bool:  # a tuple has its own
+        return not self == other
+
+    def __repr__(self) -> str:
+        return typed("VirtualWeights", self._asdict())
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_lines(self.formulas()))
+
+    def formulas(self) -> list[str]:
+        """Every matrix as a formula; of many layers the first ones and the last."""
+        named = [(rf"\tilde A_{{{i}}}", a) for i, a in enumerate(self.attention, start=1)]
+        shown = [f"{name} = {latex_matrix(a)}" for name, a in (*named, (r"\tilde V", self.value))]
+        return shown if len(shown) <= _MOST_SHOWN else [*shown[: _MOST_SHOWN - 3], r"\ldots", *shown[-2:]]
+
+
+def virtual_weights(layers: Weights | Iterable[Layer]) -> VirtualWeights:
     r"""The virtual weights, Eq. 8.
+
+    Args:
+        layers: weights, or their layers over any ring.
+
+    Raises:
+        BadInput: they are none, or those of another network than a lightning network with one head and nothing added.
+        ShapeError: a layer does not fit the one before it.
 
     Example:
         >>> import numpy as np
@@ -31,13 +63,18 @@ def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:
         >>> [m.tolist() for m in a], v.tolist()     # 6, 5 * 6 * 5 and 5 * 5
         ([[[6]], [[150]]], [[25]])
     """
+    require_arguments(virtual_weights, locals())
     product = None
     attention = []
-    for query, key, value in layers:
+    for layer in layers.layers if isinstance(layers, Weights) else layers:
+        require_layer(layer, product)
+        query, key, value = layer
         if product is not None:
             query, key = query @ product, key @ product
         attention.append(key.mT @ query)
         product = value if product is None else value @ product
+    if not attention:
+        raise BadInput("virtual weights must be those of at least one layer, got none")
     return VirtualWeights(tuple(attention), product)
 
 

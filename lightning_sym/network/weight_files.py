@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.readers.bounds import LARGEST_FILE, read_whole
@@ -45,6 +46,7 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
         FileFormatError: the file is missing, truncated or not of its documented form.
         BadInput: an entry is not a finite number, or shapes do not fit.
     """
+    require_arguments(load_weights, locals())
     return load_weights_and_form(path)[0]
 
 
@@ -92,6 +94,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
         ...     load_weights(Path(folder) / "w.json") == w
         True
     """
+    require_arguments(save_weights, locals())
     file = Path(path)
     named = weights.named()
     # what is not said means lightning attention

@@ -12,20 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
+from lightning_sym.network.layer import Layer as Layer
+from lightning_sym.network.letters import InLetters
 from lightning_sym.network.random_matrices import RandomMatrices
+from lightning_sym.network.weights_text import ShownWeights
 from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix, require_entries
-
-
-class Layer(NamedTuple):
-    """Weights of one layer over any ring: `query`, `key` of shape `a x d`, `value` of shape `d' x d`."""
-
-    query: Any
-    key: Any
-    value: Any
-
+from lightning_sym.rings.expressions import entry
 
 _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
@@ -65,14 +61,15 @@ def _canonical(place: _Place, heads: int) -> str:
     return f"{place.letter}{place.layer}.{place.head}" if heads > 1 else f"{place.letter}{place.layer}"
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
+@dataclass(frozen=True, eq=False, repr=False)
+class Weights(InLetters, ShownWeights):
     """Exact weights of a network by their canonical names, and what the network does with them.
 
     Attributes:
         matrices: object arrays of `Fraction` by the names and in the order of `Architecture.weight_shapes()`: `E`,
             `Q1, K1, V1, O1, Q2, ...` (with several heads `Q1.1, ..., Q1.2, ...`), `U`; all but `Q`, `K`, `V` only
-            where the network has them.
+            where the network has them. With letters, for special families of weights, entries may be expanded SymPy
+            expressions; `layers` and `named()` refuse them by name, and so does all that computes with numbers.
         form: normalization, mask and skip connections; lightning attention unless said.
 
     Example:
@@ -81,6 +78,10 @@ class Weights:
         Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)
         >>> w["K1"].tolist()
         [[Fraction(1, 2), Fraction(0, 1)]]
+        >>> import sympy
+        >>> a = sympy.Symbol("a")
+        >>> Weights.of({"Q1": sympy.Matrix([[a, 1]]), "K1": [[1, a]], "V1": [[1, 0]]}).letters
+        (a,)
     """
 
     matrices: Mapping[str, ObjectArray]
@@ -94,12 +95,14 @@ class Weights:
         """Weights from matrices named `Q1, K1, V1, Q2, ...`, as `Architecture.weight_shapes()` names them.
 
         Args:
-            matrices: all matrices of the network; with one head `Q1.1` is read as `Q1`.
+            matrices: all matrices of the network, also SymPy's; with one head `Q1.1` is read as `Q1`. Entries are
+                numbers, or polynomials in letters with rational coefficients.
             form: what the network does besides.
 
         Raises:
             ShapeError: a name is missing or unknown, or shapes do not fit together.
-            BadInput: an entry is not a finite number.
+            BadInput: an entry is neither a finite number nor a polynomial in letters; or a letter is called like an
+                input, `x_1_2`.
 
         Example:
             >>> one = [[1]]
@@ -107,6 +110,7 @@ class Weights:
             >>> list(w.matrices), w.architecture(tokens=2).skip
             (['E', 'Q1', 'K1', 'V1'], True)
         """
+        require_arguments(cls.of, locals())
         if not isinstance(form, NetworkForm):
             raise BadInput(f"the form must be a NetworkForm, got {form!r}")
         places, unknown = _places(matrices)
@@ -138,9 +142,10 @@ class Weights:
                 + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
         require_entries(matrices)
-        exact = {name: exact_matrix(matrices[given], name) for name, given in known.items()}
+        exact = {name: exact_matrix(matrices[given], name, entry) for name, given in known.items()}
         weights = cls(MappingProxyType(exact), form)
         weights._require_shapes()
+        _ = weights.letters
         return weights
 
     def _require_shapes(self) -> None:
@@ -200,6 +205,7 @@ class Weights:
         Raises:
             ShapeError: skip connections with unequal widths.
         """
+        require_arguments(self.with_form, locals())
         other = replace(self, form=form)
         other.architecture(1)
         return other
@@ -210,7 +216,16 @@ class Weights:
 
         Raises:
             BadInput: the network has more than these, or is not a lightning network: all that is computed from the
-                layers alone would be about another network.
+                layers alone would be about another network. Or there are letters.
+        """
+        self.require_numbers()
+        return self.layers_with_letters()
+
+    def layers_with_letters(self) -> tuple[Layer, ...]:
+        """The same as `layers`, letters and all.
+
+        Raises:
+            BadInput: as for `layers`, but for letters.
         """
         if more := self._additions():
             raise BadInput(
@@ -224,8 +239,9 @@ class Weights:
         """Refuse by name what is decided for lightning attention with one head and nothing added only.
 
         Raises:
-            BadInput: this is another network.
+            BadInput: this is another network, or there are letters.
         """
+        self.require_numbers(what)
         if more := self._additions():
             raise BadInput(f"{what} is not yet decided for {more}, only for one-head lightning attention")
 
@@ -258,7 +274,12 @@ class Weights:
         return hash((self.form, *((n, m.shape, *m.ravel()) for n, m in self.matrices.items())))
 
     def named(self) -> dict[str, ObjectArray]:
-        """The matrices by name, in canonical order."""
+        """The matrices of numbers by name, in canonical order; with letters `matrices` has them.
+
+        Raises:
+            BadInput: there are letters.
+        """
+        self.require_numbers()
         return dict(self.matrices)
 
     @classmethod
@@ -295,11 +316,14 @@ class Weights:
             >>> w["V1.2"].shape, w["U"].shape
             ((3, 3), (4, 3))
         """
+        require_arguments(cls.random, locals())
         architecture.require("random weights", SHAPED)
         source = RandomMatrices(seed, bound, denominator)
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
-            if len(ranks) != len(limits) or any(not 0 <= r <= most for r, most in zip(ranks, limits, strict=False)):
+            if len(ranks) != len(limits) or any(
+                r not in range(most + 1) for r, most in zip(ranks, limits, strict=False)
+            ):
                 raise ShapeError(f"{name} must be between 0 and {list(limits)}, got {list(ranks)}")
             return list(ranks)
 

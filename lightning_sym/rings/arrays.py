@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -64,8 +64,8 @@ def _count(rows: Any) -> int:
     return sum(len(row) if isinstance(row, (list, tuple)) else 1 for row in rows) if isinstance(rows, list) else 1
 
 
-def exact_matrix(rows: Rows, name: str = "a weight") -> ObjectArray:
-    """A two-dimensional object array of `Fraction`, not writeable.
+def exact_matrix(rows: Rows, name: str = "a weight", entry: Callable[[object, str], Any] = exact_number) -> ObjectArray:
+    """A two-dimensional object array of `Fraction`, not writeable; or of what else `entry` makes of each entry.
 
     Raises:
         ShapeError: the rows do not form a matrix.
@@ -84,8 +84,8 @@ def exact_matrix(rows: Rows, name: str = "a weight") -> ObjectArray:
     if source.size > MOST_ENTRIES:
         raise TooLarge(f"{name} must have at most {MOST_ENTRIES:,} entries, got {source.size:,}")
     result = np.empty(source.shape, dtype=object)
-    for index, entry in np.ndenumerate(source):
-        result[index] = exact_number(entry, f"{name}{list(index)}")
+    for index, value in np.ndenumerate(source):
+        result[index] = entry(value, f"{name}{list(index)}")
     result.flags.writeable = False
     return result
 
@@ -96,6 +96,6 @@ def two_axes(matrix: npt.NDArray[Any]) -> tuple[int, int]:
     Raises:
         ShapeError: there are more axes, or fewer.
     """
-    if matrix.ndim != 2:
-        raise ShapeError(f"a matrix must have two axes, got {matrix.ndim}")
+    if len(matrix.shape) != 2:
+        raise ShapeError(f"a matrix must have two axes, got {len(matrix.shape)}")
     return matrix.shape[0], matrix.shape[1]

@@ -8,10 +8,12 @@ from fractions import Fraction
 from math import factorial
 from typing import Any
 
+from lightning_sym.arguments import require_arguments
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import ShapeError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Normalization:
     r"""Scores `s` become `S(s)`, divided by their sum over the tokens attended to (Eq. 15).
 
@@ -21,6 +23,10 @@ class Normalization:
         function: $S$ itself, for numbers that can be put into it (balls of real numbers); `None` where only the
             series is known.
         growth: $c \ne 0$ if $S' = c S$, an exponential, which is checked up to degree 64; `None` else.
+
+    Raises:
+        BadInput: one of them is of another type.
+        ShapeError: $S(0) = 0$, or the growth is not that of the series.
 
     Example:
         >>> SOFTMAX.taylor(3)
@@ -32,7 +38,21 @@ class Normalization:
     function: Callable[[Any], Any] | None = None
     growth: Fraction | None = None
 
+    def __repr__(self) -> str:
+        """A name where it has one; functions have none that could be typed."""
+        if self == SOFTMAX:
+            return "SOFTMAX"
+        taylor, function = (getattr(f, "__qualname__", f) for f in (self.taylor, self.function))
+        return f"Normalization({self.name!r}, {taylor}, {function}, growth={self.growth!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(self.name))
+
     def __post_init__(self) -> None:
+        require_arguments(Normalization, vars(self))
         if self.taylor(0) == 0:
             raise ShapeError(f"S(0) must not be 0, or S divided by its sum has no Taylor series; got {self.name}")
         c = self.growth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,27 @@ from lightning_sym.rings.rationals import map_entries
 
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
+
+
+def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
+    return fmpq_mpoly_ctx.get(names, Ordering[ordering])
+
+
+def _polynomial(context: fmpq_mpoly_ctx, terms: dict[tuple[int, ...], fmpq]) -> fmpq_mpoly:
+    return context.from_dict(terms)
+
+
+def _parts(polynomial: fmpq_mpoly) -> tuple[Any, ...]:
+    return _polynomial, (polynomial.context(), polynomial.to_dict())
+
+
+def _context_parts(context: fmpq_mpoly_ctx) -> tuple[Any, ...]:
+    return _context, (tuple(context.names()), context.ordering().name)
+
+
+# flint does not say how its polynomials are copied or sent to another process
+copyreg.pickle(fmpq_mpoly, _parts)
+copyreg.pickle(fmpq_mpoly_ctx, _context_parts)
 
 
 class PolynomialRing:
@@ -30,6 +52,15 @@ class PolynomialRing:
         self.names = tuple(names)
         self._context = fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PolynomialRing) and self.names == other.names
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __repr__(self) -> str:
+        return f"PolynomialRing({list(self.names)!r})"
+
     @property
     def generators(self) -> tuple[fmpq_mpoly, ...]:
         """The variables."""
@@ -45,6 +76,14 @@ class PolynomialRing:
     def constant(self, number: Any) -> fmpq_mpoly:
         """A rational number as a polynomial."""
         return self._context.constant(fmpq(int(number.numerator), int(number.denominator)))
+
+    def number(self, number: Any) -> fmpq:
+        """A rational number as flint's."""
+        return fmpq(int(number.numerator), int(number.denominator))
+
+    def substituted(self, polynomial: fmpq_mpoly, images: Sequence[fmpq_mpoly]) -> fmpq_mpoly:
+        """A polynomial of another ring with these polynomials of this one for its variables."""
+        return polynomial.compose(*images, ctx=self._context)
 
     def constants(self, matrix: Any) -> ObjectArray:
         """A matrix of rational numbers as constant polynomials."""
@@ -72,8 +111,8 @@ def entry_names(prefix: str, rows: int, columns: int) -> list[str]:
     return [f"{prefix}_{i}_{j}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
 
 
-def to_sympy(polynomial: fmpq_mpoly, names: Sequence[str]) -> PolyElement:
-    """The same polynomial as an element of a SymPy ring over QQ whose variables have the given names."""
+def to_sympy(polynomial: fmpq_mpoly, names: Sequence[Any]) -> PolyElement:
+    """The same polynomial as an element of a SymPy ring over QQ, its variables by name or as symbols."""
     from sympy import QQ
     from sympy.polys.orderings import grevlex
     from sympy.polys.rings import PolyRing

@@ -28,7 +28,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import RingError, ShapeError
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput, RingError, ShapeError
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -74,6 +75,25 @@ def require_shape(matrix: object, expected: tuple[int, ...] | None, what: str) -
     if found is not None and expected is not None and found[-2:] != expected[-2:]:
         must, got = (" x ".join(map(str, sizes[-2:])) for sizes in (expected, found))
         raise ShapeError(f"{what} must be of shape {must}, got {got}")
+
+
+def require_matrix(value: object, what: str) -> None:
+    """Refuse what is no matrix over any ring: lists, numbers, files.
+
+    Raises:
+        BadInput: it has no transpose, or cannot be multiplied.
+
+    Example:
+        >>> require_matrix([[1, 2]], "x")
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: x must be a matrix over a ring, such as a NumPy array, got [[1, 2]]
+    """
+    if isinstance(value, np.ndarray):
+        fit = value.ndim > 1
+    else:
+        fit = not isinstance(value, type) and hasattr(value, "mT") and hasattr(value, "__matmul__")
+    if not fit:
+        raise BadInput(f"{what} must be a matrix over a ring, such as a NumPy array, got {shown(value)}")
 
 
 def operation(matrix: object, name: str, purpose: str) -> Any:

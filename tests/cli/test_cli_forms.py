@@ -97,15 +97,24 @@ def test_the_same_weights_are_the_same_function_of_any_network(
     assert not certificate.exists()
 
 
-def test_phi_is_refused_for_other_networks(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (
-        ("--weights", files["soft one"]),
-        ("--weights", files["one"], "--mask", "causal"),
-        ("--widths", "2,2", "--ranks", "1", "--skip"),
-    ):
+def test_phi_is_refused_for_normalized_networks(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("--weights", files["soft one"]), ("--widths", "2,2", "--ranks", "1", "--normalization", "softmax")):
         code, out, err = run(capsys, "phi", *words, "--tokens", "2")
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert "the polynomial map must be asked of one-head lightning networks" in err
+        assert "the polynomial map must be of a network without normalization" in err
+
+
+def test_phi_says_which_degrees_there_are(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for words, degrees, ambient in (
+        (("--weights", files["one"], "--mask", "causal"), "homogeneous of degree 3", 80),
+        (("--weights", files["one"], "--skip"), "not homogeneous, of odd degrees from 1 to 3", 96),
+        (("--widths", "1,1,1", "--ranks", "1", "--skip", "--heads", "2"), "not homogeneous, of odd degrees", 60),
+        (("--widths", "1,1", "--ranks", "1", "--embed", "2", "--unembed", "3"), "homogeneous of degree 3", 120),
+    ):
+        code, out, _ = run(capsys, "phi", *words, "--tokens", "2")
+        assert code == 0
+        assert degrees in out.splitlines()[0]
+        assert out.splitlines()[0].endswith(f"ambient dimension {ambient}")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

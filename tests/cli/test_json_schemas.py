@@ -46,6 +46,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fiber", ("fiber", EXAMPLES["generic"], "--tokens", "1")),
     ("figure", ("figure", "3")),
     ("phi", ("phi", *SHAPE)),
+    ("phi", ("phi", *SHAPE, "--skip", "--heads", "2", "--mask", "causal", "--value-ranks", "1", "--embed", "1")),
     ("phi", ("phi", "--weights", EXAMPLES["rank_one"], "--tokens", "1", "--latex")),
     ("same", ("same", EXAMPLES["generic"], EXAMPLES["generic_rescaled"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["rank_one_swapped"])),

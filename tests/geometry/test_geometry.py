@@ -120,7 +120,7 @@ def test_the_coordinates_hold_as_much_as_all_coefficients(d: int, d_out: int, se
     one = np.eye(d, dtype=int)
     point = [int(x) for x in (*attention.ravel(), *one.ravel(), *made["V1"].ravel())]
     moving = [i for i, name in enumerate(phi.weight_names) if name[0] in "QV"]
-    jacobian = [[int(c.derivative(i)(*point).p) for i in moving] for c in phi.coefficients().values()]
+    jacobian = [[int(c.derivative(i)(*point).p) for i in moving] for c in phi.ring_coefficients().values()]
     assert rank(jacobian) == rank(differential(attention, made["V1"]))
 
 
@@ -228,7 +228,7 @@ def test_the_exact_rank_of_a_deep_network_agrees_with_all_its_coefficients(value
     made = Weights.random(shape, seed=2, bound=2, value_ranks=value_ranks)
     found = classify(made)
     point = [int(x) for matrix in made.named().values() for x in matrix.ravel()]
-    coefficients = polynomial_map(shape).coefficients().values()
+    coefficients = polynomial_map(shape).ring_coefficients().values()
     jacobian = [[int(c.derivative(i)(*point).p) for i in range(len(point))] for c in coefficients]
     assert rank(jacobian) == found.weight_rank_lower == found.weight_rank_upper
     assert (Label.CRITICAL in found) == (rank(jacobian) < (found.dimension.value or 0))

@@ -217,7 +217,7 @@ def test_a_form_is_made_of_what_it_says() -> None:
     for bad in ({"normalization": "softmax"}, {"causal": 1}, {"skip": "no"}):
         with pytest.raises(BadInput, match=f"{next(iter(bad))} must be"):
             NetworkForm(**bad)
-    with pytest.raises(BadInput, match="the form must be a NetworkForm"):
+    with pytest.raises(BadInput, match="form must be a NetworkForm"):
         Weights.of(LAYER, {"normalization": "softmax"})  # type: ignore[arg-type]
 
 

@@ -13,8 +13,8 @@ from sympy import QQ
 from sympy.polys.rings import ring as sympy_ring
 
 from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map, virtual_weights
+from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.jacobian import weight_gradients
-from lightning_sym.network.polynomial_map import count_terms_at_most
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.derivatives import Dual, Recorded
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix

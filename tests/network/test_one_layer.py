@@ -46,8 +46,8 @@ def test_one_layer_map_is_the_network_with_key_one(d: int, d_out: int, a: int, t
     (layer,) = weights.layers
     attention = layer.key.T @ layer.query
     values = [int(x) for x in (*attention.ravel(), *layer.value.ravel())]
-    network = polynomial_map(Architecture((d, d_out), (a,), t), weights).coefficients()
-    symbolic = {key: c(*values) for key, c in one_layer_map(d, d_out, t).coefficients().items()}
+    network = polynomial_map(Architecture((d, d_out), (a,), t), weights).ring_coefficients()
+    symbolic = {key: c(*values) for key, c in one_layer_map(d, d_out, t).ring_coefficients().items()}
     assert {key: c for key, c in symbolic.items() if c} == network
     assert attention_layer_weights(attention, layer.value).key.tolist() == np.eye(d, dtype=int).tolist()
 

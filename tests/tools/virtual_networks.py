@@ -38,7 +38,7 @@ def output(weights: Weights, x: Any) -> ObjectArray:
 
 
 def coefficients(weights: Weights, tokens: int = 2) -> dict[Any, Fraction]:
-    return polynomial_map(weights.architecture(tokens), weights).coefficients()
+    return polynomial_map(weights.architecture(tokens), weights).ring_coefficients()
 
 
 def is_same_by_coefficients(virtual: VirtualWeights, other: VirtualWeights | None, tokens: int = 2) -> bool:

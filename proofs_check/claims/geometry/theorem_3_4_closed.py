@@ -72,7 +72,7 @@ def squares_in_the_ideal(shape: Shape, power: int = 2, correction: int = 1) -> N
 def bilinear_in_weights(phi: PolynomialMap, shape: Shape) -> None:
     """Conversely A = 0 or V = 0 makes phi vanish: every coefficient has degree one in A and degree one in V."""
     entries_of_a = shape[0] ** 2
-    for coefficient in phi.coefficients().values():
+    for coefficient in phi.ring_coefficients().values():
         for exponents in coefficient.monoms():
             if (sum(exponents[:entries_of_a]), sum(exponents[entries_of_a:])) != (1, 1):
                 raise Refutation(f"d, d', t = {shape}: the coefficient {coefficient} is not bilinear")
@@ -90,7 +90,7 @@ def base_locus(shape: Shape) -> None:
     phi = one_layer_map(*shape)
     ring = PolynomialRing(phi.weight_names)
     a, v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
-    ideal = list({str(c): c for c in phi.coefficients().values()}.values())
+    ideal = list({str(c): c for c in phi.ring_coefficients().values()}.values())
     for p, k, m, q in np.ndindex(d, d, d_out, d):
         if not is_in_radical(ring, a[p, k] * v[m, q], ideal):
             raise Refutation(

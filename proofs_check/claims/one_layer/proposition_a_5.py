@@ -82,7 +82,7 @@ def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -
     array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
     image = coefficients_from_products(*shape)
     found = {key: sum((array[entry] for entry in entries), ring.constant(0)) for key, entries in image.items()}
-    known = phi.coefficients()
+    known = phi.ring_coefficients()
     for key in known.keys() | found.keys():
         if known.get(key, 0) != found.get(key, 0):
             raise Refutation(
@@ -96,7 +96,7 @@ def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -
     phi = one_layer_map(*shape)
     ring = PolynomialRing(phi.weight_names)
     array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
-    known, image = phi.coefficients(), coefficients_from_products(*shape)
+    known, image = phi.ring_coefficients(), coefficients_from_products(*shape)
     monomials = quadratic_monomials(d)
     keys: list[Key] = [key_of_product(d, t, k, m, *monomials[n]) for k, m, n in array_entries(d, d_out)]
     for key, entry in zip(keys, array_entries(d, d_out), strict=True):

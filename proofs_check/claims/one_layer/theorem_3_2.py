@@ -140,10 +140,10 @@ def solved_over_q(weights: Weights, stated: Callable[[Any, Any], list[Pair] | No
             f"A = {spell(a)}, V = {spell(v)}: "
             f"{count[0]} weights in the fiber up to rescaling, stated {count[1]}, and not the same ones"
         )
-    phi = polynomial_map(weights.architecture(3), weights).coefficients()
+    phi = polynomial_map(weights.architecture(3), weights).ring_coefficients()
     for pair in pairs or ():  # what two tokens determine holds for three
         other = weights_of(*pair)
-        expect_equal(polynomial_map(other.architecture(3), other).coefficients() == phi, True, at=f"{pair}, t = 3")
+        expect_equal(polynomial_map(other.architecture(3), other).ring_coefficients() == phi, True, at=f"{pair}, t = 3")
 
 
 def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
@@ -152,7 +152,7 @@ def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
     a, v = np.eye(d, dtype=np.int64), np.ones((d_out, d), dtype=np.int64)
     a[0, 1] = 1
     pair = weights_of(a, v), weights_of(a.T, v)
-    one, other = (polynomial_map(w.architecture(tokens), w).coefficients() for w in pair)
+    one, other = (polynomial_map(w.architecture(tokens), w).ring_coefficients() for w in pair)
     if one != other:
         raise Refutation(f"A = {spell(a)}, V = {spell(v)}: A and A^T give different functions at t = {tokens}")
     return "the hypothesis t >= 2 is needed for d >= 2: at t = 1 A = 1 + e_1 e_2^T and its transpose are one function"

@@ -65,7 +65,7 @@ def all_weights(field: Field) -> AllWeights:
     p, d, d_out, tokens = field
     phi = one_layer_map(d, d_out, tokens)
     points = np.indices((p,) * len(phi.weight_names), dtype=np.int64).reshape(len(phi.weight_names), -1).T
-    columns = [values_at(polynomial, points) % p for polynomial in phi.coefficients().values()]
+    columns = [values_at(polynomial, points) % p for polynomial in phi.ring_coefficients().values()]
     attention, value = points[:, : d * d].reshape(-1, d, d), points[:, d * d :].reshape(-1, d_out, d)
     return AllWeights(p, attention, value, np.stack(columns, axis=1))
 

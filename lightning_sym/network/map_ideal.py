@@ -1,0 +1,70 @@
+r"""Ideals of polynomials with the symbols that people go on with in SymPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lightning_sym.errors import BadInput
+
+
+@dataclass(frozen=True)
+class PolynomialIdeal:
+    r"""An ideal over the rationals by generators.
+
+    SymPy goes on from here: `sympy.groebner(ideal.generators, *ideal.symbols, order="lex")` eliminates the weights,
+    which stand first.
+
+    Attributes:
+        generators: SymPy expressions.
+        weights: symbols of the weights.
+        coordinates: symbols `c_k_j_m` of the ambient space: coordinate `k` of output token `j`, monomial `m`, counted
+            from 1; none of them for the ideal of a fiber.
+    """
+
+    generators: tuple[Any, ...]
+    weights: tuple[Any, ...]
+    coordinates: tuple[Any, ...] = ()
+
+    @property
+    def symbols(self) -> tuple[Any, ...]:
+        """All variables of the ring, the weights first: in a lexicographic order they are eliminated."""
+        return self.weights + self.coordinates
+
+    def __str__(self) -> str:
+        head = f"# ideal of {len(self.generators):,} generators in {len(self.symbols):,} variables over QQ"
+        return "\n".join([head, *map(str, self.generators)])
+
+    def _repr_latex_(self) -> str:
+        import sympy
+
+        shown = [sympy.latex(generator) for generator in self.generators[:10]]
+        more = [r"\ldots"] * (len(self.generators) > len(shown))
+        return rf"$\displaystyle \left\langle {', '.join([*shown, *more])} \right\rangle$"
+
+
+def graph_ideal(
+    coefficients: Mapping[tuple[int, int, tuple[int, ...]], Any],
+    monomials: Iterable[tuple[int, ...]],
+    weights: Sequence[Any],
+) -> PolynomialIdeal:
+    """The ideal of the graph of a map: a coordinate less its coefficient, for each coefficient.
+
+    Args:
+        coefficients: SymPy expressions by output and exponents, those that differ.
+        monomials: exponents of all monomials in the inputs, in the order in which they are numbered.
+        weights: SymPy symbols of the weights.
+
+    Raises:
+        BadInput: a letter of the weights is called like a coordinate.
+    """
+    import sympy
+
+    places = {exponents: m for m, exponents in enumerate(monomials, start=1)}
+    names = [f"c_{k + 1}_{j + 1}_{places[exponents]}" for k, j, exponents in coefficients]
+    if clash := set(names) & {symbol.name for symbol in weights}:
+        raise BadInput(f"letters must not be called like coordinates of the ambient space, got {min(clash)}")
+    coordinates = tuple(map(sympy.Symbol, names))
+    generators = tuple(c - value for c, value in zip(coordinates, coefficients.values(), strict=True))
+    return PolynomialIdeal(generators, tuple(weights), coordinates)

@@ -1,0 +1,344 @@
+"""What SymPy sees of a polynomial map: coefficients, Jacobians and their ranks, values at weights, ideals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.exact.certified_rank import certified_rank
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
+from lightning_sym.network.map_ideal import PolynomialIdeal, graph_ideal
+from lightning_sym.network.symbols_by_name import SymbolsByName
+from lightning_sym.network.weight_values import attention_matrix, require_substitution, values_by_name, weight_variables
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.expressions import (
+    TERM_BYTES,
+    letters_of,
+    rational,
+    to_expressions,
+    to_polynomial,
+)
+from lightning_sym.rings.polynomials import PolynomialRing
+
+if TYPE_CHECKING:
+    from sympy import Matrix
+
+Exponents = tuple[int, ...]
+Key = tuple[int, int, Exponents]
+Self = TypeVar("Self", bound="SymbolicMap")
+
+
+class SymbolicMap:
+    """The part of `PolynomialMap` that SymPy sees; what its fields are, is said there."""
+
+    architecture: Architecture
+    entries: ObjectArray
+    ring: PolynomialRing
+    weight_names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    letters: tuple[Any, ...]
+
+    def monomials(self) -> Iterator[Exponents]:
+        """All monomials in the inputs."""
+        raise NotImplementedError
+
+    # ---- symbols
+
+    @property
+    def symbols(self) -> tuple[Any, ...]:
+        """SymPy symbols of all variables of the ring: the weights, or the letters in them, and then the inputs."""
+        import sympy
+
+        weights = self.letters or tuple(map(sympy.Symbol, self.weight_names))
+        return (*weights, *map(sympy.Symbol, self.input_names))
+
+    @property
+    def weight_symbols(self) -> tuple[Any, ...]:
+        """SymPy symbols of the weights, or of the letters in them: the columns of the Jacobian."""
+        return self.symbols[: len(self.weight_names)]
+
+    @property
+    def free_symbols(self) -> SymbolsByName:
+        """The SymPy symbols that occur, a set; `[...]` takes a name, of the program or of the paper.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> polynomial_map(Architecture((2, 1), (1,), 1)).free_symbols["q_1_2"]
+            Q1_1_2
+        """
+        occur = np.zeros(len(self.ring.names), dtype=bool)
+        for polynomial in self.entries.ravel():
+            if polynomial:
+                occur |= np.array(polynomial.degrees(), dtype=object) > 0
+        return SymbolsByName(symbol for symbol, here in zip(self.symbols, occur, strict=True) if here)
+
+    # ---- coefficients
+
+    def ring_coefficients(self) -> dict[Key, Any]:
+        r"""Non-zero coefficients by output and monomial in the inputs, as flint's numbers and polynomials.
+
+        Returns:
+            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (from 0), exponents of `input_names`. Values:
+            rational numbers (`fmpq`), or polynomials in the weights when these are symbolic.
+        """
+        first = len(self.weight_names)
+        if first == 0:
+            return {
+                (k, j, tuple(map(int, exponents))): value
+                for (k, j), polynomial in np.ndenumerate(self.entries)
+                for exponents, value in polynomial.to_dict().items()
+            }
+        grouped: dict[Key, dict[Exponents, Any]] = {}
+        for (k, j), polynomial in np.ndenumerate(self.entries):
+            for exponents, value in polynomial.to_dict().items():
+                key = (k, j, tuple(map(int, exponents[first:])))
+                grouped.setdefault(key, {})[exponents[:first]] = value
+        ring = PolynomialRing(self.weight_names)
+        return {key: ring.from_terms(terms) for key, terms in grouped.items()}
+
+    def _require(self, terms: int, memory: int, what: str) -> None:
+        require_memory(terms * TERM_BYTES, memory, f"{what}, {terms:,} terms in SymPy,")
+
+    def _ordered(self, known: Iterable[Key]) -> list[Key]:
+        """Keys in the order of the coefficient vector: outputs row by row, monomials as in `monomials`."""
+        return sorted(known, key=lambda key: (key[0], key[1], -sum(key[2]), tuple(-e for e in key[2])))
+
+    def coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, Any]:
+        r"""Non-zero coefficients in SymPy, by output and monomial in the inputs.
+
+        Returns:
+            Keys `(k, j, exponents)`: coordinate `k` of output token `j` (from 0), exponents of `input_names`, in the
+            order of the coefficient vector. Values: SymPy numbers, or expressions in the weights.
+
+        Raises:
+            TooLarge: the expressions are estimated to need more than `memory` bytes.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> polynomial_map(Architecture((1, 1), (1,), 1)).coefficients()
+            {(0, 0, (3,)): K1_1_1*Q1_1_1*V1_1_1}
+        """
+        self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
+        known = self.ring_coefficients()
+        keys = self._ordered(known)
+        if not self.weight_names:
+            return {key: rational(known[key]) for key in keys}
+        return dict(zip(keys, to_expressions([known[key] for key in keys], self.weight_symbols), strict=True))
+
+    @cached_property
+    def _distinct(self) -> dict[Key, Any]:
+        """The first coefficient of each value that is not zero, by key."""
+        known = self.ring_coefficients()
+        seen, found = set(), {}
+        for key in self._ordered(known):
+            value = frozenset(known[key].to_dict().items()) if self.weight_names else known[key]
+            if value not in seen:
+                seen.add(value)
+                found[key] = known[key]
+        return found
+
+    def distinct_coefficients(self, memory: int = DEFAULT_MEMORY) -> dict[Key, Any]:
+        """Those of `coefficients` that differ, each under its first key: the rows of the Jacobian.
+
+        Raises:
+            TooLarge: as `coefficients` does.
+        """
+        self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
+        values = list(self._distinct.values())
+        if not self.weight_names:
+            return {key: rational(value) for key, value in self._distinct.items()}
+        return dict(zip(self._distinct, to_expressions(values, self.weight_symbols), strict=True))
+
+    def matrix(self, memory: int = DEFAULT_MEMORY) -> Matrix:
+        """All outputs as a SymPy matrix of expressions, `m x t`, in `symbols`.
+
+        Raises:
+            TooLarge: the expressions are estimated to need more than `memory` bytes.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> polynomial_map(Architecture((1, 1), (1,), 1)).matrix()
+            Matrix([[K1_1_1*Q1_1_1*V1_1_1*x_1_1**3]])
+        """
+        import sympy
+
+        self._require(sum(map(len, self.entries.ravel())), memory, "the matrix")
+        return sympy.Matrix(*self.entries.shape, to_expressions(list(self.entries.ravel()), self.symbols))
+
+    # ---- the differential
+
+    def _derivatives(self) -> list[Any]:
+        if not self.weight_names:
+            raise BadInput("a Jacobian by the weights must be of a map with symbolic weights, got numbers")
+        columns = range(len(self.weight_names))
+        return [value.derivative(i) for value in self._distinct.values() for i in columns]
+
+    def jacobian(self, memory: int = DEFAULT_MEMORY) -> Matrix:
+        """Derivatives of the coefficients by the weights, a SymPy matrix.
+
+        One row for each of `distinct_coefficients`, in that order (a coefficient that is zero or equal to another adds
+        nothing); one column for each of `weight_symbols`.
+
+        Raises:
+            BadInput: the weights are numbers.
+            TooLarge: the expressions are estimated to need more than `memory` bytes.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> polynomial_map(Architecture((1, 1), (1,), 2)).jacobian()
+            Matrix([[K1_1_1*V1_1_1, Q1_1_1*V1_1_1, K1_1_1*Q1_1_1]])
+        """
+        import sympy
+
+        self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
+        derivatives = self._derivatives()
+        self._require(sum(map(len, derivatives)), memory, "the Jacobian")
+        return sympy.Matrix(
+            len(self._distinct), len(self.weight_names), to_expressions(derivatives, self.weight_symbols)
+        )
+
+    def jacobian_rank(self, weights: Any, memory: int = DEFAULT_MEMORY) -> JacobianRank:
+        """The exact rank over the rationals of the Jacobian at given weights, with pivots and kernel as evidence.
+
+        Args:
+            weights: numbers for all weights, as `at` takes them.
+            memory: bytes that the polynomials may take, by an estimate made before anything is computed.
+
+        Raises:
+            BadInput: a weight is missing, or is no number.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> from lightning_sym.network.weights import Weights
+            >>> w = Weights.of({"Q1": [[1, 0]], "K1": [[0, 1]], "V1": [[1, 2]]})
+            >>> found = polynomial_map(Architecture((2, 1), (1,), 2)).jacobian_rank(w)
+            >>> found.rank, found.pivot_weights, len(found.kernel)
+            (4, ('Q1_1_1', 'Q1_1_2', 'K1_1_1', 'V1_1_1'), 2)
+        """
+        given = values_by_name(weights, self.architecture, self.weight_symbols)
+        for name in self.weight_names:
+            if name not in given:
+                raise BadInput(f"a rank must be taken where all weights are numbers, got none for {name}")
+            if letters := letters_of([given[name]]):
+                raise BadInput(f"a rank must be taken where all weights are numbers, got {letters[0]} in {name}")
+        numbers = [given[name] for name in self.weight_names]
+        if self.weight_names == weight_variables(self.architecture):
+            jacobian = jacobian_at(self.architecture, numbers, memory)
+        else:
+            point = list(map(self.ring.number, numbers))
+            derivatives = iter(self._derivatives())
+            jacobian = {key: [next(derivatives)(*point) for _ in point] for key in self._distinct}
+        keys = self._ordered(jacobian)
+        entries = np.array([jacobian[key] for key in keys], dtype=object).reshape(len(keys), len(self.weight_names))
+        found = certified_rank(entries)
+        return JacobianRank(
+            found.rank, self.weight_names, self.input_names, tuple(keys[i] for i in found.rows),
+            tuple(self.weight_names[i] for i in found.columns), found.minor, found.kernel,
+        )  # fmt: skip
+
+    # ---- special weights
+
+    def at(self: Self, weights: Any, memory: int = DEFAULT_MEMORY) -> Self:
+        """The map at these weights.
+
+        Args:
+            weights: `Weights`; or by name in a dictionary, some or all: matrices (`{"Q1": [[1, 0]]}`) and single
+                variables (`{"Q1_1_2": 1}`, by string or SymPy symbol). Entries are numbers or polynomials in letters.
+            memory: bytes that the polynomials may take, by an estimate made before anything is computed.
+
+        Returns:
+            The map with the variables that are left, and the letters that came in, as its weights.
+
+        Raises:
+            BadInput: a name is unknown, or an entry is no polynomial in letters.
+            ShapeError: a matrix has another shape.
+            TooLarge: the estimate exceeds `memory`.
+
+        Example:
+            >>> import sympy
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> a = sympy.Symbol("a")
+            >>> phi = polynomial_map(Architecture((1, 1), (1,), 1)).at({"Q1": [[a]], "k_1_1": 2})
+            >>> phi.matrix(), phi.weight_names
+            (Matrix([[2*V1_1_1*a*x_1_1**3]]), ('V1_1_1', 'a'))
+        """
+        given = values_by_name(weights, self.architecture, self.weight_symbols)
+        if not self.weight_names and given:
+            raise BadInput("the map must have symbolic weights to be taken at others, got numbers")
+        left = {s.name: s for s in self.weight_symbols if s.name not in given}
+        letters = letters_of([*left.values(), *given.values()])
+        names = [*left, *(s.name for s in letters if s.name not in left)]
+        own = {s.name: s for s in letters}
+        ring = PolynomialRing([*names, *self.input_names])
+        images = [to_polynomial(given[name], ring) if name in given else ring[name] for name in self.weight_names] + [
+            ring[name] for name in self.input_names
+        ]
+        require_substitution(self.entries.ravel(), images, memory)
+        composed = np.empty(self.entries.shape, dtype=object)
+        for place, polynomial in np.ndenumerate(self.entries):
+            composed[place] = ring.substituted(polynomial, images)
+        return replace(  # type: ignore[type-var]
+            self, entries=composed, ring=ring, weight_names=tuple(names), letters=tuple(own[name] for name in names)
+        )
+
+    # ---- ideals
+
+    def ideal(self, at: Any = None) -> PolynomialIdeal:
+        r"""The ideal of the graph of $W \mapsto \phi_W$; with `at`, the ideal of a fiber.
+
+        The graph: generators `c_k_j_m - coefficient`, one for each of `distinct_coefficients`, in the ring of the
+        weights and of these coordinates; `c_k_j_m` is coordinate `k` of output token `j`, monomial `m` of `monomials`,
+        counted from 1. Without the weights, eliminated, it is the ideal of the closure of the set of functions, in the
+        linear space where coefficients that are always zero are zero and equal ones are equal. A fiber: generators
+        `coefficient - value`, in the ring of the weights; all weights over any extension field with this function.
+
+        Args:
+            at: weights as `at` takes them, numbers for all; or a `PolynomialMap` of the same inputs and outputs whose
+                coefficients are numbers.
+
+        Raises:
+            BadInput: the weights of this map are numbers; or `at` has letters, or lacks a weight.
+            ShapeError: the map `at` has other inputs or outputs.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> phi = polynomial_map(Architecture((1, 1), (1,), 1))
+            >>> phi.ideal().generators
+            (-K1_1_1*Q1_1_1*V1_1_1 + c_1_1_1,)
+            >>> phi.ideal(at={"Q1": [[2]], "K1": [[3]], "V1": [[1]]}).generators
+            (K1_1_1*Q1_1_1*V1_1_1 - 6,)
+        """
+        if not self.weight_names:
+            raise BadInput("an ideal must be of a map with symbolic weights, got numbers")
+        if at is None:
+            return graph_ideal(self.distinct_coefficients(), self.monomials(), self.weight_symbols)
+        fixed = at if isinstance(at, SymbolicMap) else self.at(at)
+        if fixed.weight_names:
+            raise BadInput(f"a fiber must be of a function whose coefficients are numbers, got {fixed.weight_names[0]}")
+        if (fixed.input_names, fixed.entries.shape) != (self.input_names, self.entries.shape):
+            raise ShapeError(f"a fiber must be of a function of the same inputs and outputs, got {fixed.architecture}")
+        own, wanted = self.coefficients(), fixed.coefficients()
+        generators = dict.fromkeys(own.get(key, 0) - wanted.get(key, 0) for key in self._ordered({**own, **wanted}))
+        return PolynomialIdeal(tuple(g for g in generators if g != 0), self.weight_symbols)
+
+    def attention_matrix(self, layer: int = 1, head: int = 1) -> Matrix:
+        r"""The paper's $A = K^\top Q$ of a layer and head in the symbols of the weights: its entries are the $a_{ij}$.
+
+        Raises:
+            BadInput: the map has no symbolic `Q` and `K` of this layer and head.
+
+        Example:
+            >>> from lightning_sym.network.polynomial_map import polynomial_map
+            >>> polynomial_map(Architecture((2, 1), (1,), 1)).attention_matrix()
+            Matrix([
+            [K1_1_1*Q1_1_1, K1_1_1*Q1_1_2],
+            [K1_1_2*Q1_1_1, K1_1_2*Q1_1_2]])
+        """
+        return attention_matrix(self.architecture, self.weight_symbols, layer, head)

@@ -1,0 +1,143 @@
+"""Values that people give for some or all of the variables of a map: by matrix, by variable, or as weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import comb
+from typing import Any
+
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.limits import require_memory
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.symbols_by_name import SymbolsByName
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import exact_matrix
+from lightning_sym.rings.expressions import entry, is_expression
+from lightning_sym.rings.polynomials import entry_names
+
+
+def variable_prefix(name: str) -> str:
+    """How the variables of a weight matrix begin: head 2 of layer 1 is `Q1_2`, and its entries `Q1_2_row_column`.
+
+    Example:
+        >>> variable_prefix("Q1.2"), variable_prefix("E")
+        ('Q1_2', 'E')
+    """
+    return name.replace(".", "_")
+
+
+def weight_variables(architecture: Architecture) -> tuple[str, ...]:
+    """The variables that stand for all weights of a network, in canonical order.
+
+    Example:
+        >>> weight_variables(Architecture((1, 1), (1,), 2, heads=2))[:4]
+        ('Q1_1_1_1', 'K1_1_1_1', 'V1_1_1_1', 'Q1_2_1_1')
+    """
+    shapes = architecture.weight_shapes()
+    return tuple(n for name, shape in shapes for n in entry_names(variable_prefix(name), *shape))
+
+
+def matrices_in(names: Sequence[str], architecture: Architecture) -> dict[str, tuple[int, int]]:
+    """Names and shapes of the weight matrices of a network whose entries are all among these variables.
+
+    Example:
+        >>> matrices_in(["Q1_1_1", "V1_1_1", "a"], Architecture((1, 1), (1,), 2))
+        {'Q1': (1, 1), 'V1': (1, 1)}
+    """
+    known = set(names)
+    return {
+        name: shape
+        for name, shape in architecture.weight_shapes()
+        if known.issuperset(entry_names(variable_prefix(name), *shape))
+    }
+
+
+def values_by_name(weights: Any, architecture: Architecture, symbols: Sequence[Any]) -> dict[str, Any]:
+    """What weights give to the variables of a map: numbers, or expressions in letters.
+
+    Args:
+        weights: `Weights` of the network; or by name in a dictionary matrices and single variables, some or all.
+        architecture: the network.
+        symbols: SymPy's, of the map's weights.
+
+    Returns:
+        By variable, only those that are given.
+
+    Raises:
+        BadInput: a name is unknown, or an entry is no polynomial in letters, or there are two for one variable.
+        ShapeError: weights, or a matrix, have another shape.
+
+    Example:
+        >>> import sympy
+        >>> values_by_name({"q_1_1": 2}, Architecture((1, 1), (1,), 2), [sympy.Symbol("Q1_1_1")])
+        {'Q1_1_1': Fraction(2, 1)}
+    """
+    shapes = matrices_in([symbol.name for symbol in symbols], architecture)
+    if isinstance(weights, Weights):
+        if len(shapes) != len(weights.matrices):
+            raise BadInput("weights must be given for a map whose variables are all weights; here a dictionary by name")
+        if (other := weights.architecture(architecture.tokens)) != architecture:
+            raise ShapeError(f"the weights must be of the network {architecture}, got those of {other}")
+        weights = weights.matrices
+    if not isinstance(weights, Mapping):
+        raise BadInput(f"values must be Weights, or given by name in a dictionary, got {type(weights).__name__}")
+    by_name = SymbolsByName(symbols)
+    found: dict[str, Any] = {}
+    for name, value in weights.items():
+        if name in shapes:
+            matrix = exact_matrix(value, str(name), entry)
+            if matrix.shape != shapes[name]:
+                raise ShapeError(f"{name} must be of shape {shapes[name]}, got {matrix.shape}")
+            new = dict(zip(entry_names(variable_prefix(name), *matrix.shape), matrix.ravel(), strict=True))
+        else:
+            symbol = name if is_expression(name) and name in by_name else by_name[str(name)]
+            new = {symbol.name: entry(value, symbol.name)}
+        if twice := found.keys() & new.keys():
+            raise BadInput(f"a weight must get one value, got two for {min(twice)}")
+        found |= new
+    return found
+
+
+def require_substitution(polynomials: Iterable[Any], images: Sequence[Any], memory: int) -> None:
+    """Refuse a substitution that could grow too large: sums of several terms are raised to powers.
+
+    Args:
+        polynomials: flint's, in which variables are replaced.
+        images: a polynomial for each variable.
+        memory: bytes that the result may take.
+
+    Raises:
+        TooLarge: the estimate exceeds `memory`.
+    """
+    several = [(i, len(image)) for i, image in enumerate(images) if len(image) > 1]
+    if not several:
+        return
+    terms = 0
+    for polynomial in polynomials:
+        for exponents in polynomial.monoms():
+            each = 1
+            for i, size in several:
+                power = int(exponents[i])
+                each *= comb(size + power - 1, power)
+            terms += each
+    require_memory(terms * (16 + 8 * len(images)), memory, f"the map at these weights, up to {terms:,} terms,")
+
+
+def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: int, head: int) -> Any:
+    """`K^T Q` of a layer and head, a SymPy matrix in the symbols of the weights.
+
+    Raises:
+        BadInput: these symbols are not all entries of `Q` and `K` there.
+    """
+    import sympy
+
+    place = f"{layer}" if architecture.heads == 1 else f"{layer}.{head}"
+    by_name = {symbol.name: symbol for symbol in symbols}
+    shapes = matrices_in(list(by_name), architecture)
+    if not {f"Q{place}", f"K{place}"} <= shapes.keys() or head > architecture.heads:
+        raise BadInput(f"Q and K must be symbolic weights of this map, got layer {layer!r}, head {head!r}")
+
+    def matrix(name: str) -> Any:
+        return sympy.Matrix(*shapes[name], [by_name[n] for n in entry_names(variable_prefix(name), *shapes[name])])
+
+    return matrix(f"K{place}").T * matrix(f"Q{place}")

@@ -1,0 +1,237 @@
+"""How results look: a line that can be typed, the text of the command, a formula that converts; and they travel."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import run
+
+import lightning_sym
+from lightning_cli.writing.mathml import mathml
+from lightning_sym import (
+    SOFTMAX,
+    Architecture,
+    NetworkForm,
+    Weights,
+    certified_dimension,
+    classify,
+    fiber,
+    load_weights,
+    polynomial_map,
+    same_function,
+    virtual_weights,
+)
+from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
+from lightning_sym.fibers.virtual_moves import MoveName
+
+ROOT = Path(__file__).parents[2]
+LONG = 2000
+"""Characters of the one line, for examples as small as these."""
+
+
+def example(name: str) -> Weights:
+    return load_weights(ROOT / "examples" / f"{name}.json")
+
+
+GENERIC, RESCALED, RANK_ONE, SINGULAR = map(example, ("generic", "generic_rescaled", "rank_one", "singular"))
+DEEP = Weights.random(Architecture((2, 2, 1), (1, 2), 2), seed=3)
+SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
+SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
+ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
+HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
+
+RESULTS: dict[str, Any] = {
+    "architecture": HEADS,
+    "form": NetworkForm(SOFTMAX, causal=True),
+    "plain form": NetworkForm(),
+    "normalization": SOFTMAX,
+    "weights": GENERIC,
+    "fractions": Weights.of({"Q1": [[Fraction(1, 3)]], "K1": [[0.5]], "V1": [[-2]]}),
+    "heads": Weights.random(HEADS, seed=1, denominator=5),
+    "layer": GENERIC.layers[0],
+    "virtual weights": virtual_weights(DEEP),
+    "map": polynomial_map(Architecture((2, 1), (1,), 2)),
+    "map of numbers": polynomial_map(GENERIC.architecture(2), GENERIC),
+    "rank at a point": polynomial_map(GENERIC.architecture(2)).jacobian_rank(GENERIC),
+    "generic rank": polynomial_map(Architecture((2, 1), (1,), 2)).generic_rank(),
+    "map that is zero": polynomial_map(ZERO.architecture(2), ZERO),
+    "dimension": certified_dimension(Architecture((4, 4, 4), (2, 2), 3), all_bounds=True),
+    "softmax": certified_dimension(HEADS),
+    "same": same_function(GENERIC, RESCALED),
+    "exchanged": same_function(RANK_ONE, example("rank_one_swapped")),
+    "different": same_function(RANK_ONE, example("two_layers")),
+    "equal zeros": same_function(ZERO, ZERO),
+    "identical": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), GENERIC.with_form(NetworkForm(SOFTMAX))),
+    "fiber": fiber(RANK_ONE),
+    "fiber of two layers": fiber(DEEP),
+    "fiber at one token": fiber(SKEW, tokens=1),
+    "real fiber": fiber(SURD, tokens=1),
+    "fiber of zero": fiber(ZERO),
+    "singular": classify(SINGULAR),
+    "two layers": classify(DEEP),
+    "point at one token": classify(GENERIC, tokens=1),
+}
+
+
+def inside(value: Any) -> Iterator[Any]:
+    """A result, and the results that it holds."""
+    if dataclasses.is_dataclass(value) and type(value).__module__.startswith("lightning_sym"):
+        yield value
+        for field in dataclasses.fields(value):
+            yield from inside(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        if hasattr(value, "_fields") and type(value).__module__.startswith("lightning_sym"):
+            yield value
+        for part in value:
+            yield from inside(part)
+
+
+EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
+NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move"}
+"""Numbers and words beside an answer, which its formula and its text say."""
+
+SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ not in NO_FORMULA}
+NAMES = {name: getattr(lightning_sym, name) for name in lightning_sym.__all__} | {"Fraction": Fraction}
+FOUND = {type(value) for value in EVERY.values()} - set(NAMES.values())
+NAMES |= {kind.__name__: kind for kind in FOUND} | {"MoveName": MoveName}
+
+
+def test_every_kind_of_result_is_here() -> None:
+    public = {
+        kind
+        for kind in NAMES.values()
+        if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
+    }
+    assert public <= {type(value) for value in EVERY.values()}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_line_can_be_typed(name: str) -> None:
+    line = repr(EVERY[name])
+    assert "\n" not in line
+    assert len(line) < LONG
+    assert "array(" not in line
+    assert "<" not in line
+    assert "Fraction(1, 1)" not in line
+    if not line.startswith("PolynomialMap"):  # of numbers: polynomials are text
+        assert eval(line, dict(NAMES)) == EVERY[name]  # noqa: S307 - our own line
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_formula_converts(name: str) -> None:
+    latex = SHOWN[name]._repr_latex_()
+    assert latex[0] == latex[-1] == "$"
+    assert len(latex) < 5 * LONG
+    assert mathml(latex.strip("$").removeprefix(r"\displaystyle")).startswith("<math")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_results_travel(name: str) -> None:
+    value = EVERY[name]
+    for other in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value), copy.copy(value)):  # noqa: S301 - our own
+        assert other == value
+        assert (other != value) is False
+        assert repr(other) == repr(value)
+        assert str(other) == str(value)
+
+
+def test_different_results_are_not_equal() -> None:
+    values = list(RESULTS.values())
+    for i, value in enumerate(values):
+        assert [j for j, other in enumerate(values) if type(other) is type(value) and other == value] == [i]
+        assert (value == "something else") is False
+
+
+COMMANDS: dict[str, tuple[list[str], Any]] = {
+    "dimension": (
+        ["dimension", "--widths", "4,4,4", "--ranks", "2", "--tokens", "3"],
+        certified_dimension(Architecture((4, 4, 4), (2, 2), 3), all_bounds=True),
+    ),
+    "dimension of softmax": (
+        ["dimension", "--widths", "3,3", "--ranks", "1", "--tokens", "2", "--heads", "2", "--value-ranks", "1",
+         "--skip", "--mask", "causal", "--normalization", "softmax"],
+        certified_dimension(HEADS, all_bounds=True),
+    ),
+    "same": (["same", "examples/generic.json", "examples/generic_rescaled.json"], RESULTS["same"]),
+    "exchanged": (["same", "examples/rank_one.json", "examples/rank_one_swapped.json"], RESULTS["exchanged"]),
+    "different": (["same", "examples/rank_one.json", "examples/two_layers.json"], RESULTS["different"]),
+    "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
+    "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
+    "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
+    "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
+    "phi": (["phi", "--widths", "2,1", "--ranks", "1", "--tokens", "2"], RESULTS["map"]),
+    "phi of numbers": (["phi", "--weights", "examples/generic.json", "--tokens", "2"], RESULTS["map of numbers"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_print_what_the_result_says(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    words, result = COMMANDS[name]
+    _, out, err = run(capsys, *words)
+    assert out == f"{result}\n"
+    assert err == ""
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if not name.startswith("phi")])
+def test_a_terminal_shows_the_same_words(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    words, result = COMMANDS[name]
+    _, out, _ = run(capsys, *words)
+    assert out.split() == str(result).split()
+
+
+def test_large_things_are_cut() -> None:
+    many = Weights.random(Architecture((40,) * 30, (30,) * 29, 2))
+    line, text = repr(many), str(many)
+    assert len(line) < 30_000
+    assert "[[" in line
+    assert "..." in line
+    assert max(map(len, text.splitlines())) <= 120
+    assert len(text) < 60_000
+    assert len(many._repr_latex_()) < 20_000
+    assert r"\ldots" in many._repr_latex_()
+    with pytest.raises(lightning_sym.BadInput):
+        eval(repr(Weights.random(Architecture((20, 20), (20,), 2))), dict(NAMES))  # noqa: S307 - our own line
+
+
+def test_long_numbers_are_cut() -> None:
+    huge = Fraction(10**6000 + 1, 3)
+    weights = Weights.of({"Q1": [[huge]], "K1": [[1]], "V1": [[1]]})
+    for text in (repr(weights), weights._repr_latex_(), str(weights)):
+        assert len(text) < 500
+    assert latex_number(Fraction(10**LONGEST_NUMBER, 7)).startswith(r"\frac{100000000000 \ldots ")
+    assert mathml(latex_number(huge)).startswith("<math")
+
+
+def test_the_ends_of_a_matrix_are_shown() -> None:
+    matrix = np.arange(120).reshape(10, 12)
+    assert one_line(matrix).startswith("[[0, 1, 2, ..., 9, 10, 11], [12,")
+    assert latex_matrix(matrix, most=3).endswith(r"108 & \cdots & 119\end{bmatrix}")
+    assert latex_matrix(matrix).count("&") == 10 * 9
+
+
+def test_text_is_wrapped_and_loses_nothing() -> None:
+    words = [f"word{i}" for i in range(100)]
+    for width in (10, 40, 120):
+        text = text_table([("label", " ".join(words)), ("", "x" * 300)], width)
+        assert [w for w in text.split() if w.startswith("word")] == words
+        assert "".join(w for w in text.split() if set(w) == {"x"}) == "x" * 300
+        assert max(map(len, text.splitlines())) <= max(width, 36)

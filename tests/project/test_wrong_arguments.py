@@ -1,0 +1,120 @@
+"""Whatever plausible nonsense a public function is given, the caller reads one line that says what it must be."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lightning_sym
+from lightning_sym import Architecture, BadInput, NetworkForm, Weights
+from lightning_sym.fibers.points import Component
+
+SHAPE = Architecture((2, 1), (1,), 2)
+WEIGHTS = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
+
+CALLED = {"progress", "taylor", "function"}
+"""Parameters that are functions."""
+
+WRONG: dict[str, Any] = {
+    "None": None, "a file": "weights.json", "a path": Path("weights.json"), "a float": 1.5, "minus one": -1,
+    "a truth value": True, "nothing": [], "ragged rows": [[1], [2, 3]], "a list": [1, 2], "an empty mapping": {},
+    "another mapping": {1.0: "x"}, "an object": object(), "bytes": b"x", "an empty array": np.zeros((0, 0)),
+    "nan": float("nan"), "a type": Weights, "text in rows": [["a"]], "a function": len,
+}  # fmt: skip
+
+
+def good(name: str, folder: Path) -> Any:
+    """Something right for a parameter of this name."""
+    path = folder / "weights.json"
+    if not path.exists():
+        lightning_sym.save_weights(WEIGHTS, path)
+    made: dict[str, Callable[[], Any]] = {
+        "architecture": lambda: SHAPE, "weights": lambda: WEIGHTS, "first": lambda: WEIGHTS, "second": lambda: WEIGHTS,
+        "layers": lambda: WEIGHTS.layers, "x": lambda: np.ones((2, 2), dtype=object), "path": lambda: path,
+        "layer": lambda: 1, "by": lambda: 2, "tokens": lambda: 2, "document": lambda: {"kind": "same"},
+        "matrices": WEIGHTS.named, "form": NetworkForm, "widths": lambda: (2, 1), "attention_ranks": lambda: (1,),
+        "name": lambda: "softmax", "taylor": lambda: lightning_sym.SOFTMAX.taylor,
+    }  # fmt: skip
+    return made[name]()
+
+
+# where a parameter has more than one meaning, or no name of its own
+SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
+    "forward": lambda: {"form": lightning_sym.network.attention.LIGHTNING},
+    "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
+    "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
+}
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "Architecture": Architecture, "Normalization": lightning_sym.Normalization, "NetworkForm": NetworkForm,
+    "NetworkForm.of": NetworkForm.of, "NetworkForm.from_json": NetworkForm.from_json,
+    "Weights.of": Weights.of, "Weights.random": Weights.random, "Weights.architecture": WEIGHTS.architecture,
+    "Weights.with_form": WEIGHTS.with_form,
+}  # fmt: skip
+
+FUNCTIONS = {
+    name: value for name in lightning_sym.__all__ if inspect.isfunction(value := getattr(lightning_sym, name))
+} | METHODS
+
+
+def arguments(label: str, folder: Path) -> dict[str, Any]:
+    """Right arguments for all parameters that need one."""
+    found = SPECIAL.get(label, dict)()
+    for name, parameter in inspect.signature(FUNCTIONS[label]).parameters.items():
+        if parameter.default is parameter.empty and name not in found:
+            found[name] = {"value": {}}[name] if label == "NetworkForm.from_json" else good(name, folder)
+    return found
+
+
+def calls() -> Iterator[tuple[str, str]]:
+    for label, function in FUNCTIONS.items():
+        for name in inspect.signature(function).parameters:
+            yield label, name
+
+
+@pytest.mark.parametrize(("label", "name"), list(calls()), ids=[f"{label}-{name}" for label, name in calls()])
+def test_what_is_wrong_is_said_in_a_line(
+    label: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    right = arguments(label, tmp_path)
+    for what, wrong in WRONG.items():
+        if name in CALLED and callable(wrong):
+            continue  # what somebody's function does is his own business
+        message = said(lambda wrong=wrong: FUNCTIONS[label](**right | {name: wrong}), f"{label}({name}={what})")  # type: ignore[misc]
+        assert message is None or ("\n" not in message and 10 < len(message) < 400), (what, message)
+
+
+def said(call: Callable[[], Any], what: str) -> str | None:
+    """What a call says is wrong with its arguments, `None` if nothing is."""
+    try:
+        call()
+    except BadInput as error:
+        return str(error)
+    except Exception as error:
+        raise AssertionError(f"{what} ends in {type(error).__name__}: {error}") from error
+    return None
+
+
+@pytest.mark.parametrize("label", FUNCTIONS)
+def test_right_arguments_are_right(label: str, tmp_path: Path) -> None:
+    if label != "NetworkForm.from_json":
+        FUNCTIONS[label](**arguments(label, tmp_path))
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_points_of_components(wrong: Any) -> None:
+    component = lightning_sym.fiber(WEIGHTS).components[0]
+    assert isinstance(component, Component)
+    for given in ({"lam": wrong}, {"lam": 2, "C": wrong}, {"mu": wrong}, {}):
+        if list(given) == ["lam"] and isinstance(wrong, (int, float)) and wrong in (1.5, -1):
+            assert lightning_sym.same_function(component.point(**given), WEIGHTS).answer is lightning_sym.Answer.SAME
+            continue
+        with pytest.raises(BadInput) as caught:
+            component.point(**given)
+        assert "\n" not in str(caught.value)
