@@ -10,9 +10,14 @@ import click
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
+    from lightning_sym.geometry.bounds import Bounds
     from lightning_sym.geometry.classify import Classification
 
 SCHEMA = "lightning-sym/classify/1"
+
+
+def _bounds(found: Bounds) -> dict[str, Any]:
+    return {"lower": found.lower, "upper": found.upper, "source": found.source}
 
 
 def as_document(point: Classification) -> dict[str, Any]:
@@ -29,39 +34,21 @@ def as_document(point: Classification) -> dict[str, Any]:
             "lower": point.dimension.lower,
             "upper": point.dimension.upper,
         },
-        "rank_in_weights": {"lower": point.weight_rank_lower, "upper": point.weight_rank_upper},
+        "tangent_dimension": _bounds(point.tangent_dimension),
+        "rank_in_weights": {"lower": point.weight_rank.lower, "upper": point.weight_rank.upper},
         "ranks": None if point.ranks is None else asdict(point.ranks),
     }
 
 
 def _print(point: Classification) -> None:
+    from rich.markup import escape
 
     from lightning_cli.writing.output import answer_table, console
 
-    dimension, ranks = point.dimension, point.ranks
     table = answer_table()
-    table.add_row("network", options.network_line(point.architecture))
-    if not point.decided:
-        table.add_row("point", "[yellow]undecided[/yellow]")
-    else:
-        labels = ", ".join(label.value for label in point.labels) or "not critical"
-        table.add_row("point", f"[green]{labels}[/green]")
-    for reason in point.reasons:
-        table.add_row("", reason)
-    between = f"between {dimension.lower:,} and {dimension.upper:,}"
-    table.add_row("dimension of M", between if dimension.value is None else f"{dimension.value:,}  certified")
-    if ranks is not None:
-        table.add_row("rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}")
-        table.add_row("differential in A, V", f"rank {ranks.differential:,} in all directions")
-        table.add_row(
-            "", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"
-        )
-        table.add_row("tangent vectors of M", f"curves inside M span {ranks.tangent:,} dimensions")
-        points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
-        table.add_row("projective fiber", f"points: {points}")
-    lower, upper = point.weight_rank_lower, point.weight_rank_upper
-    rank = f"rank {lower:,}" if lower == upper else f"rank between {lower:,} and {upper:,}"
-    table.add_row("differential in Q, K, V", rank)
+    for name, text in point.lines():
+        colour = ("green" if point.decided else "yellow") if name == "point" else None
+        table.add_row(name, f"[{colour}]{escape(text)}[/{colour}]" if colour else escape(text))
     console().print(table)
 
 
@@ -97,9 +84,9 @@ def command(
 ) -> int:
     """Say whether the function of the weights in FILE is a regular, critical, singular or boundary point.
 
-    One layer, two or more tokens: all four are decided, and the exact ranks that prove them are shown. More
-    layers, or one token: whether the point is critical for the parametrization by queries, keys and values. Decided
-    for lightning attention with one head and nothing added.
+    One layer, two or more tokens: all four are decided, with the dimension of the tangent space. More layers, or one
+    token: whether the point is critical for the parametrization by queries, keys and values. Decided for lightning
+    attention with one head and nothing added.
     """
     limit = options.memory_bytes(memory)
 
