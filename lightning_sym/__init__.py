@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from lightning_sym.fibers.fiber import Fiber, fiber
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
-    from lightning_sym.geometry.classify import Classification, Label, classify
+    from lightning_sym.geometry.bounds import Bounds
+    from lightning_sym.geometry.classify import Classification, classify
+    from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
+    from lightning_sym.geometry.orbit_table import OrbitTable, layer_orbits
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.network.attention import forward, network_output
     from lightning_sym.network.form import NetworkForm
@@ -53,7 +56,10 @@ _ROOMS = {
     "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
-    "lightning_sym.geometry.classify": ("Classification", "Label", "classify"),
+    "lightning_sym.geometry.bounds": ("Bounds",),
+    "lightning_sym.geometry.classify": ("Classification", "classify"),
+    "lightning_sym.geometry.layer_orbits": ("Label", "LayerOrbit"),
+    "lightning_sym.geometry.orbit_table": ("OrbitTable", "layer_orbits"),
     "lightning_sym.network.architecture": ("Architecture",),
     "lightning_sym.network.attention": ("forward", "network_output"),
     "lightning_sym.network.form": ("NetworkForm",),
@@ -70,6 +76,7 @@ __all__ = [
     "Answer",
     "Architecture",
     "BadInput",
+    "Bounds",
     "CertifiedDimension",
     "Classification",
     "Comparison",
@@ -78,10 +85,12 @@ __all__ = [
     "FileFormatError",
     "Label",
     "Layer",
+    "LayerOrbit",
     "LightningError",
     "MissingExtra",
     "NetworkForm",
     "Normalization",
+    "OrbitTable",
     "PolynomialMap",
     "ProgramError",
     "Reason",
@@ -98,6 +107,7 @@ __all__ = [
     "dimension_certificate",
     "fiber",
     "forward",
+    "layer_orbits",
     "load_weights",
     "network_output",
     "polynomial_map",

@@ -1,11 +1,11 @@
 r"""Regular, critical, singular and boundary points of the set of functions of one layer (Theorem 3.4, Lemma A.3).
 
 **One layer, `t >= 2`.** The function is the array $(a_k(x)\, v_m(x))_{k,m}$, with $a_k$ the columns of $A$ and $v_m$
-the rows of $V$ as linear forms in $x$ (Proposition A.5). Up to linear maps that carry $\mathcal M$ to itself it is known
-by $\operatorname{rk} A$, $\operatorname{rk} V$ and the dimension of the intersection of the column space of $A$ and the
-row space of $V$: three exact ranks of the given matrices. All else is read off this orbit (`layer_orbits`), by formulae
-that `docs/one-layer.md` proves for every width: the dimension of the Zariski tangent space of the closure of $\mathcal
-M$ (Theorem 4), which is larger than $\dim \mathcal M$ exactly at the singular points.
+the rows of $V$ as linear forms in $x$ (Proposition A.5). Up to linear maps that carry $\mathcal M$ to itself it is
+known by $\operatorname{rk} A$, $\operatorname{rk} V$ and the dimension of the intersection of the column space of $A$
+and the row space of $V$: three exact ranks of the given matrices. All else is read off this orbit (`layer_orbits`), by
+formulae that `docs/one-layer.md` proves for every width: the dimension of the Zariski tangent space of the closure of
+$\mathcal M$ (Theorem 4), which is larger than $\dim \mathcal M$ exactly at the singular points.
 
 **More layers, or one token.** Only whether the differential in all weights has the generic rank, and what the
 dimension of $\mathcal M$ says of the tangent space: it is nowhere smaller.
@@ -122,7 +122,10 @@ class Classification:
         yield "dimension of M", f"{self.dimension}{'' if self.dimension.value is None else '  certified'}"
         yield "tangent space", f"dimension {self.tangent_dimension}: {self.tangent_dimension.source}"
         if (ranks := self.ranks) is not None:
-            yield "rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}; columns of A and rows of V: {ranks.common:,}"
+            yield (
+                "rank of A, of V",
+                f"{ranks.attention:,}, {ranks.value:,}; columns of A and rows of V: {ranks.common:,}",
+            )
             yield "differential in A, V", f"rank {ranks.differential:,} in all directions"
             yield "", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"
             points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
@@ -260,8 +263,8 @@ def classify(
 ) -> Classification:
     r"""Decide, exactly, what the function of the weights is as a point of the neuromanifold.
 
-    One layer and `t >= 2`: `regular` or `singular` by the dimension of the tangent space; `critical` if the differential
-    of $(A, V) \mapsto \phi$ on the tangent space of $\{\operatorname{rk} A \le \alpha\}$ has more than the generic
+    One layer and `t >= 2`: `regular` or `singular` by the dimension of the tangent space; `critical` if the
+    differential of $(A, V) \mapsto \phi$ on the tangent space of $\{\operatorname{rk} A \le \alpha\}$ has more than the generic
     kernel; `boundary` if $\phi = 0$ or $A = h q^\top$, $V = v h^\top$ (Theorem 3.4). At `d = 1` the neuromanifold is a
     linear space and all is regular. More layers, or one token: only `critical`, for the differential in all
     $(Q_i, K_i, V_i)$, and a lower bound for the tangent space.

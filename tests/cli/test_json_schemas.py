@@ -33,6 +33,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("classify", ("classify", EXAMPLES["singular"])),
     ("classify", ("classify", EXAMPLES["rank_one"])),
     ("classify", ("classify", EXAMPLES["two_layers"])),
+    ("orbits", ("classify", "--orbits", "--widths", "3,2", "--ranks", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
     ("dimension", ("dimension", *SHAPE)),
     ("dimension", ("dimension", *SHAPE, "--normalization", "softmax", "--mask", "causal", "--seed", "3")),
@@ -97,7 +98,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config"} == set(SCHEMAS)
+    assert with_json | {"config", "orbits"} == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 

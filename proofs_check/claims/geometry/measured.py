@@ -10,9 +10,10 @@ $x$, the differential has rank $\dim \mathcal M$ on the tangent space at $x$, an
 
 *Known tangent vectors.* The image of the differential at each point of the fiber, on the Zariski tangent space of the
 pairs: where every direction is tangent although $\alpha < d$, the curves $A + s\, u v^\top$ have rank at most $\alpha$.
-At $A = h q^\top$, $V = v h^\top$ also limits of tangent spaces at $p = h + s u$, $w = h$: there $dF(A', v w^\top)$ at one
-point of the fiber less $dF(A', v p^\top)$ at the other is $-s F(A', v u^\top)$, so $F(A', v u^\top)$ is tangent at the
-limit, and so is $F(u q^\top, V')$; here $A'$ is any matrix if $\alpha > 1$, and $a q^\top$ if $\alpha = 1$.
+At $A = h q^\top$, $V = v h^\top$ also limits of tangent spaces at $p = h + s u$, $w = h$: there $F(A', v w^\top)$,
+tangent at one point of the fiber, less $F(A', v p^\top)$, tangent at the other, is $-s F(A', v u^\top)$, so
+$F(A', v u^\top)$ is tangent at the limit, and so is $F(u q^\top, V')$; here $A'$ is any matrix if $\alpha > 1$, and
+$a q^\top$ if $\alpha = 1$.
 """
 
 from __future__ import annotations
@@ -75,13 +76,13 @@ def image(attention: Integers, value: Integers, along: ObjectArray) -> Integers:
 def limits_at_square(attention: Integers, value: Integers, alpha: int) -> Integers:
     """Functions `F(A', v u^T)` and `F(u q^T, V')`, which are limits of tangent vectors; see above."""
     d, d_out = len(attention), len(value)
-    (_, q), (v, _) = rank_one_factors(attention), rank_one_factors(value)
-    one = np.eye(d, dtype=np.int64)
-    moving = np.eye(d * d, dtype=np.int64).reshape(-1, d, d) if alpha > 1 else [np.outer(a, q) for a in one]
-    values = np.eye(d_out * d, dtype=np.int64).reshape(-1, d_out, d)
-    rows = [layer_function(clear_denominators(a), clear_denominators(np.outer(v, u))) for a, u in product(moving, one)]
-    rows += [layer_function(clear_denominators(np.outer(u, q)), clear_denominators(v)) for u, v in product(one, values)]
-    return np.array(rows, dtype=object)
+    (_, q), (v, _) = (map(clear_denominators, rank_one_factors(matrix)) for matrix in (attention, value))
+    one = np.eye(d, dtype=np.int64).astype(object)
+    by_q, by_v = np.array([np.outer(u, q) for u in one]), np.array([np.outer(v, u) for u in one])
+    every = np.eye(d * d, dtype=np.int64).astype(object).reshape(-1, d, d)
+    values = np.eye(d_out * d, dtype=np.int64).astype(object).reshape(-1, d_out, d)
+    rows = [layer_function(a, v) for a, v in product(every if alpha > 1 else by_q, by_v)]
+    return np.array(rows + [layer_function(a, v) for a, v in product(by_q, values)], dtype=object)
 
 
 def measured_ranks(attention: Integers, value: Integers, alpha: int) -> LayerRanks:
