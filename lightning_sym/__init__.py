@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.equations import Equations, equations, successive_equations
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -62,6 +63,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.equations": ("Equations", "equations", "successive_equations"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -73,6 +75,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "Equations",
     "Evidence",
     "Fiber",
     "FileFormatError",
@@ -96,6 +99,7 @@ __all__ = [
     "change_basis",
     "classify",
     "dimension_certificate",
+    "equations",
     "fiber",
     "forward",
     "load_weights",
@@ -105,6 +109,7 @@ __all__ = [
     "same_certificate",
     "same_function",
     "save_weights",
+    "successive_equations",
     "swap",
     "transform",
     "virtual_weights",
