@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.elimination import echelon_mod_p
-from lightning_sym.exact.modular import null_space_mod_p
+from lightning_sym.errors import TooLarge
+from lightning_sym.exact.elimination import echelon_mod_p, reduced_echelon_mod_p
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, require_memory
 from lightning_sym.rings.prime_field import PRIMES, reduce_mod
@@ -31,6 +31,9 @@ Terms = dict[tuple[int, ...], int]
 """An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
 
 SPARE_POINTS = 12
+
+MOST_MONOMIALS = 4000
+"""Of one weight: more are not brought to reduced echelon form exactly."""
 
 _INTEGERS = 2**40
 """Entries of equations whose multiples are formed in 64 bits."""
@@ -74,7 +77,7 @@ class Ideal:
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, Piece]] = []
-        self._expand_one = _Expansion(system)
+        self._expansion = _Expansion(system)
         for degree in (0, 1):
             self.pieces.append(
                 {
@@ -98,6 +101,10 @@ class Ideal:
         """
         monomials = self.grading.monomials(self.degree + 1, self.memory)
         largest = max(map(len, monomials.values()))
+        if largest > MOST_MONOMIALS:
+            raise TooLarge(
+                f"a weight must have at most {MOST_MONOMIALS:,} monomials, one of degree {self.degree + 1} has {largest:,}"
+            )
         needed = 5 * 8 * largest * (largest + SPARE_POINTS) + 8 * len(self.system) * largest
         require_memory(needed, self.memory, f"the values of {largest:,} monomials of one weight")
         return monomials
@@ -178,58 +185,66 @@ class Ideal:
         self, code: int, rows: Indices, values: list[_Lazy], known: npt.NDArray[np.int64]
     ) -> tuple[list[Terms], bool]:
         """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
-        kernels: list[npt.NDArray[np.int64]] = []
-        chosen: list[int] = []
-        functionals: list[npt.NDArray[np.int64]] = []
-        first: npt.NDArray[np.int64] | None = None
+        kernels: list[npt.NDArray[np.float64]] = []
+        duals: list[npt.NDArray[np.float64]] = []
+        primes: list[int] = []
+        leading: Indices | None = None
+        free: Indices | None = None
         new: list[Terms] = []
-        proved = False
-        for used, p in enumerate(PRIMES, start=1):
-            kernel = null_space_mod_p(
-                _evaluated(values[used - 1](), rows, len(rows) + SPARE_POINTS, p).astype(np.int64), p
-            )
-            free = _last_entries(kernel)
-            if first is None:
-                # leave out the columns whose equations have the most terms: they become pivots first
-                order = np.lexsort((np.arange(len(free)), -(kernel != 0).sum(axis=1)))
-                dual = null_space_mod_p(known[:, free[order]], p)
-                chosen = [int(order[j]) for j in _last_entries(dual)]
-                first = free
-            elif not np.array_equal(free, first):  # an unlucky prime
+        for p, table in zip(PRIMES, values, strict=True):
+            # a new equation is looked for without the leading monomials of the known ones
+            known_form, echelon = reduced_echelon_mod_p(known if leading is None else known[:, leading], p)
+            if leading is None:
+                rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
+                leading = np.concatenate([echelon.pivot_columns, rest])
+                known_form = known_form[:, leading]
+            elif not np.array_equal(echelon.pivot_columns, np.arange(len(known))):  # an unlucky prime
                 continue
-            else:
-                dual = null_space_mod_p(known[:, first[order]], p)
-                if len(dual) != len(chosen):
-                    continue
-            kernels.append(kernel[chosen])
-            functionals.append(dual)
-            used_primes = PRIMES[: len(kernels)] if used == len(kernels) else None
-            if used_primes is None:
+            points = len(rest) + SPARE_POINTS
+            form, found = reduced_echelon_mod_p(_evaluated(table(), rows[rest], points, p), p)
+            columns = np.setdiff1d(np.arange(len(rest)), found.pivot_columns)
+            if free is not None and not np.array_equal(columns, free):
                 continue
+            free = columns
+            kernel = np.zeros((len(free), len(rest)))
+            kernel[np.arange(len(free)), free] = 1
+            kernel[:, found.pivot_columns] = -form[:, free].T
+            dual = np.zeros((len(free), len(rows)))
+            dual[np.arange(len(free)), len(known) + free] = 1
+            dual[:, : len(known)] = -known_form[:, len(known) + free].T
+            kernels.append(kernel)
+            duals.append(dual)
+            primes.append(p)
             if not new:
-                guesses = [rational_vector([k[i] for k in kernels], used_primes) for i in range(len(chosen))]
-                if None not in guesses:
-                    terms = [_terms(guess, rows) for guess in guesses if guess is not None]
-                    if all(self._expand_one.vanishes(t) for t in terms):
-                        new = terms
-            if new and not proved:
-                duals = [rational_vector([d[i] for d in functionals], used_primes) for i in range(len(chosen))]
-                proved = None not in duals and self._are_zero_on_multiples(code, rows, first[order], duals)
-            if new and proved:
-                break
-        return new, proved
+                new = self._verified([rational_vector(some, primes) for some in zip(*kernels, strict=True)], rows[rest])
+            if new:
+                functionals = [rational_vector(some, primes) for some in zip(*duals, strict=True)]
+                if self._are_zero_on_multiples(code, rows, leading, functionals):
+                    return new, True
+        return new, False
+
+    def _verified(self, guesses: list[tuple[int, ...] | None], rows: Indices) -> list[Terms]:
+        """The equations with these coefficients, if all of them hold."""
+        found = []
+        for guess in guesses:
+            if guess is None or not self._expansion.vanishes(terms := _terms(guess, rows)):
+                return []
+            found.append(terms)
+        return found
 
     def _are_zero_on_multiples(
-        self, code: int, rows: Indices, columns: Indices, duals: list[tuple[int, ...] | None]
+        self, code: int, rows: Indices, columns: Indices, functionals: list[tuple[int, ...] | None]
     ) -> bool:
-        """Whether these functionals of some columns are zero, over the integers, on every multiple."""
-        if not self.degree or not any(len(piece.equations) for piece in self.pieces[self.degree].values()):
-            return True
-        z = np.array(duals, dtype=object).T
+        """Whether these functionals of the columns are zero, over the integers, on every multiple."""
+        if None in functionals:
+            return False
+        z = np.array(functionals, dtype=object).T
+        largest = max(abs(int(e)) for e in z.ravel())
+        short = z.astype(np.int64) if largest < 2**62 else None
         for block in self._multiples(code, rows):
             part = block[:, columns]
-            bound = int(np.abs(part).sum(axis=1).max()) * max(abs(int(e)) for e in z.ravel())
-            product = part @ z.astype(np.int64) if bound < 2**62 else part.astype(object) @ z
+            small = short is not None and int(np.abs(part).sum(axis=1).max()) * largest < 2**62
+            product = part @ short if small else part.astype(object) @ z
             if product.any():
                 return False
         return True
@@ -281,13 +296,6 @@ def _evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: i
     result = columns[:, rows[:, 0]]
     for i in range(1, rows.shape[1]):
         result = reduce_mod(result * columns[:, rows[:, i]], p)
-    return result
-
-
-def _last_entries(kernel: npt.NDArray[np.int64]) -> Indices:
-    """The free column of each vector of a reduced kernel: its last entry that is not zero."""
-    count = kernel.shape[1]
-    result: Indices = count - 1 - (kernel[:, ::-1] != 0).argmax(axis=1)
     return result
 
 
