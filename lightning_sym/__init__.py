@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.equations import Equations, equations, successive_equations
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -68,6 +69,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.equations": ("Equations", "equations", "successive_equations"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -80,6 +82,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "Equations",
     "Evidence",
     "Fiber",
     "FileFormatError",
@@ -105,6 +108,7 @@ __all__ = [
     "change_basis",
     "classify",
     "dimension_certificate",
+    "equations",
     "fiber",
     "forward",
     "layer_orbits",
@@ -115,6 +119,7 @@ __all__ = [
     "same_certificate",
     "same_function",
     "save_weights",
+    "successive_equations",
     "swap",
     "transform",
     "virtual_weights",

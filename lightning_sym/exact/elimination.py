@@ -100,6 +100,38 @@ def echelon_mod_p(
     return Echelon(columns, rows) if transposed else Echelon(rows, columns)
 
 
+def reduced_echelon_mod_p(matrix: npt.NDArray[Any], p: int) -> tuple[_Floats, Echelon]:
+    """The reduced echelon form over GF(p): as many rows as the rank, each with a 1 in a pivot column of its own.
+
+    Each pivot is the first entry that is not zero of a row less its part in the rows before it: if the rows are in
+    general position these are the first columns that are independent.
+
+    Args:
+        matrix: integers, two axes, as for `echelon_mod_p`.
+        p: one of `PRIMES`.
+
+    Returns:
+        Centred residues, a row for each pivot of the second, in the order of the pivot columns.
+
+    Raises:
+        BadInput: as `echelon_mod_p`; or there are more rows than the products of which stay exact.
+
+    Example:
+        >>> form, found = reduced_echelon_mod_p(np.array([[1, 1, 2], [2, 2, 5]]), PRIMES[0])
+        >>> form.tolist(), found.pivot_columns.tolist()
+        ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0, 2])
+    """
+    if p not in PRIMES or matrix.ndim != 2 or len(matrix) > 2 * _PRODUCTS:
+        raise BadInput(f"the matrix must have two axes and at most {2 * _PRODUCTS} rows, the prime be one of {PRIMES}")
+    elimination = _Elimination(p, 32, matrix.shape)
+    work = np.empty(matrix.shape)
+    elimination.load(matrix, work)
+    elimination.reduce(work)
+    pivots = sorted(elimination.echelon(work), key=lambda pivot: pivot[1]) if work.size else []
+    rows, columns = np.array(pivots, dtype=np.int64).reshape(-1, 2).T
+    return work[rows], Echelon(rows, columns)
+
+
 class _Elimination:
     """The prime, and the buffers that all steps share."""
 
