@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lightning_sym.geometry.classify import Classification, classify
     from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
     from lightning_sym.geometry.orbit_table import OrbitTable, layer_orbits
+    from lightning_sym.geometry.singular_locus import SingularLocus, singular_locus
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.network.attention import forward, network_output
     from lightning_sym.network.form import NetworkForm
@@ -61,6 +62,7 @@ _ROOMS = {
     "lightning_sym.geometry.classify": ("Classification", "classify"),
     "lightning_sym.geometry.layer_orbits": ("Label", "LayerOrbit"),
     "lightning_sym.geometry.orbit_table": ("OrbitTable", "layer_orbits"),
+    "lightning_sym.geometry.singular_locus": ("SingularLocus", "singular_locus"),
     "lightning_sym.network.architecture": ("Architecture",),
     "lightning_sym.network.attention": ("forward", "network_output"),
     "lightning_sym.network.form": ("NetworkForm",),
@@ -99,6 +101,7 @@ __all__ = [
     "Reason",
     "RingError",
     "ShapeError",
+    "SingularLocus",
     "Status",
     "TooLarge",
     "VirtualWeights",

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from lightning_sym.geometry.classify import Classification
     from lightning_sym.geometry.layer_orbits import LayerOrbit
     from lightning_sym.geometry.orbit_table import OrbitTable
+    from lightning_sym.geometry.singular_locus import SingularLocus
 
 SCHEMA = "lightning-sym/classify/1"
 ORBITS_SCHEMA = "lightning-sym/orbits/1"
+SINGULAR_SCHEMA = "lightning-sym/singular-ideal/1"
 
 
 def _bounds(found: Bounds) -> dict[str, Any]:
@@ -40,6 +42,7 @@ def as_document(point: Classification) -> dict[str, Any]:
             "upper": point.dimension.upper,
         },
         "tangent_dimension": _bounds(point.tangent_dimension),
+        "equations": None if point.equations is None else dict(zip(("degree", "bound"), point.equations, strict=True)),
         "rank_in_weights": {"lower": point.weight_rank.lower, "upper": point.weight_rank.upper},
         "ranks": None if point.ranks is None else asdict(point.ranks),
     }
@@ -70,6 +73,24 @@ def as_orbits_document(table: OrbitTable) -> dict[str, Any]:
     }
 
 
+def as_singular_document(found: SingularLocus) -> dict[str, Any]:
+    """The singular locus as JSON."""
+    known, partial = found.equations, found.partial_derivatives
+    generators = None if known is None else {str(k): [str(p.as_expr()) for p in s] for k, s in known.generators.items()}
+    return {
+        "schema": SINGULAR_SCHEMA,
+        "network": options.network_line(found.architecture),
+        "architecture": options.architecture_json(found.architecture),
+        "locus": found.locus,
+        "dimension": found.dimension,
+        "degree": found.degree,
+        "equations": generators,
+        "complete_to_degree": None if known is None else known.complete_to_degree,
+        "partial_derivatives": None if partial is None else [str(p.as_expr()) for p in partial],
+        "coordinates": [str(coordinate) for coordinate in found.coordinates],
+    }
+
+
 def _print(lines: Iterable[tuple[str, str]], colour: str) -> None:
     from rich.markup import escape
 
@@ -81,15 +102,24 @@ def _print(lines: Iterable[tuple[str, str]], colour: str) -> None:
     console().print(table)
 
 
-def _orbits(widths: tuple[int, ...], ranks: tuple[int, ...], tokens: int, limit: int, as_json: bool) -> int:
-    from lightning_cli.writing.output import write_json
+def _of_shape(network: Any, orbits: bool, degree: int | None, limit: int, work: float, as_json: bool) -> int:
+    """What is asked of a shape and not of weights."""
+    from lightning_cli.writing.output import progress_bar, write_json
     from lightning_sym.geometry.orbit_table import layer_orbits
+    from lightning_sym.geometry.singular_locus import singular_locus
 
-    table = layer_orbits(options.architecture(widths, ranks, tokens), memory=limit)
-    if as_json:
-        write_json(as_orbits_document(table))
+    found: OrbitTable | SingularLocus
+    if orbits:
+        found = layer_orbits(network, memory=limit)
+        document = as_orbits_document(found) if as_json else {}
     else:
-        click.echo(str(table))
+        with progress_bar() as progress:
+            found = singular_locus(network, degree, memory=limit, work=work, progress=progress)
+        document = as_singular_document(found) if as_json else {}
+    if as_json:
+        write_json(document)
+    else:
+        click.echo(str(found))
     return exit_codes.AS_EXPECTED
 
 
@@ -99,12 +129,16 @@ def _orbits(widths: tuple[int, ...], ranks: tuple[int, ...], tokens: int, limit:
 Examples:
   lightning-sym classify weights.json --tokens 2
   lightning-sym classify --orbits --widths 3,2 --ranks 2
+  lightning-sym classify --singular-ideal --widths 2,1 --ranks 2
 
 Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option(
     "--orbits", is_flag=True, help="Of a shape, not of weights: all orbits of functions of one layer, with their kinds."
+)
+@click.option(
+    "--singular-ideal", is_flag=True, help="Of a shape, not of weights: the singular locus and its equations."
 )
 @options.widths(required=False)
 @options.ranks(required=False)
@@ -115,6 +149,11 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
     show_default=True,
     help="Number of tokens t; from two on it makes no difference for one layer.",
 )
+@click.option(
+    "--degree",
+    type=options.Size(),
+    help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above.",
+)
 @options.weight_form
 @options.memory
 @options.work
@@ -122,9 +161,11 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 def command(
     file: str | None,
     orbits: bool,
+    singular_ideal: bool,
     widths: tuple[int, ...] | None,
     ranks: tuple[int, ...] | None,
     tokens: int,
+    degree: int | None,
     normalization: str | None,
     mask: str | None,
     skip: bool,
@@ -139,21 +180,28 @@ def command(
     attention with one head and nothing added.
 
     With --orbits, for a shape of one layer: the table (rk V, rk A, dim row V meet col A) of all orbits of functions.
+    With --singular-ideal: the singular locus and its equations, in small cases.
     """
     limit = options.memory_bytes(memory)
-    if orbits:
-        if file is not None or widths is None or ranks is None or skip or {normalization, mask} - {None, "none"}:
-            raise click.UsageError("--orbits needs --widths and --ranks, no FILE and no other network than lightning")
-        return _orbits(widths, ranks, tokens, limit, as_json)
+    if orbits or singular_ideal:
+        other = {normalization, mask} - {None, "none"} or skip
+        if orbits == singular_ideal or file is not None or widths is None or ranks is None or other:
+            raise click.UsageError(
+                "--orbits or --singular-ideal needs --widths and --ranks, no FILE and no other network than lightning"
+            )
+        if orbits and degree is not None:
+            raise click.UsageError("--degree goes with a FILE or with --singular-ideal")
+        network = options.architecture(widths, ranks, tokens)
+        return _of_shape(network, orbits, degree, limit, work, as_json)
     if file is None or widths is not None or ranks is not None:
-        raise click.UsageError("a FILE of weights is needed; --widths and --ranks go with --orbits")
+        raise click.UsageError("a FILE of weights is needed; --widths and --ranks go with --orbits or --singular-ideal")
 
     from lightning_cli.writing.output import progress_bar, write_json
     from lightning_sym.geometry.classify import classify
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
     with progress_bar() as progress:
-        point = classify(weights, tokens, memory=limit, work=work, progress=progress)
+        point = classify(weights, tokens, degree=degree, memory=limit, work=work, progress=progress)
     if as_json:
         write_json(as_document(point))
     else:

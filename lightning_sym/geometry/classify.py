@@ -14,23 +14,24 @@ dimension of $\mathcal M$ says of the tangent space: it is nowhere smaller.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NoReturn
 
 import numpy as np
 
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.errors import ShapeError, no_truth_value
+from lightning_sym.errors import ShapeError, TooLarge, no_truth_value
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
 from lightning_sym.geometry.weight_rank import weight_rank_bounds
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
+from lightning_sym.varieties.equations import equations
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Classification:
         weight_rank: the rank of the differential in all $(Q_i, K_i, V_i)$ at the point.
         ranks: the numbers for one layer and `t >= 2`, else `None`.
         decided: whether everything that is covered was decided.
+        equations: if they were asked for, the degree up to which all equations of $\mathcal M$ are known, and the
+            dimension of the space that they leave at the point, at most.
     """
 
     architecture: Architecture
@@ -96,6 +99,7 @@ class Classification:
     weight_rank: Bounds
     ranks: LayerRanks | None
     decided: bool
+    equations: tuple[int, int] | None = None
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "Label.SINGULAR in point")
@@ -121,11 +125,11 @@ class Classification:
             yield "", reason
         yield "dimension of M", f"{self.dimension}{'' if self.dimension.value is None else '  certified'}"
         yield "tangent space", f"dimension {self.tangent_dimension}: {self.tangent_dimension.source}"
+        if self.equations is not None:
+            yield "equations", f"up to degree {self.equations[0]}: they leave dimension {self.equations[1]:,}"
         if (ranks := self.ranks) is not None:
-            yield (
-                "rank of A, of V",
-                f"{ranks.attention:,}, {ranks.value:,}; columns of A and rows of V: {ranks.common:,}",
-            )
+            yield "rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}"
+            yield "row V meet col A", f"dimension {ranks.common:,}"
             yield "differential in A, V", f"rank {ranks.differential:,} in all directions"
             yield "", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"
             points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
@@ -155,6 +159,9 @@ def _latex(bounds: Bounds) -> str:
 
 BYTES_AN_ENTRY = 300
 """Of a matrix of rationals, as it is and made over for its rank, beside its digits."""
+
+COVERED = "regular, singular, boundary: only one layer with two or more tokens is covered"
+"""What is said of other networks."""
 
 _dimension = cache(certified_dimension)
 
@@ -240,8 +247,7 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, bud
     dimension = Bounds(certified.lower, certified.upper, "certified")
     lower, upper = weight_rank_bounds(weights, shape, certified.upper, budget)
     found = Bounds(lower, upper, "ranks, and kernel vectors that hold as identities")
-    tangent = Bounds(certified.lower, None, "that of M, which is no larger; no bound from above is known")
-    covered = "regular, singular, boundary: only one layer with two or more tokens is covered"
+    tangent = Bounds(certified.lower, None, "no smaller than M; no bound from above is known")
     labels: tuple[Label, ...] = ()
     decided = certified.value is not None and lower == upper
     why = f"critical: undecided, the rank is between {lower} and {upper}, the dimension {certified.upper} at most"
@@ -250,13 +256,33 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, bud
         if lower < certified.lower:
             labels = (Label.CRITICAL,)
             why = f"the differential in the weights has rank {lower}, below the generic rank {certified.value}"
-    return Classification(shape, labels, (why, covered), dimension, tangent, found, None, decided)
+    return Classification(shape, labels, (why, COVERED), dimension, tangent, found, None, decided)
+
+
+def _with_equations(
+    point: Classification, weights: Weights, degree: int, memory: int, progress: Progress | None
+) -> Classification:
+    """With the bound from above by equations; it must not contradict the one from below."""
+    shape, known = point.architecture, point.tangent_dimension
+    found = equations(shape, degree, memory=memory, progress=progress)
+    if found.stopped is not None:
+        raise TooLarge(f"equations up to degree {degree}: {found.stopped}")
+    bound = found.tangent_dimension_bound(weights)
+    if known.upper is None or bound < known.lower:
+        source = f"at least dim M, at most what equations up to degree {found.complete_to_degree} leave"
+        known = Bounds(known.lower, bound, source)
+    point = replace(point, tangent_dimension=known, equations=(found.complete_to_degree, bound))
+    if point.ranks is not None or bound != point.dimension.value:
+        return point
+    why = f"equations up to degree {found.complete_to_degree} leave a tangent space of dimension dim M = {bound:,}"
+    return replace(point, labels=(Label.REGULAR, *point.labels), reasons=(why, *point.reasons[:-1]))
 
 
 def classify(
     weights: Weights,
     tokens: int = 2,
     *,
+    degree: int | None = None,
     memory: int = DEFAULT_MEMORY,
     work: float = DEFAULT_WORK,
     progress: Progress | None = None,
@@ -264,14 +290,15 @@ def classify(
     r"""Decide, exactly, what the function of the weights is as a point of the neuromanifold.
 
     One layer and `t >= 2`: `regular` or `singular` by the dimension of the tangent space; `critical` if the
-    differential of $(A, V) \mapsto \phi$ on the tangent space of $\{\operatorname{rk} A \le \alpha\}$ has more than the generic
-    kernel; `boundary` if $\phi = 0$ or $A = h q^\top$, $V = v h^\top$ (Theorem 3.4). At `d = 1` the neuromanifold is a
+    differential of $(A, V) \mapsto \phi$ on the tangent space of $\{\operatorname{rk} A \le \alpha\}$ has more than the
+    generic kernel; `boundary` if $\phi = 0$ or $A = h q^\top$, $V = v h^\top$ (Theorem 3.4). At `d = 1` the neuromanifold is a
     linear space and all is regular. More layers, or one token: only `critical`, for the differential in all
     $(Q_i, K_i, V_i)$, and a lower bound for the tangent space.
 
     Args:
         weights: exact weights.
         tokens: the sequence length; from two on it makes no difference for one layer.
+        degree: also find the equations of $\mathcal M$ up to this degree, which bound the tangent space from above.
         memory: bytes that the matrices may take, by an estimate made before anything is computed.
         work: seconds that all exact work may take, by a rough estimate made before each step.
         progress: called with stage, steps done and steps in all.
@@ -290,6 +317,9 @@ def classify(
         (['singular'], 2, 6)
     """
     weights.require_plain("which point of the set of functions weights give")
+    if degree is not None:
+        require_integer(degree, "the degree", 1, 1000)
     shape, budget = weights.architecture(tokens), Work(work, progress)
     by = _classify_layer if shape.depth == 1 and tokens >= 2 else _classify_by_weights
-    return by(weights, shape, memory, budget)
+    point = by(weights, shape, memory, budget)
+    return point if degree is None else _with_equations(point, weights, degree, memory, progress)

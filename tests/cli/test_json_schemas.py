@@ -31,9 +31,11 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
     ("classify", ("classify", EXAMPLES["singular"])),
-    ("classify", ("classify", EXAMPLES["rank_one"])),
+    ("classify", ("classify", EXAMPLES["rank_one"], "--degree", "2")),
     ("classify", ("classify", EXAMPLES["two_layers"])),
     ("orbits", ("classify", "--orbits", "--widths", "3,2", "--ranks", "2")),
+    ("singular-ideal", ("classify", "--singular-ideal", "--widths", "2,1", "--ranks", "2")),
+    ("singular-ideal", ("classify", "--singular-ideal", "--widths", "1,2", "--ranks", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
     ("dimension", ("dimension", *SHAPE)),
     ("dimension", ("dimension", *SHAPE, "--normalization", "softmax", "--mask", "causal", "--seed", "3")),
@@ -98,7 +100,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config", "orbits"} == set(SCHEMAS)
+    assert with_json | {"config", "orbits", "singular-ideal"} == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 
