@@ -122,6 +122,7 @@ __all__ = [
     "same_certificate",
     "same_function",
     "save_weights",
+    "singular_locus",
     "successive_equations",
     "swap",
     "transform",

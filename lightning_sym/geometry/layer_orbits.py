@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from lightning_sym.errors import ShapeError, no_truth_value
 from lightning_sym.geometry.normal_forms import NormalForm, normal_form, triples
+from lightning_sym.network.weights import Weights
 
 
 class Label(Enum):
@@ -175,6 +176,10 @@ class LayerOrbit:
     def normal_form(self) -> NormalForm:
         """A pair of matrices of zeros and ones in this orbit."""
         return normal_form(self.width, self.output_width, self.attention, self.value, self.common)
+
+    def weights(self, a: int) -> Weights:
+        """Weights in this orbit, of query/key width `a`."""
+        return self.normal_form.weights(a)
 
 
 def pair_orbits(d: int, d_out: int, alpha: int) -> Iterator[LayerOrbit]:
