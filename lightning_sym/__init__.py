@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -62,6 +63,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -73,6 +75,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "DegreeSource",
     "Evidence",
     "Fiber",
     "FileFormatError",
@@ -89,6 +92,7 @@ __all__ = [
     "ShapeError",
     "Status",
     "TooLarge",
+    "VarietyDegree",
     "VirtualWeights",
     "Weights",
     "ambient_dimension",
@@ -107,6 +111,7 @@ __all__ = [
     "save_weights",
     "swap",
     "transform",
+    "variety_degree",
     "virtual_weights",
     "write_certificate",
 ]
