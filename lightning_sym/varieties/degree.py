@@ -139,6 +139,10 @@ def _shape(network: Architecture) -> _Shape:
     w = [*r]
     for i in range(depth - 1, -1, -1):
         w[i] = min(r[i], w[i + 1] + 2 * alpha[i])
+    before, size = network.input_width, network.input_width
+    for i in range(depth):  # a subspace that is no smaller than the one before is not another one
+        size = size if r[i] == before else w[i]
+        before, w[i] = r[i], size
     cones = []
     for i in range(1, depth + 1):
         symmetric = i > m
@@ -173,7 +177,7 @@ def open_reason(network: Architecture) -> str:
     if network.causal and network.tokens > 1 and network.depth > 1:
         return "causal: with a mask only one layer is known"
     shape = _shape(network)
-    if network.depth == 1 or shape.first_of_rank_one <= 2 or _two_full_layers(shape):
+    if network.depth == 1 or shape.first_of_rank_one <= 2 or _two_full_layers(shape, network.tokens):
         return ""
     return (
         "base points: a layer of rank one before a skew-symmetric one gives zero, and neither of the first two layers "
@@ -181,12 +185,12 @@ def open_reason(network: Architecture) -> str:
     )
 
 
-def _two_full_layers(shape: _Shape) -> bool:
-    """Two layers with all matrices in their place: Theorem 2."""
+def _two_full_layers(shape: _Shape, tokens: int) -> bool:
+    """Two layers of full rank, and tokens enough: Theorem 2."""
     first, second, *_ = shape.cones
-    return len(shape.cones) == 3 and all(
-        cone.size == cone.rank == shape.sizes[0] and not cone.symmetric for cone in (first, second)
-    )
+    width = shape.sizes[0]
+    full = all(cone.size == cone.rank == width and not cone.symmetric for cone in (first, second))
+    return len(shape.cones) == 3 and full and (width == 2 or tokens > 2)
 
 
 def variety_degree(
