@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
     from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
+    from lightning_sym.varieties.equations import Equations, equations, successive_equations
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -64,6 +65,7 @@ _ROOMS = {
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
     "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
+    "lightning_sym.varieties.equations": ("Equations", "equations", "successive_equations"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -76,6 +78,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "DegreeSource",
+    "Equations",
     "Evidence",
     "Fiber",
     "FileFormatError",
@@ -100,6 +103,7 @@ __all__ = [
     "change_basis",
     "classify",
     "dimension_certificate",
+    "equations",
     "fiber",
     "forward",
     "load_weights",
@@ -109,6 +113,7 @@ __all__ = [
     "same_certificate",
     "same_function",
     "save_weights",
+    "successive_equations",
     "swap",
     "transform",
     "variety_degree",

@@ -1,0 +1,304 @@
+r"""The equations of one degree after the other, weight by weight of the torus.
+
+In a weight with `M` monomials let `E` be their values at random weights modulo a prime, of rank `r`. Then the values of
+the coordinate ring in this weight span at least `r` dimensions (a minor that is not zero modulo `p` is not zero), and
+at most `M` less the number of independent equations that were verified. Equations are multiples of those of lower
+degree, or they are read off the kernel of `E`, brought to the rationals, and expanded: they vanish identically.
+
+How many generators are new is bounded from both sides as well: the multiples of equations of lower degree have at least
+their rank modulo a prime, and at most the dimension less the number of independent functionals that are zero on all
+multiples, which are checked over the integers. See `docs/equations.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.exact.modular import null_space_mod_p
+from lightning_sym.exact.reconstruction import rational_vector
+from lightning_sym.limits import Progress, require_memory
+from lightning_sym.rings.prime_field import PRIMES, reduce_mod
+from lightning_sym.varieties.coordinates import CoordinateSystem
+from lightning_sym.varieties.graded import Grading, Indices
+
+Terms = dict[tuple[int, ...], int]
+"""An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
+
+SPARE_POINTS = 12
+
+_INTEGERS = 2**40
+"""Entries of equations whose multiples are formed in 64 bits."""
+
+
+@dataclass
+class Piece:
+    """The equations of one dominant weight in one degree.
+
+    Attributes:
+        monomials: one a row, sorted places of coordinates.
+        rank: of their values, a lower bound for the coordinate ring.
+        equations: independent verified equations, one a row.
+        generators: those of them that are no combination of multiples, if that is known to be so.
+        is_minimal: whether it is known that all of `generators` are needed.
+    """
+
+    monomials: Indices
+    rank: int
+    equations: npt.NDArray[np.int64]
+    generators: list[Terms] = field(default_factory=list)
+    is_minimal: bool = True
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the two bounds for the coordinate ring meet."""
+        return self.rank + len(self.equations) == len(self.monomials)
+
+
+class Ideal:
+    """The ideal of the variety of a network, as far as it is known.
+
+    Args:
+        system: the coordinates.
+        seed: picks the points; it may change the evidence, never what is found.
+        memory: bytes that one weight may take.
+        progress: called as `progress(stage, done, total)`.
+    """
+
+    def __init__(self, system: CoordinateSystem, seed: int, memory: int, progress: Progress) -> None:
+        self.system, self.grading = system, Grading(system)
+        self.seed, self.memory, self.progress = seed, memory, progress
+        self.pieces: list[dict[int, Piece]] = []
+        self._expand_one = _Expansion(system)
+        for degree in (0, 1):
+            self.pieces.append(
+                {
+                    code: Piece(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
+                    for code, rows in self.grading.monomials(degree, memory).items()
+                }
+                if degree
+                else {}
+            )
+
+    @property
+    def degree(self) -> int:
+        """The degree up to which everything is done."""
+        return len(self.pieces) - 1
+
+    def plan(self) -> dict[int, Indices]:
+        """The monomials of the next degree, by weight.
+
+        Raises:
+            TooLarge: they, or the largest matrix of their values, do not fit into memory.
+        """
+        monomials = self.grading.monomials(self.degree + 1, self.memory)
+        largest = max(map(len, monomials.values()))
+        needed = 5 * 8 * largest * (largest + SPARE_POINTS) + 8 * len(self.system) * largest
+        require_memory(needed, self.memory, f"the values of {largest:,} monomials of one weight")
+        return monomials
+
+    def seconds(self, monomials: dict[int, Indices]) -> float:
+        """A rough estimate of the time that the next degree takes."""
+        sizes = np.array([len(rows) for rows in monomials.values()], dtype=float)
+        multiples = 1 + 3 * any(len(piece.equations) for piece in self.pieces[-1].values())
+        return float((0.005 + 2e-8 * (self.degree + 1) * sizes**2 + 4e-10 * multiples * sizes**3).sum())
+
+    def advance(self, monomials: dict[int, Indices]) -> None:
+        """Do one more degree."""
+        degree = self.degree + 1
+        points = max(map(len, monomials.values())) + SPARE_POINTS
+        values = [_Lazy(self._values_at(p, points, degree)) for p in PRIMES]
+        pieces = {}
+        for done, (code, rows) in enumerate(monomials.items()):
+            self.progress(f"equations of degree {degree}", done, len(monomials))
+            pieces[code] = self._piece(code, rows, values)
+        self.pieces.append(pieces)
+
+    def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
+        return lambda: self.system.at_random_points(np.random.default_rng([self.seed, degree, p]), points, p)
+
+    def _piece(self, code: int, rows: Indices, values: list[_Lazy]) -> Piece:
+        count = len(rows)
+        p = PRIMES[0]
+        matrix = _evaluated(values[0](), rows, count + SPARE_POINTS, p)
+        found = echelon_mod_p(matrix, p)
+        nothing = np.zeros((0, count), dtype=np.int64)
+        if found.rank == count:
+            return Piece(rows, count, nothing)
+        free = np.setdiff1d(np.arange(count), found.pivot_columns)
+        known = self._row_basis(code, rows, free, p)
+        if len(known) == len(free):
+            return Piece(rows, found.rank, known)
+        new, is_minimal = self._new_generators(code, rows, values, known)
+        vectors = np.array([_dense(terms, rows, self.grading) for terms in new], dtype=np.int64).reshape(-1, count)
+        return Piece(rows, found.rank, np.concatenate([known, vectors]), new, is_minimal)
+
+    def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[np.int64]]:
+        """All multiples, by a coordinate, of the equations one degree lower, in this weight."""
+        grading, lower = self.grading, self.pieces[self.degree]
+        keys = grading.keys(rows)
+        for i in range(grading.count):
+            name, order = grading.dominant(code - int(grading.codes[i]))
+            piece = lower.get(name)
+            if piece is None or not len(piece.equations):
+                continue
+            moved = np.empty((len(piece.monomials), rows.shape[1]), dtype=np.int64)
+            moved[:, :-1] = grading.images(order)[piece.monomials]
+            moved[:, -1] = i
+            moved.sort(axis=1)
+            result = np.zeros((len(piece.equations), len(rows)), dtype=np.int64)
+            result[:, np.searchsorted(keys, grading.keys(moved))] = piece.equations
+            yield result
+
+    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[np.int64]:
+        """Multiples that are independent modulo `p` on the free columns, as many as there are."""
+        basis = np.zeros((0, len(rows)), dtype=np.int64)
+        waiting: list[npt.NDArray[np.int64]] = []
+        size = 0
+
+        def merged() -> npt.NDArray[np.int64]:
+            together = np.concatenate([basis, *waiting])
+            return together[np.sort(echelon_mod_p(np.ascontiguousarray(together[:, free]), p).pivot_rows)]
+
+        for block in self._multiples(code, rows):
+            waiting.append(block)
+            size += len(block)
+            if size >= len(free):
+                basis, waiting, size = merged(), [], 0
+                if len(basis) == len(free):
+                    return basis
+        return merged() if waiting else basis
+
+    def _new_generators(
+        self, code: int, rows: Indices, values: list[_Lazy], known: npt.NDArray[np.int64]
+    ) -> tuple[list[Terms], bool]:
+        """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
+        kernels: list[npt.NDArray[np.int64]] = []
+        chosen: list[int] = []
+        functionals: list[npt.NDArray[np.int64]] = []
+        first: npt.NDArray[np.int64] | None = None
+        new: list[Terms] = []
+        proved = False
+        for used, p in enumerate(PRIMES, start=1):
+            kernel = null_space_mod_p(
+                _evaluated(values[used - 1](), rows, len(rows) + SPARE_POINTS, p).astype(np.int64), p
+            )
+            free = _last_entries(kernel)
+            if first is None:
+                # leave out the columns whose equations have the most terms: they become pivots first
+                order = np.lexsort((np.arange(len(free)), -(kernel != 0).sum(axis=1)))
+                dual = null_space_mod_p(known[:, free[order]], p)
+                chosen = [int(order[j]) for j in _last_entries(dual)]
+                first = free
+            elif not np.array_equal(free, first):  # an unlucky prime
+                continue
+            else:
+                dual = null_space_mod_p(known[:, first[order]], p)
+                if len(dual) != len(chosen):
+                    continue
+            kernels.append(kernel[chosen])
+            functionals.append(dual)
+            used_primes = PRIMES[: len(kernels)] if used == len(kernels) else None
+            if used_primes is None:
+                continue
+            if not new:
+                guesses = [rational_vector([k[i] for k in kernels], used_primes) for i in range(len(chosen))]
+                if None not in guesses:
+                    terms = [_terms(guess, rows) for guess in guesses if guess is not None]
+                    if all(self._expand_one.vanishes(t) for t in terms):
+                        new = terms
+            if new and not proved:
+                duals = [rational_vector([d[i] for d in functionals], used_primes) for i in range(len(chosen))]
+                proved = None not in duals and self._are_zero_on_multiples(code, rows, first[order], duals)
+            if new and proved:
+                break
+        return new, proved
+
+    def _are_zero_on_multiples(
+        self, code: int, rows: Indices, columns: Indices, duals: list[tuple[int, ...] | None]
+    ) -> bool:
+        """Whether these functionals of some columns are zero, over the integers, on every multiple."""
+        if not self.degree or not any(len(piece.equations) for piece in self.pieces[self.degree].values()):
+            return True
+        z = np.array(duals, dtype=object).T
+        for block in self._multiples(code, rows):
+            part = block[:, columns]
+            bound = int(np.abs(part).sum(axis=1).max()) * max(abs(int(e)) for e in z.ravel())
+            product = part @ z.astype(np.int64) if bound < 2**62 else part.astype(object) @ z
+            if product.any():
+                return False
+        return True
+
+
+class _Lazy:
+    """A matrix that is computed when it is first asked for."""
+
+    def __init__(self, compute: Callable[[], npt.NDArray[np.float64]]) -> None:
+        self._compute = compute
+        self._found: npt.NDArray[np.float64] | None = None
+
+    def __call__(self) -> npt.NDArray[np.float64]:
+        if self._found is None:
+            self._found = self._compute()
+        return self._found
+
+
+class _Expansion:
+    """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
+
+    def __init__(self, system: CoordinateSystem) -> None:
+        self.forms = system.forms()
+        self._products: dict[tuple[int, ...], Any] = {}
+
+    def product(self, monomial: tuple[int, ...]) -> Any:
+        """The product of some coordinates; shorter ones are kept."""
+        if len(monomial) == 1:
+            return self.forms[monomial[0]]
+        known = self._products.get(monomial)
+        if known is None:
+            known = self.product(monomial[:-1]) * self.forms[monomial[-1]]
+            if len(monomial) < 4:
+                self._products[monomial] = known
+        return known
+
+    def vanishes(self, terms: Terms) -> bool:
+        """Whether the equation holds identically."""
+        total = None
+        for monomial, coefficient in terms.items():
+            part = self.product(monomial) * coefficient
+            total = part if total is None else total + part
+        return total is not None and total == 0
+
+
+def _evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
+    """Values of monomials, one a column, at the first points."""
+    columns = np.ascontiguousarray(values[:, :points].T)
+    result = columns[:, rows[:, 0]]
+    for i in range(1, rows.shape[1]):
+        result = reduce_mod(result * columns[:, rows[:, i]], p)
+    return result
+
+
+def _last_entries(kernel: npt.NDArray[np.int64]) -> Indices:
+    """The free column of each vector of a reduced kernel: its last entry that is not zero."""
+    count = kernel.shape[1]
+    result: Indices = count - 1 - (kernel[:, ::-1] != 0).argmax(axis=1)
+    return result
+
+
+def _terms(vector: tuple[int, ...], rows: Indices) -> Terms:
+    return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
+
+
+def _dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[np.int64]:
+    result = np.zeros(len(rows), dtype=np.int64)
+    names = grading.keys(np.array(list(terms), dtype=np.int64))
+    if max(map(abs, terms.values())) >= _INTEGERS:
+        raise OverflowError("coefficients of an equation do not fit")
+    result[np.searchsorted(grading.keys(rows), names)] = list(terms.values())
+    return result
