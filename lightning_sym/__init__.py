@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
     from lightning_sym.varieties.equations import Equations, equations, successive_equations
 
 _ROOMS = {
@@ -63,6 +64,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
     "lightning_sym.varieties.equations": ("Equations", "equations", "successive_equations"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
@@ -75,6 +77,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "DegreeSource",
     "Equations",
     "Evidence",
     "Fiber",
@@ -92,6 +95,7 @@ __all__ = [
     "ShapeError",
     "Status",
     "TooLarge",
+    "VarietyDegree",
     "VirtualWeights",
     "Weights",
     "ambient_dimension",
@@ -112,6 +116,7 @@ __all__ = [
     "successive_equations",
     "swap",
     "transform",
+    "variety_degree",
     "virtual_weights",
     "write_certificate",
 ]
