@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
     from lightning_sym.varieties.equations import Equations, equations, successive_equations
 
 _ROOMS = {
@@ -71,6 +72,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
     "lightning_sym.varieties.equations": ("Equations", "equations", "successive_equations"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
@@ -84,6 +86,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "DegreeSource",
     "Equations",
     "Evidence",
     "Fiber",
@@ -104,6 +107,7 @@ __all__ = [
     "SingularLocus",
     "Status",
     "TooLarge",
+    "VarietyDegree",
     "VirtualWeights",
     "Weights",
     "ambient_dimension",
@@ -126,6 +130,7 @@ __all__ = [
     "successive_equations",
     "swap",
     "transform",
+    "variety_degree",
     "virtual_weights",
     "write_certificate",
 ]

@@ -10,8 +10,6 @@ import click
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lightning_sym.geometry.bounds import Bounds
     from lightning_sym.geometry.classify import Classification
     from lightning_sym.geometry.layer_orbits import LayerOrbit
@@ -91,20 +89,9 @@ def as_singular_document(found: SingularLocus) -> dict[str, Any]:
     }
 
 
-def _print(lines: Iterable[tuple[str, str]], colour: str) -> None:
-    from rich.markup import escape
-
-    from lightning_cli.writing.output import answer_table, console
-
-    table = answer_table()
-    for name, text in lines:
-        table.add_row(name, f"[{colour}]{escape(text)}[/{colour}]" if name == "point" else escape(text))
-    console().print(table)
-
-
 def _of_shape(network: Any, orbits: bool, degree: int | None, limit: int, work: float, as_json: bool) -> int:
     """What is asked of a shape and not of weights."""
-    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.geometry.orbit_table import layer_orbits
     from lightning_sym.geometry.singular_locus import singular_locus
 
@@ -119,7 +106,7 @@ def _of_shape(network: Any, orbits: bool, degree: int | None, limit: int, work: 
     if as_json:
         write_json(document)
     else:
-        click.echo(str(found))
+        write_answer(found)
     return exit_codes.AS_EXPECTED
 
 
@@ -196,7 +183,7 @@ def command(
     if file is None or widths is not None or ranks is not None:
         raise click.UsageError("a FILE of weights is needed; --widths and --ranks go with --orbits or --singular-ideal")
 
-    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.geometry.classify import classify
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
@@ -205,5 +192,5 @@ def command(
     if as_json:
         write_json(as_document(point))
     else:
-        _print(point.lines(), "green" if point.decided else "yellow")
+        write_answer(point, point="green" if point.decided else "yellow")
     return exit_codes.AS_EXPECTED if point.decided else exit_codes.UNDECIDED

@@ -41,6 +41,16 @@ class Bounds:
         """The number, where the bounds meet."""
         return self.lower if self.lower == self.upper else None
 
+    @property
+    def latex(self) -> str:
+        """What stands behind the name of the number in a formula."""
+        if self.upper is None:
+            return rf"\ge {self.lower}"
+        return f"= {self.lower}" if self.lower == self.upper else rf"\in [{self.lower}, {self.upper}]"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex}$"
+
     def __str__(self) -> str:
         if self.upper is None:
             return f"at least {self.lower:,}"

@@ -21,11 +21,13 @@ from typing import NoReturn
 import numpy as np
 
 from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ShapeError, TooLarge, no_truth_value
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
+from lightning_sym.geometry.point_text import point_latex, point_lines
 from lightning_sym.geometry.weight_rank import weight_rank_bounds
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
@@ -73,8 +75,8 @@ class LayerRanks:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Classification:
+@dataclass(frozen=True, eq=False, repr=False)
+class Classification(Result):
     r"""What a point is, and why.
 
     Attributes:
@@ -101,6 +103,13 @@ class Classification:
     decided: bool
     equations: tuple[int, int] | None = None
 
+    def lines(self) -> Lines:
+        """As the command `classify` prints it."""
+        return point_lines(self)
+
+    def _latex(self) -> str:
+        return point_latex(self)
+
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "Label.SINGULAR in point")
 
@@ -116,45 +125,6 @@ class Classification:
     def weight_rank_upper(self) -> int:
         """Upper bound; equal to the lower one for one layer and `t >= 2`."""
         return self.dimension.lower if self.weight_rank.upper is None else self.weight_rank.upper
-
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """What there is to say, name by name."""
-        yield "network", f"lightning attention, one head, {self.architecture}"
-        yield "point", (", ".join(x.value for x in self.labels) or "not critical") if self.decided else "undecided"
-        for reason in self.reasons:
-            yield "", reason
-        yield "dimension of M", f"{self.dimension}{'' if self.dimension.value is None else '  certified'}"
-        yield "tangent space", f"dimension {self.tangent_dimension}: {self.tangent_dimension.source}"
-        if self.equations is not None:
-            yield "equations", f"up to degree {self.equations[0]}: they leave dimension {self.equations[1]:,}"
-        if (ranks := self.ranks) is not None:
-            yield "rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}"
-            yield "row V meet col A", f"dimension {ranks.common:,}"
-            yield "differential in A, V", f"rank {ranks.differential:,} in all directions"
-            yield "", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"
-            points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
-            yield "projective fiber", f"points: {points}"
-        yield "differential in Q, K, V", f"rank {self.weight_rank}"
-
-    def __str__(self) -> str:
-        rows = list(self.lines())
-        indent = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{indent}}  {text}".rstrip() for name, text in rows)
-
-    def _repr_latex_(self) -> str:
-        words = ", ".join(x.value for x in self.labels) or ("not critical" if self.decided else "undecided")
-        facts = [rf"\text{{{words}}}", rf"\dim \mathcal M {_latex(self.dimension)}"]
-        facts.append(rf"\dim T \mathcal M {_latex(self.tangent_dimension)}")
-        if (ranks := self.ranks) is not None:
-            facts += [rf"\operatorname{{rk}} V = {ranks.value}", rf"\operatorname{{rk}} A = {ranks.attention}"]
-            facts.append(rf"\dim(\operatorname{{row}} V \cap \operatorname{{col}} A) = {ranks.common}")
-        return "$" + r",\quad ".join(facts) + "$"
-
-
-def _latex(bounds: Bounds) -> str:
-    if bounds.value is not None:
-        return f"= {bounds.value}"
-    return rf"\ge {bounds.lower}" if bounds.upper is None else rf"\in [{bounds.lower}, {bounds.upper}]"
 
 
 BYTES_AN_ENTRY = 300
@@ -291,9 +261,9 @@ def classify(
 
     One layer and `t >= 2`: `regular` or `singular` by the dimension of the tangent space; `critical` if the
     differential of $(A, V) \mapsto \phi$ on the tangent space of $\{\operatorname{rk} A \le \alpha\}$ has more than the
-    generic kernel; `boundary` if $\phi = 0$ or $A = h q^\top$, $V = v h^\top$ (Theorem 3.4). At `d = 1` the neuromanifold is a
-    linear space and all is regular. More layers, or one token: only `critical`, for the differential in all
-    $(Q_i, K_i, V_i)$, and a lower bound for the tangent space.
+    generic kernel; `boundary` if $\phi = 0$ or $A = h q^\top$, $V = v h^\top$ (Theorem 3.4). At `d = 1` the
+    neuromanifold is a linear space and all is regular. More layers, or one token: only `critical`, for the differential
+    in all $(Q_i, K_i, V_i)$, and a lower bound for the tangent space.
 
     Args:
         weights: exact weights.

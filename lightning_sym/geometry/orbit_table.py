@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ShapeError
 from lightning_sym.geometry.layer_orbits import LayerOrbit, pair_orbits
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import Architecture, network_line
 
 BYTES_AN_ORBIT = 1000
 """With its line of text."""
 
-HEAD = ("rk V", "rk A", "meet", "dimension", "tangent space", "kind")
+HEAD = ("rk V", "rk A", "meet", "dimension", "tangent space")
 
 
-@dataclass(frozen=True, repr=False)
-class OrbitTable:
+@dataclass(frozen=True, repr=False, eq=False)
+class OrbitTable(Result):
     r"""The orbits of one layer's functions.
 
     Attributes:
@@ -50,38 +51,36 @@ class OrbitTable:
         """Dimension of the singular locus; `None` if there is none."""
         return max((orbit.dimension for orbit in self.singular), default=None)
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """What there is to say of all of them."""
-        yield "network", f"lightning attention, one head, {self.architecture}"
-        yield "dimension of M", f"{self.dimension:,}, in a linear span of dimension {self.orbits[0].span:,}"
+    def lines(self) -> Lines:
+        """As the command `classify --orbits` prints it."""
+        numbers = [(o.value, o.attention, o.common, o.dimension, o.tangent_dimension) for o in self.orbits]
+        cells = [HEAD, *(tuple(f"{n:,}" for n in row) for row in numbers)]
+        wide = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
+        table = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=True)) for row in cells]
+        kinds = ["kind", *(", ".join(label.value for label in o.labels) for o in self.orbits)]
         singular = "nothing" if self.singular_dimension is None else f"of dimension {self.singular_dimension:,}"
-        yield "singular locus", singular
-        yield "orbits", f"{len(self):,}, by rk V, rk A and the dimension of row V meet col A"
-        yield "of each", "A = diag(1, ..., 1, 0, ...), V = (e_1, ..., e_meet, e_{rk A + 1}, ...) row by row, then zeros"
-
-    def rows(self) -> Iterator[tuple[str, ...]]:
-        """The table, one row an orbit, as text."""
-        for o in self.orbits:
-            numbers = (o.value, o.attention, o.common, o.dimension, o.tangent_dimension)
-            yield (*(f"{n:,}" for n in numbers), ", ".join(label.value for label in o.labels))
+        return [
+            ("network", network_line(self.architecture)),
+            ("dimension of M", f"{self.dimension:,}, in a linear span of dimension {self.orbits[0].span:,}"),
+            ("singular locus", singular),
+            (
+                "of each orbit",
+                "A = diag(1, ..., 1, 0, ...), V = (e_1, ..., e_meet, e_{rk A + 1}, ...) by rows, then zeros",
+            ),
+            *(
+                ("" if i else "orbits", f"{row}  {kind}")
+                for i, (row, kind) in enumerate(zip(table, kinds, strict=True))
+            ),
+        ]
 
     def __repr__(self) -> str:
         return f"layer_orbits({self.architecture!r})"
 
-    def __str__(self) -> str:
-        lines = list(self.lines())
-        indent = max(len(name) for name, _ in lines)
-        table = [HEAD, *self.rows()]
-        wide = [max(len(row[i]) for row in table) for i in range(len(HEAD) - 1)]
-        text = [f"{name:<{indent}}  {said}" for name, said in lines]
-        text += ["  ".join((*(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=False)), row[-1])) for row in table]
-        return "\n".join(text)
-
-    def _repr_latex_(self) -> str:
+    def _latex(self) -> str:
         shown = self.orbits if len(self) <= MOST_SHOWN else (*self.orbits[: MOST_SHOWN - 1], None, self.orbits[-1])
         head = r"\operatorname{rk} V & \operatorname{rk} A & \cap & \dim & \dim T & \text{}"
         rows = [r"\vdots & & & & &" if o is None else _latex(o) for o in shown]
-        return r"$\begin{array}{rrrrrl}" + r"\\".join([head + r"\\\hline", *rows]) + r"\end{array}$"
+        return r"\begin{array}{rrrrrl}" + r"\\".join([head + r"\\\hline", *rows]) + r"\end{array}"
 
 
 MOST_SHOWN = 40

@@ -2,20 +2,21 @@ r"""The singular locus of $\mathcal M$ and its equations, in small cases.
 
 One layer and `t >= 2`: the locus is irreducible and is itself the set of functions of a network (`docs/one-layer.md`,
 Theorem 5): query/key width $\alpha - 1$, or $\operatorname{rk} A = \operatorname{rk} V = 1$. So its ideal is found as
-that of any variety, `equations`. Where $\mathcal M$ is a hypersurface of its linear span, whatever the network, the partial
-derivatives of its equation say the same.
+that of any variety, `equations`. Where $\mathcal M$ is a hypersurface of its linear span, whatever the network, the
+partial derivatives of its equation say the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb, factorial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.varieties.coordinates import Coordinate
 from lightning_sym.varieties.equations import Equations, equations
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SingularLocus:
+class SingularLocus(Result):
     r"""The singular points of the closure of $\mathcal M$.
 
     Attributes:
@@ -50,34 +51,29 @@ class SingularLocus:
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "found.dimension == -1")
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """What there is to say, name by name."""
-        yield "network", f"lightning attention, one head, {self.architecture}"
-        yield "singular locus", self.locus
+    def lines(self) -> Lines:
+        """As the command `classify --singular-ideal` prints it."""
+        lines = [("network", network_line(self.architecture)), ("singular locus", self.locus)]
         if self.dimension is not None and self.dimension >= 0:
             degree = "" if self.degree is None else f", degree {self.degree:,}"
-            yield "", f"irreducible, dimension {self.dimension:,}{degree}"
+            lines.append(("", f"irreducible, dimension {self.dimension:,}{degree}"))
         if (found := self.equations) is not None:
             counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
             reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"
-            yield "its equations", f"{counts or 'none'}; {reached}"
-            yield from (("", text) for text in _shown([p for some in found.generators.values() for p in some]))
+            lines.append(("its equations", f"{counts or 'none'}; {reached}"))
+            lines += [("", text) for text in _shown([p for some in found.generators.values() for p in some])]
         if self.partial_derivatives is not None:
-            yield "singular ideal", "the equation of M and its partial derivatives:"
-            yield from (("", text) for text in _shown(self.partial_derivatives))
-        for place, text in enumerate(_shown(self.coordinates)):
-            yield "" if place else "coordinates", text
+            lines.append(("singular ideal", "the equation of M and its partial derivatives:"))
+            lines += [("", text) for text in _shown(self.partial_derivatives)]
+        shown = enumerate(_shown(self.coordinates))
+        return lines + [("" if place else "coordinates", text) for place, text in shown]
 
     def __repr__(self) -> str:
         return f"singular_locus({self.architecture!r})"
 
-    def __str__(self) -> str:
-        rows = list(self.lines())
-        indent = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{indent}}  {text}".rstrip() for name, text in rows)
-
-    def _repr_latex_(self) -> str:
-        return r"$\text{" + self.locus + "}" + (f",\\ \\dim {self.dimension}$" if self.dimension is not None else "$")
+    def _latex(self) -> str:
+        known = [latex_words(self.locus)] + [rf"\dim = {self.dimension}"] * (self.dimension is not None)
+        return r",\quad ".join(known + [rf"\deg = {self.degree}"] * (self.degree is not None))
 
 
 MOST_SHOWN = 12

@@ -103,7 +103,8 @@ class Ideal:
         largest = max(map(len, monomials.values()))
         if largest > MOST_MONOMIALS:
             raise TooLarge(
-                f"a weight must have at most {MOST_MONOMIALS:,} monomials, one of degree {self.degree + 1} has {largest:,}"
+                f"a torus weight must have at most {MOST_MONOMIALS:,} monomials, in degree {self.degree + 1} one has "
+                f"{largest:,}"
             )
         needed = 5 * 8 * largest * (largest + SPARE_POINTS) + 8 * len(self.system) * largest
         require_memory(needed, self.memory, f"the values of {largest:,} monomials of one weight")

@@ -103,11 +103,11 @@ def test_dimensions_of_orbits() -> None:
         assert [o.dimension for o in table].count(table.dimension) == 1
         for o in table:
             assert o.dimension <= table.dimension <= o.tangent_dimension <= o.span
-    assert str(layer_orbits(Architecture((2, 1), (2,), 2))).splitlines()[-4:] == [
-        "   0     0     0          0              6  singular, critical, boundary",
-        "   1     1     0          4              6  singular",
-        "   1     1     1          3              6  singular, critical, boundary",
-        "   1     2     1          5              5  regular",
+    assert [" ".join(line.split()) for line in str(layer_orbits(Architecture((2, 1), (2,), 2))).splitlines()[-4:]] == [
+        "0 0 0 0 6 singular, critical, boundary",
+        "1 1 0 4 6 singular",
+        "1 1 1 3 6 singular, critical, boundary",
+        "1 2 1 5 5 regular",
     ]
 
 
@@ -123,9 +123,10 @@ WRONG = {
 def test_wrong_formulae_are_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     attribute, wrong = WRONG[name]
     monkeypatch.setattr(layer_orbits_module.LayerOrbit, attribute, property(wrong))
-    with pytest.raises((AssertionError, ProgramError)):
-        for shape in SMALL:
-            test_every_orbit_is_what_its_matrices_show(shape)
+    orbits = [orbit for shape in SMALL for orbit in pair_orbits(*shape)]
+    forms = [orbit.normal_form for orbit in orbits]
+    computed = [measured_ranks(f.attention, f.value, o.alpha) for o, f in zip(orbits, forms, strict=True)]
+    assert computed != [LayerRanks.of(orbit) for orbit in orbits]
 
 
 def test_wide_layers_take_no_time_and_no_memory() -> None:
