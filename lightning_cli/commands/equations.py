@@ -117,8 +117,8 @@ def command(
     network = options.architecture(widths, ranks, tokens, **transformer)
 
     from lightning_cli.writing.output import progress_bar
-    from lightning_sym.varieties.equations import successive_equations
     from lightning_cli.writing.text_files import require_text_path
+    from lightning_sym.varieties.equations import successive_equations
 
     if output is not None:
         require_text_path(output)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ import numpy.typing as npt
 
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.elimination import echelon_mod_p, reduced_echelon_mod_p
+from lightning_sym.exact.lattices import short_basis
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, require_memory
-from lightning_sym.rings.prime_field import PRIMES, reduce_mod
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod, reduce_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
 
@@ -36,7 +38,13 @@ MOST_MONOMIALS = 4000
 """Of one weight: more are not brought to reduced echelon form exactly."""
 
 _INTEGERS = 2**40
-"""Entries of equations whose multiples are formed in 64 bits."""
+"""Larger entries of equations are integers of Python's own."""
+
+_ATTEMPTS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 38})
+"""Numbers of primes with which it is tried to come back to the rationals."""
+
+_SMALL, _LARGEST_LATTICE = 30, 30_000
+"""Coefficients beyond which equations are sought that have shorter ones, and the size up to which this is quick."""
 
 
 @dataclass
@@ -53,7 +61,7 @@ class Piece:
 
     monomials: Indices
     rank: int
-    equations: npt.NDArray[np.int64]
+    equations: npt.NDArray[Any]
     generators: list[Terms] = field(default_factory=list)
     is_minimal: bool = True
 
@@ -120,7 +128,7 @@ class Ideal:
         """Do one more degree."""
         degree = self.degree + 1
         points = max(map(len, monomials.values())) + SPARE_POINTS
-        values = [_Lazy(self._values_at(p, points, degree)) for p in PRIMES]
+        values = [_Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
@@ -143,11 +151,11 @@ class Ideal:
         if len(known) == len(free):
             return Piece(rows, found.rank, known)
         new, is_minimal = self._new_generators(code, rows, values, known)
-        vectors = np.array([_dense(terms, rows, self.grading) for terms in new], dtype=np.int64).reshape(-1, count)
-        return Piece(rows, found.rank, np.concatenate([known, vectors]), new, is_minimal)
+        vectors = [_dense(terms, rows, self.grading)[None, :] for terms in new]
+        return Piece(rows, found.rank, np.concatenate([known, *vectors]), new, is_minimal)
 
-    def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[np.int64]]:
-        """All multiples, by a coordinate, of the equations one degree lower, in this weight."""
+    def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
+        """The multiples, by a coordinate, of the equations one degree lower, in this weight; or a share of them."""
         grading, lower = self.grading, self.pieces[self.degree]
         keys = grading.keys(rows)
         for i in range(grading.count):
@@ -155,35 +163,55 @@ class Ideal:
             piece = lower.get(name)
             if piece is None or not len(piece.equations):
                 continue
+            equations = piece.equations
+            if share < 1:
+                some = np.random.default_rng([i, len(equations)]).random(len(equations)) < share
+                equations = equations[some]
             moved = np.empty((len(piece.monomials), rows.shape[1]), dtype=np.int64)
             moved[:, :-1] = grading.images(order)[piece.monomials]
             moved[:, -1] = i
             moved.sort(axis=1)
-            result = np.zeros((len(piece.equations), len(rows)), dtype=np.int64)
-            result[:, np.searchsorted(keys, grading.keys(moved))] = piece.equations
+            result = np.zeros((len(equations), len(rows)), dtype=equations.dtype)
+            result[:, np.searchsorted(keys, grading.keys(moved))] = equations
             yield result
 
-    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[np.int64]:
-        """Multiples that are independent modulo `p` on the free columns, as many as there are."""
-        basis = np.zeros((0, len(rows)), dtype=np.int64)
-        waiting: list[npt.NDArray[np.int64]] = []
-        size = 0
+    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[Any]:
+        """Multiples that are independent modulo `p` on the free columns, as many as there are.
 
-        def merged() -> npt.NDArray[np.int64]:
-            together = np.concatenate([basis, *waiting])
-            return together[np.sort(echelon_mod_p(np.ascontiguousarray(together[:, free]), p).pivot_rows)]
-
-        for block in self._multiples(code, rows):
-            waiting.append(block)
-            size += len(block)
-            if size >= len(free):
-                basis, waiting, size = merged(), [], 0
-                if len(basis) == len(free):
-                    return basis
-        return merged() if waiting else basis
+        Of many multiples few are needed. A share of them is taken; then those, of all, that are not yet spanned,
+        which the functionals tell that are zero on what is spanned.
+        """
+        lower = self.pieces[self.degree]
+        total = sum(
+            len(lower[name].equations)
+            for name in (self.grading.dominant(code - int(c))[0] for c in self.grading.codes)
+            if name in lower
+        )
+        nothing = np.zeros((0, len(rows)), dtype=np.int64)
+        if not total:
+            return nothing
+        share = min(1.0, 1.3 * len(free) / total)
+        found = list(self._multiples(code, rows, share))
+        basis: npt.NDArray[Any] = nothing
+        while found:
+            together = np.concatenate([basis, *found])
+            basis = together[np.sort(echelon_mod_p(_modulo(together[:, free], p), p).pivot_rows)]
+            if len(basis) == len(free):
+                break
+            form, echelon = reduced_echelon_mod_p(_modulo(basis[:, free], p), p)
+            functionals = _kernel(form, echelon.pivot_columns)
+            found, size = [], 0
+            for block in self._multiples(code, rows) if share < 1 else ():
+                outside = block[matmul_mod(_modulo(block[:, free], p), functionals.T, p).any(axis=1)]
+                if len(outside):
+                    found.append(outside[: 2 * len(functionals)])
+                    size += len(found[-1])
+                    if size > 2 * len(functionals) + len(free):
+                        break
+        return basis
 
     def _new_generators(
-        self, code: int, rows: Indices, values: list[_Lazy], known: npt.NDArray[np.int64]
+        self, code: int, rows: Indices, values: list[_Lazy], known: npt.NDArray[Any]
     ) -> tuple[list[Terms], bool]:
         """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
         kernels: list[npt.NDArray[np.float64]] = []
@@ -192,9 +220,9 @@ class Ideal:
         leading: Indices | None = None
         free: Indices | None = None
         new: list[Terms] = []
-        for p, table in zip(PRIMES, values, strict=True):
+        for p, table in zip(MORE_PRIMES, values, strict=True):
             # a new equation is looked for without the leading monomials of the known ones
-            known_form, echelon = reduced_echelon_mod_p(known if leading is None else known[:, leading], p)
+            known_form, echelon = reduced_echelon_mod_p(_modulo(known if leading is None else known[:, leading], p), p)
             if leading is None:
                 rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
                 leading = np.concatenate([echelon.pivot_columns, rest])
@@ -207,15 +235,15 @@ class Ideal:
             if free is not None and not np.array_equal(columns, free):
                 continue
             free = columns
-            kernel = np.zeros((len(free), len(rest)))
-            kernel[np.arange(len(free)), free] = 1
-            kernel[:, found.pivot_columns] = -form[:, free].T
+            kernel = _kernel(form, found.pivot_columns)
             dual = np.zeros((len(free), len(rows)))
             dual[np.arange(len(free)), len(known) + free] = 1
             dual[:, : len(known)] = -known_form[:, len(known) + free].T
             kernels.append(kernel)
             duals.append(dual)
             primes.append(p)
+            if len(primes) not in _ATTEMPTS:
+                continue
             if not new:
                 new = self._verified([rational_vector(some, primes) for some in zip(*kernels, strict=True)], rows[rest])
             if new:
@@ -226,12 +254,13 @@ class Ideal:
 
     def _verified(self, guesses: list[tuple[int, ...] | None], rows: Indices) -> list[Terms]:
         """The equations with these coefficients, if all of them hold."""
-        found = []
-        for guess in guesses:
-            if guess is None or not self._expansion.vanishes(terms := _terms(guess, rows)):
-                return []
-            found.append(terms)
-        return found
+        known = [guess for guess in guesses if guess is not None]
+        if len(known) < len(guesses):
+            return []
+        if max(abs(c) for guess in known for c in guess) > _SMALL and len(known) * len(rows) <= _LARGEST_LATTICE:
+            known = short_basis(known)
+        found = [_terms(guess, rows) for guess in known]
+        return found if all(map(self._expansion.vanishes, found)) else []
 
     def _are_zero_on_multiples(
         self, code: int, rows: Indices, columns: Indices, functionals: list[tuple[int, ...] | None]
@@ -241,13 +270,18 @@ class Ideal:
             return False
         z = np.array(functionals, dtype=object).T
         largest = max(abs(int(e)) for e in z.ravel())
-        short = z.astype(np.int64) if largest < 2**62 else None
+        residues = [_modulo(z, p) for p in MORE_PRIMES]
         for block in self._multiples(code, rows):
             part = block[:, columns]
-            small = short is not None and int(np.abs(part).sum(axis=1).max()) * largest < 2**62
-            product = part @ short if small else part.astype(object) @ z
-            if product.any():
+            bound = 2 * int(np.abs(part).sum(axis=1).max()) * largest
+            if bound >= prod(MORE_PRIMES):
                 return False
+            # zero modulo primes whose product is larger than what it can be
+            for i, p in enumerate(MORE_PRIMES):
+                if prod(MORE_PRIMES[:i]) > bound:
+                    break
+                if matmul_mod(_modulo(part, p), residues[i], p).any():
+                    return False
         return True
 
 
@@ -291,6 +325,22 @@ class _Expansion:
         return total is not None and total == 0
 
 
+def _modulo(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.float64]:
+    """Centred residues of integers of any size."""
+    if matrix.dtype == object:
+        matrix = np.mod(matrix, p).astype(np.int64)
+    return reduce_mod(np.mod(matrix, p).astype(np.float64), p)
+
+
+def _kernel(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.float64]:
+    """The vectors that a reduced echelon form takes to zero: a 1 in a free column, for each of these."""
+    free = np.setdiff1d(np.arange(form.shape[1]), pivots)
+    result = np.zeros((len(free), form.shape[1]))
+    result[np.arange(len(free)), free] = 1
+    result[:, pivots] = -form[:, free].T
+    return result
+
+
 def _evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
     """Values of monomials, one a column, at the first points."""
     columns = np.ascontiguousarray(values[:, :points].T)
@@ -305,9 +355,8 @@ def _terms(vector: tuple[int, ...], rows: Indices) -> Terms:
 
 
 def _dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[np.int64]:
-    result = np.zeros(len(rows), dtype=np.int64)
+    large = max(map(abs, terms.values())) >= _INTEGERS
+    result = np.zeros(len(rows), dtype=object if large else np.int64)
     names = grading.keys(np.array(list(terms), dtype=np.int64))
-    if max(map(abs, terms.values())) >= _INTEGERS:
-        raise OverflowError("coefficients of an equation do not fit")
     result[np.searchsorted(grading.keys(rows), names)] = list(terms.values())
     return result

@@ -331,7 +331,11 @@ def successive_equations(
             yield replace(found, stopped=f"degree {ideal.degree + 1} would take about {expected:,.0f} s")
             return
         yield found
-        ideal.advance(plan)
+        try:
+            ideal.advance(plan)
+        except TooLarge as error:
+            yield replace(found, stopped=str(error))
+            return
 
 
 def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, theorem: int | None) -> Equations:
