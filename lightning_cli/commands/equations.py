@@ -9,7 +9,7 @@ import click
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
-    from lightning_sym.varieties.equations import Equations
+    from lightning_sym.varieties.known_ideal import Equations
 
 SCHEMA = "lightning-sym/equations/1"
 

@@ -73,7 +73,7 @@ def echelon_mod_p(
         progress: called with the number of rows done; the first ones take longest.
 
     Raises:
-        BadInput: the prime is not one of `MORE_PRIMES`, an entry is not such an integer, or a block size is not possible.
+        BadInput: the prime is not one of `MORE_PRIMES`, an entry no such integer, or a block size not possible.
         ShapeError: the matrix has not two axes.
 
     Example:

@@ -13,7 +13,6 @@ multiples, which are checked over the integers. See `docs/equations.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -25,50 +24,31 @@ from lightning_sym.exact.elimination import echelon_mod_p, reduced_echelon_mod_p
 from lightning_sym.exact.lattices import short_basis
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, require_memory
-from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod, reduce_mod
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
-
-Terms = dict[tuple[int, ...], int]
-"""An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
+from lightning_sym.varieties.weight_space import (
+    Expansion,
+    Lazy,
+    Piece,
+    Terms,
+    dense,
+    evaluated,
+    kernel_of,
+    modulo,
+    terms_of,
+)
 
 SPARE_POINTS = 12
 
 MOST_MONOMIALS = 4000
 """Of one weight: more are not brought to reduced echelon form exactly."""
 
-_INTEGERS = 2**40
-"""Larger entries of equations are integers of Python's own."""
-
 _ATTEMPTS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 38})
 """Numbers of primes with which it is tried to come back to the rationals."""
 
 _SMALL, _LARGEST_LATTICE = 30, 30_000
 """Coefficients beyond which equations are sought that have shorter ones, and the size up to which this is quick."""
-
-
-@dataclass
-class Piece:
-    """The equations of one dominant weight in one degree.
-
-    Attributes:
-        monomials: one a row, sorted places of coordinates.
-        rank: of their values, a lower bound for the coordinate ring.
-        equations: independent verified equations, one a row.
-        generators: those of them that are no combination of multiples, if that is known to be so.
-        is_minimal: whether it is known that all of `generators` are needed.
-    """
-
-    monomials: Indices
-    rank: int
-    equations: npt.NDArray[Any]
-    generators: list[Terms] = field(default_factory=list)
-    is_minimal: bool = True
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the two bounds for the coordinate ring meet."""
-        return self.rank + len(self.equations) == len(self.monomials)
 
 
 class Ideal:
@@ -85,7 +65,7 @@ class Ideal:
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, Piece]] = []
-        self._expansion = _Expansion(system)
+        self._expansion = Expansion(system)
         for degree in (0, 1):
             self.pieces.append(
                 {
@@ -128,7 +108,7 @@ class Ideal:
         """Do one more degree."""
         degree = self.degree + 1
         points = max(map(len, monomials.values())) + SPARE_POINTS
-        values = [_Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+        values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
@@ -138,10 +118,10 @@ class Ideal:
     def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
         return lambda: self.system.at_random_points(np.random.default_rng([self.seed, degree, p]), points, p)
 
-    def _piece(self, code: int, rows: Indices, values: list[_Lazy]) -> Piece:
+    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> Piece:
         count = len(rows)
         p = PRIMES[0]
-        matrix = _evaluated(values[0](), rows, count + SPARE_POINTS, p)
+        matrix = evaluated(values[0](), rows, count + SPARE_POINTS, p)
         found = echelon_mod_p(matrix, p)
         nothing = np.zeros((0, count), dtype=np.int64)
         if found.rank == count:
@@ -151,7 +131,7 @@ class Ideal:
         if len(known) == len(free):
             return Piece(rows, found.rank, known)
         new, is_minimal = self._new_generators(code, rows, values, known)
-        vectors = [_dense(terms, rows, self.grading)[None, :] for terms in new]
+        vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
         return Piece(rows, found.rank, np.concatenate([known, *vectors]), new, is_minimal)
 
     def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
@@ -195,14 +175,14 @@ class Ideal:
         basis: npt.NDArray[Any] = nothing
         while found:
             together = np.concatenate([basis, *found])
-            basis = together[np.sort(echelon_mod_p(_modulo(together[:, free], p), p).pivot_rows)]
+            basis = together[np.sort(echelon_mod_p(modulo(together[:, free], p), p).pivot_rows)]
             if len(basis) == len(free):
                 break
-            form, echelon = reduced_echelon_mod_p(_modulo(basis[:, free], p), p)
-            functionals = _kernel(form, echelon.pivot_columns)
+            form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
+            functionals = kernel_of(form, echelon.pivot_columns)
             found, size = [], 0
             for block in self._multiples(code, rows) if share < 1 else ():
-                outside = block[matmul_mod(_modulo(block[:, free], p), functionals.T, p).any(axis=1)]
+                outside = block[matmul_mod(modulo(block[:, free], p), functionals.T, p).any(axis=1)]
                 if len(outside):
                     found.append(outside[: 2 * len(functionals)])
                     size += len(found[-1])
@@ -211,7 +191,7 @@ class Ideal:
         return basis
 
     def _new_generators(
-        self, code: int, rows: Indices, values: list[_Lazy], known: npt.NDArray[Any]
+        self, code: int, rows: Indices, values: list[Lazy], known: npt.NDArray[Any]
     ) -> tuple[list[Terms], bool]:
         """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
         kernels: list[npt.NDArray[np.float64]] = []
@@ -222,7 +202,7 @@ class Ideal:
         new: list[Terms] = []
         for p, table in zip(MORE_PRIMES, values, strict=True):
             # a new equation is looked for without the leading monomials of the known ones
-            known_form, echelon = reduced_echelon_mod_p(_modulo(known if leading is None else known[:, leading], p), p)
+            known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
             if leading is None:
                 rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
                 leading = np.concatenate([echelon.pivot_columns, rest])
@@ -230,12 +210,12 @@ class Ideal:
             elif not np.array_equal(echelon.pivot_columns, np.arange(len(known))):  # an unlucky prime
                 continue
             points = len(rest) + SPARE_POINTS
-            form, found = reduced_echelon_mod_p(_evaluated(table(), rows[rest], points, p), p)
+            form, found = reduced_echelon_mod_p(evaluated(table(), rows[rest], points, p), p)
             columns = np.setdiff1d(np.arange(len(rest)), found.pivot_columns)
             if free is not None and not np.array_equal(columns, free):
                 continue
             free = columns
-            kernel = _kernel(form, found.pivot_columns)
+            kernel = kernel_of(form, found.pivot_columns)
             dual = np.zeros((len(free), len(rows)))
             dual[np.arange(len(free)), len(known) + free] = 1
             dual[:, : len(known)] = -known_form[:, len(known) + free].T
@@ -259,7 +239,7 @@ class Ideal:
             return []
         if max(abs(c) for guess in known for c in guess) > _SMALL and len(known) * len(rows) <= _LARGEST_LATTICE:
             known = short_basis(known)
-        found = [_terms(guess, rows) for guess in known]
+        found = [terms_of(guess, rows) for guess in known]
         return found if all(map(self._expansion.vanishes, found)) else []
 
     def _are_zero_on_multiples(
@@ -270,7 +250,7 @@ class Ideal:
             return False
         z = np.array(functionals, dtype=object).T
         largest = max(abs(int(e)) for e in z.ravel())
-        residues = [_modulo(z, p) for p in MORE_PRIMES]
+        residues = [modulo(z, p) for p in MORE_PRIMES]
         for block in self._multiples(code, rows):
             part = block[:, columns]
             bound = 2 * int(np.abs(part).sum(axis=1).max()) * largest
@@ -280,83 +260,6 @@ class Ideal:
             for i, p in enumerate(MORE_PRIMES):
                 if prod(MORE_PRIMES[:i]) > bound:
                     break
-                if matmul_mod(_modulo(part, p), residues[i], p).any():
+                if matmul_mod(modulo(part, p), residues[i], p).any():
                     return False
         return True
-
-
-class _Lazy:
-    """A matrix that is computed when it is first asked for."""
-
-    def __init__(self, compute: Callable[[], npt.NDArray[np.float64]]) -> None:
-        self._compute = compute
-        self._found: npt.NDArray[np.float64] | None = None
-
-    def __call__(self) -> npt.NDArray[np.float64]:
-        if self._found is None:
-            self._found = self._compute()
-        return self._found
-
-
-class _Expansion:
-    """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
-
-    def __init__(self, system: CoordinateSystem) -> None:
-        self.forms = system.forms()
-        self._products: dict[tuple[int, ...], Any] = {}
-
-    def product(self, monomial: tuple[int, ...]) -> Any:
-        """The product of some coordinates; shorter ones are kept."""
-        if len(monomial) == 1:
-            return self.forms[monomial[0]]
-        known = self._products.get(monomial)
-        if known is None:
-            known = self.product(monomial[:-1]) * self.forms[monomial[-1]]
-            if len(monomial) < 4:
-                self._products[monomial] = known
-        return known
-
-    def vanishes(self, terms: Terms) -> bool:
-        """Whether the equation holds identically."""
-        total = None
-        for monomial, coefficient in terms.items():
-            part = self.product(monomial) * coefficient
-            total = part if total is None else total + part
-        return total is not None and total == 0
-
-
-def _modulo(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.float64]:
-    """Centred residues of integers of any size."""
-    if matrix.dtype == object:
-        matrix = np.mod(matrix, p).astype(np.int64)
-    return reduce_mod(np.mod(matrix, p).astype(np.float64), p)
-
-
-def _kernel(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.float64]:
-    """The vectors that a reduced echelon form takes to zero: a 1 in a free column, for each of these."""
-    free = np.setdiff1d(np.arange(form.shape[1]), pivots)
-    result = np.zeros((len(free), form.shape[1]))
-    result[np.arange(len(free)), free] = 1
-    result[:, pivots] = -form[:, free].T
-    return result
-
-
-def _evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
-    """Values of monomials, one a column, at the first points."""
-    columns = np.ascontiguousarray(values[:, :points].T)
-    result = columns[:, rows[:, 0]]
-    for i in range(1, rows.shape[1]):
-        result = reduce_mod(result * columns[:, rows[:, i]], p)
-    return result
-
-
-def _terms(vector: tuple[int, ...], rows: Indices) -> Terms:
-    return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
-
-
-def _dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[np.int64]:
-    large = max(map(abs, terms.values())) >= _INTEGERS
-    result = np.zeros(len(rows), dtype=object if large else np.int64)
-    names = grading.keys(np.array(list(terms), dtype=np.int64))
-    result[np.searchsorted(grading.keys(rows), names)] = list(terms.values())
-    return result

@@ -8,8 +8,8 @@ from lightning_sym.display import Lines, latex_lines, latex_words, text_table
 from lightning_sym.network.formats import ideal_text, polynomial_text, require_format
 
 if TYPE_CHECKING:
-    from lightning_sym.varieties.by_degree import Terms
-    from lightning_sym.varieties.equations import Equations
+    from lightning_sym.varieties.known_ideal import Equations
+    from lightning_sym.varieties.weight_space import Terms
 
 MOST_SHOWN = 12
 """Equations of a degree that are printed."""
