@@ -237,7 +237,8 @@ class Ideal:
         known = [guess for guess in guesses if guess is not None]
         if len(known) < len(guesses):
             return []
-        if max(abs(c) for guess in known for c in guess) > _SMALL and len(known) * len(rows) <= _LARGEST_LATTICE:
+        largest = max((abs(c) for guess in known for c in guess), default=0)
+        if largest > _SMALL and len(known) * len(rows) <= _LARGEST_LATTICE:
             known = short_basis(known)
         found = [terms_of(guess, rows) for guess in known]
         return found if all(map(self._expansion.vanishes, found)) else []
