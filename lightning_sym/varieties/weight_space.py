@@ -16,6 +16,9 @@ from lightning_sym.varieties.graded import Grading, Indices
 Terms = dict[tuple[int, ...], int]
 """An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
 
+_MOST_PRODUCTS = 20_000
+"""Products of two and three coordinates that are kept."""
+
 _INTEGERS = 2**40
 """Larger entries of equations are integers of Python's own."""
 
@@ -72,6 +75,8 @@ class Expansion:
         if known is None:
             known = self.product(monomial[:-1]) * self.forms[monomial[-1]]
             if len(monomial) < 4:
+                if len(self._products) > _MOST_PRODUCTS:
+                    self._products.clear()
                 self._products[monomial] = known
         return known
 
@@ -110,10 +115,12 @@ def evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: in
 
 
 def terms_of(vector: tuple[int, ...], rows: Indices) -> Terms:
+    """An equation from its coefficients in all monomials of a weight."""
     return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
 
 
-def dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[np.int64]:
+def dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[Any]:
+    """An equation by its coefficients in all monomials of a weight."""
     large = max(map(abs, terms.values())) >= _INTEGERS
     result = np.zeros(len(rows), dtype=object if large else np.int64)
     names = grading.keys(np.array(list(terms), dtype=np.int64))
