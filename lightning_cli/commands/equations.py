@@ -9,7 +9,7 @@ import click
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
-    from lightning_sym.varieties.equations import Equations
+    from lightning_sym.varieties.known_ideal import Equations
 
 SCHEMA = "lightning-sym/equations/1"
 
@@ -117,8 +117,8 @@ def command(
     network = options.architecture(widths, ranks, tokens, **transformer)
 
     from lightning_cli.writing.output import progress_bar
-    from lightning_sym.varieties.equations import successive_equations
     from lightning_cli.writing.text_files import require_text_path
+    from lightning_sym.varieties.equations import successive_equations
 
     if output is not None:
         require_text_path(output)

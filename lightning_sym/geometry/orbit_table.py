@@ -80,7 +80,7 @@ class OrbitTable(Result):
         shown = self.orbits if len(self) <= MOST_SHOWN else (*self.orbits[: MOST_SHOWN - 1], None, self.orbits[-1])
         head = r"\operatorname{rk} V & \operatorname{rk} A & \cap & \dim & \dim T & \text{}"
         rows = [r"\vdots & & & & &" if o is None else _latex(o) for o in shown]
-        return r"\begin{array}{rrrrrl}" + r"\\".join([head + r"\\\hline", *rows]) + r"\end{array}"
+        return r"\begin{array}{rrrrrl}" + head + r"\\\hline " + r"\\".join(rows) + r"\end{array}"
 
 
 MOST_SHOWN = 40

@@ -1,15 +1,12 @@
-"""Equations as text, in LaTeX, and in the languages of computer algebra systems."""
+"""Equations as text, in LaTeX, and in the languages of computer algebra systems; `found` is an `Equations`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lightning_sym.display import Lines, latex_lines, latex_words, text_table
 from lightning_sym.network.formats import ideal_text, polynomial_text, require_format
-
-if TYPE_CHECKING:
-    from lightning_sym.varieties.by_degree import Terms
-    from lightning_sym.varieties.equations import Equations
+from lightning_sym.varieties.weight_space import Terms
 
 MOST_SHOWN = 12
 """Equations of a degree that are printed."""
@@ -21,7 +18,7 @@ MOST_TERMS = 40
 """Terms of an equation that is printed."""
 
 
-def answer_lines(found: Equations) -> Lines:
+def answer_lines(found: Any) -> Lines:
     """What is known, by name."""
     values = ["undecided" if value is None else f"{value:,}" for value in found.hilbert_function]
     lines = [("network", str(found.architecture)), ("linear span", f"dimension {found.linear_span:,}")]
@@ -47,7 +44,7 @@ def answer_lines(found: Equations) -> Lines:
     return lines
 
 
-def as_text(found: Equations) -> str:
+def as_text(found: Any) -> str:
     """What the command prints: what is known, the coordinates, the equations."""
     text = [text_table(answer_lines(found)), "", *map(str, found.coordinates[:MOST_COORDINATES])]
     if len(found.coordinates) > MOST_COORDINATES:
@@ -71,7 +68,7 @@ def exponents(terms: Terms, count: int) -> dict[tuple[int, ...], int]:
     return result
 
 
-def equation_text(terms: Terms, found: Equations, form: str = "macaulay2", most: int | None = MOST_TERMS) -> str:
+def equation_text(terms: Terms, found: Any, form: str = "macaulay2", most: int | None = MOST_TERMS) -> str:
     """An equation as a sum; of more than `most` terms the first ones."""
     names = [c.name for c in found.coordinates]
     shown = dict(list(terms.items())[:most])
@@ -79,7 +76,7 @@ def equation_text(terms: Terms, found: Equations, form: str = "macaulay2", most:
     return polynomial_text(form, names, exponents(shown, len(names))) + more
 
 
-def in_format(found: Equations, form: str) -> str:
+def in_format(found: Any, form: str) -> str:
     """All coordinates and equations for a computer algebra system; JSON has the ring and the ideal."""
     require_format(form)
     comments = [
@@ -91,7 +88,7 @@ def in_format(found: Equations, form: str) -> str:
     return ideal_text(form, [c.name for c in found.coordinates], generators, comments)
 
 
-def as_latex(found: Equations) -> str:
+def as_latex(found: Any) -> str:
     """The first equations, for a notebook."""
     rows = []
     names = [f"c_{{{i + 1}}}" for i in range(len(found.system))]

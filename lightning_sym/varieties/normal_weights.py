@@ -47,6 +47,7 @@ def smallest_network(architecture: Architecture) -> Architecture:
 
 def is_tied(architecture: Architecture) -> bool:
     """Whether inputs and outputs are coordinates of one stream: then one torus scales both."""
+    architecture.require("the torus", PROVED)
     return architecture.skip and architecture.embed is None and architecture.unembed is None
 
 
