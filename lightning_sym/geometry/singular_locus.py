@@ -18,7 +18,8 @@ from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.varieties.coordinates import Coordinate
-from lightning_sym.varieties.equations import Equations, equations
+from lightning_sym.varieties.equations import equations
+from lightning_sym.varieties.known_ideal import Equations
 
 if TYPE_CHECKING:
     from sympy import Poly
