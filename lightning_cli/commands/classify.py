@@ -139,7 +139,8 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 @click.option(
     "--degree",
     type=options.Size(),
-    help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above.",
+    help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above; "
+    "--work does not bound this.",
 )
 @options.weight_form
 @options.memory

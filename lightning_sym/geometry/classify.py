@@ -124,7 +124,8 @@ class Classification(Result):
     @property
     def weight_rank_upper(self) -> int:
         """Upper bound; equal to the lower one for one layer and `t >= 2`."""
-        return self.dimension.lower if self.weight_rank.upper is None else self.weight_rank.upper
+        upper = self.weight_rank.upper
+        return self.architecture.parameter_count if upper is None else upper
 
 
 BYTES_AN_ENTRY = 300
@@ -268,7 +269,8 @@ def classify(
     Args:
         weights: exact weights.
         tokens: the sequence length; from two on it makes no difference for one layer.
-        degree: also find the equations of $\mathcal M$ up to this degree, which bound the tangent space from above.
+        degree: also find the equations of $\mathcal M$ up to this degree, which bound the tangent space from above;
+            `work` does not bound this.
         memory: bytes that the matrices may take, by an estimate made before anything is computed.
         work: seconds that all exact work may take, by a rough estimate made before each step.
         progress: called with stage, steps done and steps in all.
