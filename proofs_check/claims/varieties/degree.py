@@ -1,12 +1,12 @@
 r"""The degree of the closure of $\mathcal M$, by the theorems of `docs/degree.md`; beyond the paper.
 
-The degree is an intersection number on a product of determinantal varieties, or over a variety of flags, divided by the
-number of points over a general function. No number that it is compared with passes through it:
+The degree is an intersection number on a product of determinantal varieties, or over a variety of flags, divided by
+the number of points over a general function. No number that it is compared with passes through it:
 
 * *a linear section*: all points of M in a special linear space, found by linear algebra over the rationals
   (`linear_sections`): the different functions bound the degree from below, all points over them from above.
-* *equations*: they vanish on M identically; where the zeros of those found have the dimension of M, the degree of M is
-  at most the degree that a Groebner basis gives for them. A linear section bounds it from below.
+* *equations*: they vanish on M identically; where the zeros of those found have the dimension of M, the degree of M
+  is at most the degree that a Groebner basis gives for them. A linear section bounds it from below.
 * *Hilbert's formula* for binary forms with roots of given multiplicities: depth `l`, one token, width two.
 * *two roads to the same integral*: a flag that is forced to appear changes the sum over fixed points, not the number.
 * *behind a layer of rank one*: the formulas (1) and (2) of the proof, with symbolic weights and inputs.
@@ -124,7 +124,9 @@ def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = Tr
 
 def forced_flags(quick: bool) -> Iterator[tuple[int, int, Cone, Cone]]:
     """`n`, and how much of the space a matrix of this rank and the values use; less than all of it."""
-    for n, rank, symmetric, exponent, rows in product((3, 4) if quick else (3, 4, 5), (1, 2), (False, True), (1, 3), (1, 2)):
+    for n, rank, symmetric, exponent, rows in product(
+        (3, 4) if quick else (3, 4, 5), (1, 2), (False, True), (1, 3), (1, 2)
+    ):
         used = rank * (1 if symmetric else 2) + rows
         if used < n:
             matrix = Cone(1, used, rank, exponent, symmetric)
@@ -135,9 +137,7 @@ def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None
     """On the flag variety by fixed points, and on the product of determinantal varieties by their degrees."""
     n, used, matrix, value = instance
     on_flags = intersection_number([n, used], [matrix, value])
-    whole = [
-        Cone(0, n, cone.rank, cone.exponent + shift, cone.symmetric, cone.rows) for cone in (matrix, value)
-    ]
+    whole = [Cone(0, n, cone.rank, cone.exponent + shift, cone.symmetric, cone.rows) for cone in (matrix, value)]
     expect_equal(on_flags, intersection_number([n], whole), at=f"n = {n}, {matrix}, {value}")
 
 
@@ -178,7 +178,8 @@ CLAIM = Claim(
     source="Degree, Theorem 1",
     title="the degree of the closure: one layer, every depth at one token, and more",
     statement=(
-        r"d \ge 2,\ t \ge 2,\ \nu = a (2d - a) - 1:\quad \deg \overline{\mathcal M} = \binom{\nu + d d' - 1}{d d' - 1}"
+        r"d \ge 2,\ t \ge 2,\ \nu = a (2d - a) - 1:\quad \deg \overline{\mathcal M} = \binom{\nu + d d' - 1}{d d' "
+        r"- 1}"
         r" \prod_{i=0}^{d-a-1} \binom{d+i}{a} \Big/ \binom{a+i}{a},\ \text{halved if } a = d' = 1;\quad"
         r" t = 1 \text{ or one of the first two layers of rank one}:\ \int \big(\sum_i 3^{l-i} h_i + h_V\big)^D"
         r" \big/ \#\text{fiber}"

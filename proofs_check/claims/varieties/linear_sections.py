@@ -1,11 +1,11 @@
 r"""All points of M in a special linear space, exactly: bounds of the degree of one layer, with no formula.
 
 The functions of one layer are products of factors: $A$ and $V$, or $p$, $q$ and $V$ where $A = p q^\top$ (over one
-token $A$ enters by its quadratic form, or by two linear forms). A functional of the function that is a product of linear
-functionals of the factors, such as $(x^\top A y)(s^\top V x)$, vanishes exactly if one of these does. So a linear space
-cut out by as many of them as the projective dimension `D` meets M where each equation is given to one factor: solved by
-linear algebra over the rationals. In general position (checked) a factor with `c + 1` coordinates takes `c` equations
-exactly, has one solution, and all these points of the product are transversal.
+token $A$ enters by its quadratic form, or by two linear forms). A functional of the function that is a product of
+linear functionals of the factors, such as $(x^\top A y)(s^\top V x)$, vanishes exactly if one of these does. So a
+linear space cut out by as many of them as the projective dimension `D` meets M where each equation is given to one
+factor: solved by linear algebra over the rationals. In general position (checked) a factor with `c + 1` coordinates
+takes `c` equations exactly, has one solution, and all these points of the product are transversal.
 
 * The intersection is finite, so the number of different functions found is at most the degree of M.
 * The degree of M times the number of points over a general function is the number of all these points. Factors of the
@@ -52,7 +52,7 @@ class Functional:
             return [a * b for a in s for b in x]
         return y if factor == "q" else x
 
-    def at(self, layer: Layer[Any], tokens: int) -> Any:
+    def at(self, layer: Layer, tokens: int) -> Any:
         """Of the function: a combination of outputs, by the forward pass; zero exactly if one factor gives zero."""
         if tokens == 1:
             return np.dot(self.s, forward(np.array([self.x], dtype=object).T, [layer])[:, 0])
@@ -118,7 +118,7 @@ def _shares(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple[i
             yield chosen, *others
 
 
-def _layer(solved: list[tuple[str, list[Fraction]]], d: int, d_out: int) -> Layer[Any]:
+def _layer(solved: list[tuple[str, list[Fraction]]], d: int, d_out: int) -> Layer:
     """The layer with these factors."""
     named = [(name, np.array(values, dtype=object)) for name, values in solved]
     value = named[-1][1].reshape(d_out, d)

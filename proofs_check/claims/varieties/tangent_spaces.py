@@ -1,18 +1,18 @@
 r"""Equations at singular points: $d = 3$, $d' = 2$, $a = 2$, $t \ge 2$, where $\dim \mathcal M = 13$.
 
-Theorem 3.4, as printed, has singular points only at $\operatorname{rk} A = \operatorname{rk} V = 1$; corrected also at
-$\operatorname{rk} A < a < d$ (the claim `theorem-3.4-singular`). The tangent space of $\overline{\mathcal M}$ at a point is
-bounded
+Theorem 3.4, as printed, has singular points only at $\operatorname{rk} A = \operatorname{rk} V = 1$; corrected also
+at $\operatorname{rk} A < a < d$ (the claim `theorem-3.4-singular`). The tangent space of $\overline{\mathcal M}$ at a
+point is bounded
 
-* from above by equations, all up to a degree: each vanishes on $\mathcal M$, so the tangent space lies in the kernel of
-  their differentials;
+* from above by equations, all up to a degree: each vanishes on $\mathcal M$, so the tangent space lies in the kernel
+  of their differentials;
 * from below by the tangent vectors of curves in $\mathcal M$: of $A$ of rank at most two (of all $A$, where
   $\operatorname{rk} A = 1$, since $A + s\, u w^\top$ has rank two at most), of $V$, at each point of the fiber.
 
-Both bounds are 14 at $\operatorname{rk} A = 1$, $\operatorname{rk} V = 2$: more than 13, so the point is singular, which
-neither the parametrization alone nor the printed statement says. They are 20 where $A = p q^\top$, $V = v w^\top$ with
-$p$, $w$ independent: two sheets cross. Where $p = w$ the equations leave 24; the bound from below is 12, so the tangent
-dimension itself is not claimed.
+Both bounds are 14 at $\operatorname{rk} A = 1$, $\operatorname{rk} V = 2$: more than 13, so the point is singular,
+which neither the parametrization alone nor the printed statement says. They are 20 where $A = p q^\top$, $V = v
+w^\top$ with $p$, $w$ independent: two sheets cross. Where $p = w$ the equations leave 24; the bound from below is 12,
+so the tangent dimension itself is not claimed.
 """
 
 from __future__ import annotations
