@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import factorial
+from math import factorial, prod
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from proofs_check.blackboard.resultant import determinant, general_coefficients,
 from proofs_check.blackboard.step import Step, array_of, must, rational, show, table
 from proofs_check.claims.varieties import tangent_spaces
 from proofs_check.claims.varieties.attention_invariants import flattening_at, minors
-from proofs_check.claims.varieties.linear_sections import degree_bounds
+from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
 
 
 def degree() -> Iterator[Step]:
@@ -34,7 +34,7 @@ def degree() -> Iterator[Step]:
     )
     bounds = degree_bounds(network)
     must(bounds == (4, 4), "there are four points")
-    shares = rational([[1, 1, 1, 0], [1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]])
+    ways = [[int(j in of_a) for j in range(4)] for of_a, _ in shares_of((0, 1, 2, 3), [3, 1])]
     yield Step(
         "A linear space through products",
         "Up to scale $A$ has 3 dimensions, $V$ has 1. Take four equations, each a linear form of $A$ times one "
@@ -43,7 +43,7 @@ def degree() -> Iterator[Step]:
         "for $A$), "
         "each has one solution, and all four functions are different. So the degree is at least 4, and no more "
         "points lie over them.",
-        (table("\\text{shares}", shares), show("\\deg \\overline{\\mathcal M}", Fraction(bounds.lower))),
+        (table("\\text{shares}", rational(ways)), show("\\deg \\mathcal M", Fraction(bounds.lower))),
     )
     must(variety_degree(network).degree == bounds.lower, "the theorem gives the same")
     halved = Architecture((2, 1), (1,), 2)
@@ -54,11 +54,12 @@ def degree() -> Iterator[Step]:
         "With $a = 1$ the function is $q$ times the product of the linear forms $p$ and $v$, which can change "
         "places. Three equations for three "
         "factors of one dimension each are shared in $3! = 6$ ways, but only half as many functions are different.",
-        (show("\\deg \\overline{\\mathcal M}", Fraction(section.lower)),),
+        (show("\\deg \\mathcal M", Fraction(section.lower)),),
     )
     deep = variety_degree(Architecture((2, 2, 1), (1, 1), 1))
     roots = [3, 3, 1, 1, 1]
-    count = Fraction(factorial(5) * 9, factorial(2) * factorial(3))
+    same = prod(factorial(roots.count(e)) for e in set(roots))
+    count = Fraction(factorial(len(roots)) * prod(roots), same)
     must(deep.degree == count and deep.dimension == 6, "Hilbert's formula agrees")
     yield Step(
         "Two layers, one token",
@@ -66,7 +67,7 @@ def degree() -> Iterator[Step]:
         "product of the multiplicities, "
         "over $2!\\, 3!$ for equal ones. The intersection number of the theorem, over the three choices of the "
         "value form, is the same.",
-        (table("\\text{roots}", rational([roots])), show("\\deg \\overline{\\mathcal M}", count)),
+        (table("\\text{roots}", rational([roots])), show("\\deg \\mathcal M", count)),
     )
 
 

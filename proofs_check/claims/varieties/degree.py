@@ -178,7 +178,7 @@ CLAIM = Claim(
     source="Degree, Theorem 1",
     title="the degree of the closure: one layer, every depth at one token, and more",
     statement=(
-        r"d \ge 2,\ t \ge 2,\ \nu = a (2d - a) - 1:\quad \deg \overline{\mathcal M} = \binom{\nu + d d' - 1}{d d' "
+        r"d \ge 2,\ t \ge 2,\ \nu = a (2d - a) - 1:\quad \deg \mathcal M = \binom{\nu + d d' - 1}{d d' "
         r"- 1}"
         r" \prod_{i=0}^{d-a-1} \binom{d+i}{a} \Big/ \binom{a+i}{a},\ \text{halved if } a = d' = 1;\quad"
         r" t = 1 \text{ or one of the first two layers of rank one}:\ \int \big(\sum_i 3^{l-i} h_i + h_V\big)^D"

@@ -108,13 +108,19 @@ def _drawn(network: Architecture, seed: int) -> tuple[list[Functional], tuple[st
     raise ProgramError(f"no functionals in general position in {TRIES} draws")
 
 
-def _shares(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+def shares_of(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every way to give each factor as many of the equations as it takes.
+
+    Example:
+        >>> list(shares_of((0, 1, 2), [2, 1]))
+        [((0, 1), (2,)), ((0, 2), (1,)), ((1, 2), (0,))]
+    """
     if not sizes:
         yield ()
         return
     for chosen in combinations(places, sizes[0]):
         rest = tuple(j for j in places if j not in chosen)
-        for others in _shares(rest, sizes[1:]):
+        for others in shares_of(rest, sizes[1:]):
             yield chosen, *others
 
 
@@ -151,7 +157,7 @@ def degree_bounds(network: Architecture, seed: int = 0) -> Bounds:
     inputs = [rng.integers(-9, 10, (d, network.tokens)).astype(object) for _ in range(3)]
     solutions: dict[tuple[str, tuple[int, ...]], list[Fraction]] = {}
     functions, points = set(), 0
-    for shares in _shares(tuple(range(len(functionals))), sizes):
+    for shares in shares_of(tuple(range(len(functionals))), sizes):
         solved = []
         for name, chosen in zip(factors, shares, strict=True):
             if (name, chosen) not in solutions:

@@ -83,7 +83,7 @@ CLAIM = Claim(
     source="Figure 1",
     title="the singular locus of the quartic has dimension 4 and degree 3",
     statement=(
-        r"d = 2,\ d' = 1,\ a, t \ge 2:\quad \operatorname{Sing} \overline{\mathcal M} = \{f \parallel g\},\ \dim "
+        r"d = 2,\ d' = 1,\ a, t \ge 2:\quad \operatorname{Sing} \mathcal M = \{f \parallel g\},\ \dim "
         r"= 4,\ \deg = 3;"
         r"\ \text{its scheme is reduced but for the points } c \otimes \ell^2"
     ),

@@ -119,7 +119,7 @@ CLAIM = Claim(
     source="Theorem 3.4",
     title="equations confirm the corrected singular locus from the other side",
     statement=(
-        r"d = 3,\ d' = a = 2,\ t \ge 2,\ \dim \mathcal M = 13:\quad \dim T \overline{\mathcal M} = 14 \text{ at }"
+        r"d = 3,\ d' = a = 2,\ t \ge 2,\ \dim \mathcal M = 13:\quad \dim T \mathcal M = 14 \text{ at }"
         r" \operatorname{rk} A = 1,\ \operatorname{rk} V = 2"
     ),
     parts=(
