@@ -18,6 +18,7 @@ COMMANDS = {
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
     "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
+    "equations": ("lightning_cli.commands.equations", "Find the equations of the closure of a network's functions."),
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),

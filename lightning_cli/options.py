@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -177,12 +176,9 @@ def network_line(*networks: Any) -> str:
         >>> network_line(Architecture((2, 1), (1,), 2), Architecture((2, 1), (3,), 2))
         'lightning attention, one head, widths 2,1, ranks 1, tokens 2; and widths 2,1, ranks 3, tokens 2'
     """
-    first = networks[0]
-    kind = "lightning" if first.normalization is None else first.normalization.name
-    # heads and normalization stand in front, in words
-    bare = str(replace(first, normalization=None, heads=1))
-    heads = "one head" if first.heads == 1 else f"{first.heads} heads"
-    return "; and ".join([f"{kind} attention, {heads}, {bare}", *(str(n) for n in networks[1:] if n != first)])
+    from lightning_sym.network.architecture import network_line as line
+
+    return line(*networks)
 
 
 def memory_bytes(gibibytes: float) -> int:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
     from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
-    from lightning_sym.varieties.equations import Equations, equations, successive_equations
+    from lightning_sym.varieties.equations import equations, successive_equations
+    from lightning_sym.varieties.known_ideal import Equations
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -65,7 +66,8 @@ _ROOMS = {
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
     "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
-    "lightning_sym.varieties.equations": ("Equations", "equations", "successive_equations"),
+    "lightning_sym.varieties.equations": ("equations", "successive_equations"),
+    "lightning_sym.varieties.known_ideal": ("Equations",),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 

@@ -34,37 +34,6 @@ def as_document(point: Classification) -> dict[str, Any]:
     }
 
 
-def _print(point: Classification) -> None:
-
-    from lightning_cli.writing.output import answer_table, console
-
-    dimension, ranks = point.dimension, point.ranks
-    table = answer_table()
-    table.add_row("network", options.network_line(point.architecture))
-    if not point.decided:
-        table.add_row("point", "[yellow]undecided[/yellow]")
-    else:
-        labels = ", ".join(label.value for label in point.labels) or "not critical"
-        table.add_row("point", f"[green]{labels}[/green]")
-    for reason in point.reasons:
-        table.add_row("", reason)
-    between = f"between {dimension.lower:,} and {dimension.upper:,}"
-    table.add_row("dimension of M", between if dimension.value is None else f"{dimension.value:,}  certified")
-    if ranks is not None:
-        table.add_row("rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}")
-        table.add_row("differential in A, V", f"rank {ranks.differential:,} in all directions")
-        table.add_row(
-            "", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"
-        )
-        table.add_row("tangent vectors of M", f"curves inside M span {ranks.tangent:,} dimensions")
-        points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
-        table.add_row("projective fiber", f"points: {points}")
-    lower, upper = point.weight_rank_lower, point.weight_rank_upper
-    rank = f"rank {lower:,}" if lower == upper else f"rank between {lower:,} and {upper:,}"
-    table.add_row("differential in Q, K, V", rank)
-    console().print(table)
-
-
 @click.command(
     "classify",
     epilog="""\b
@@ -103,7 +72,7 @@ def command(
     """
     limit = options.memory_bytes(memory)
 
-    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.geometry.classify import classify
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
@@ -112,5 +81,5 @@ def command(
     if as_json:
         write_json(as_document(point))
     else:
-        _print(point)
+        write_answer(point, point="green" if point.decided else "yellow")
     return exit_codes.AS_EXPECTED if point.decided else exit_codes.UNDECIDED

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from itertools import groupby
-from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,26 +11,14 @@ from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
     from lightning_sym.dimension.certify import CertifiedDimension
-    from lightning_sym.network.architecture import Architecture
 
 SCHEMA = "lightning-sym/dimension/1"
-
-MOST_ALIKE = 8
-"""More pieces of a variety that differ by their numbers only are one line."""
-
-
-def head_permutations(network: Architecture) -> int | None:
-    """How many ways there are to reorder the heads of all layers: the function is the same after each.
-
-    `None` where the number would have more than a thousand digits.
-    """
-    if network.heads > 20 or network.depth > 50:
-        return None
-    return int(factorial(network.heads) ** network.depth)
 
 
 def as_document(result: CertifiedDimension) -> dict[str, Any]:
     """The result as JSON."""
+    from lightning_sym.dimension.answer_text import head_permutations
+
     formula = result.formula
     return {
         "schema": SCHEMA,
@@ -61,51 +46,6 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
         },
         "seed": result.seed,
     }
-
-
-def _print(result: CertifiedDimension) -> None:
-
-    from lightning_cli.writing.output import answer_table, console
-    from lightning_sym.dimension.certify import Evidence
-    from lightning_sym.dimension.varieties import virtual_weight_variety
-
-    network, formula = result.architecture, result.formula
-    table = answer_table()
-    table.add_row("network", str(network))
-    table.add_row("parameters", f"{network.parameter_count:,}")
-    if result.value is not None:
-        table.add_row("dimension", f"[green]{result.value:,}[/green]  certified: the two bounds below meet")
-        permutations = head_permutations(network)
-        heads = (
-            f"; besides, {permutations:,} permutations of the heads"
-            if permutations is not None and 1 < permutations < 10**9
-            else ""
-        )
-        table.add_row("generic fiber", f"dimension {result.fiber_dimension:,}{heads}")
-    else:
-        table.add_row("dimension", f"[yellow]undecided[/yellow], between {result.lower:,} and {result.upper:,}")
-    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs"
-    if network.normalization is not None:
-        where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
-    table.add_row("lower bound", f"{result.lower:,}  rank of the Jacobian {where}")
-    for evidence, bound in sorted(result.upper_bounds.items(), key=lambda item: list(Evidence).index(item[0])):
-        colon = ":" if evidence is Evidence.FACTORIZATION else ""
-        table.add_row("upper bound", f"{bound:,}  {evidence.meaning}{colon}")
-        if colon:
-            pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
-            for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
-                names = [piece.name for piece in alike]
-                if len(names) > MOST_ALIKE:
-                    names = [f"{names[0]}, ..., {names[-1]}, {len(names)} times"]
-                for name in names:
-                    table.add_row("", f"    {each:+,}  {name}")
-    if formula.value is None:
-        table.add_row("paper", f"no formula applies: {formula.reason}")
-    else:
-        scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
-        agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
-        table.add_row("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})")
-    console().print(table)
 
 
 @click.command(
@@ -188,7 +128,7 @@ def command(
     assert widths is not None and ranks is not None and tokens is not None  # noqa: S101, PT018 - for the type checker
     network = options.architecture(widths, ranks, tokens, **transformer)
 
-    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.dimension.certify import Status, certified_dimension
 
     if certificate is not None:
@@ -201,7 +141,7 @@ def command(
     if as_json:
         write_json(as_document(result))
     else:
-        _print(result)
+        write_answer(result, dimension="green" if result.value is not None else "yellow")
     if certificate is not None:  # after the result, which stands also where a certificate would be too large
         with progress_bar() as progress:
             write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))

@@ -36,7 +36,8 @@ def as_document(result: Fiber) -> dict[str, Any]:
                 "description": component.description,
                 "generators": list(component.generators),
                 "dimension": component.dimension,
-                "point": None if component.point is None else _point(component.point),
+                "parameters": [parameter.name for parameter in component.parameters],
+                "point": None if component.virtual is None else _point(component.virtual),
             }
             for component in result.components
         ],
@@ -44,38 +45,6 @@ def as_document(result: Fiber) -> dict[str, Any]:
         "dimension": result.dimension,
         "bounds": None if result.bounds is None else list(result.bounds),
     }
-
-
-def _print(result: Fiber) -> None:
-
-    from lightning_cli.writing.output import answer_table, console
-
-    table = answer_table()
-    table.add_row("network", options.network_line(result.architecture))
-    table.add_row("known from", f"{result.source} ({result.reason})")
-    amount = {
-        "R": "all of the fiber, matrices of any rank counted",
-        "Q": "everything rational in the fiber; over the reals there may be more",
-        None: "in the fiber; there may be more",
-    }[result.complete_over]
-    for i, component in enumerate(result.components, start=1):
-        table.add_row(f"component {i}", f"{component.description}; dimension {component.dimension}")
-        table.add_row("", "; ".join(component.generators), style="dim")
-        if component.point is not None and i > 1:
-            matrices = [(f"A~{k}", a) for k, a in enumerate(component.point.attention, start=1)]
-            for name, matrix in (*matrices, ("V~", component.point.value)):
-                table.add_row("", f"{name} = " + "; ".join(" ".join(row) for row in exact(matrix)))
-    table.add_row("complete", f"[{'green' if result.complete else 'yellow'}]{amount}[/]")
-    exactly = "" if result.complete else "at least "
-    table.add_row("dimension", f"{exactly}{result.known_dimension} in virtual weights")
-    if result.bounds is None:
-        table.add_row("", "not computed in (Q, K, V): too many parameters")
-    elif result.dimension is not None:
-        table.add_row("", f"{result.dimension} in (Q, K, V) near these weights: orbit and differential agree")
-    else:
-        lower, upper = result.bounds
-        table.add_row("", f"at least {lower} and at most {upper} in (Q, K, V) near these weights")
-    console().print(table)
 
 
 @click.command(
@@ -108,7 +77,7 @@ def command(
     A~_i = P^T A_i P, V~ = V_l ... V_1; where no theorem applies the answer says that there may be more. Decided for
     lightning attention with one head and nothing added.
     """
-    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.fiber import fiber
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
@@ -117,6 +86,6 @@ def command(
     if as_json:
         write_json(as_document(result))
     else:
-        _print(result)
+        write_answer(result, complete="green" if result.complete else "yellow")
     open_questions = result.complete_over is None or (result.bounds is not None and result.dimension is None)
     return exit_codes.UNDECIDED if open_questions else exit_codes.AS_EXPECTED

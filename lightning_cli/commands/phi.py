@@ -45,7 +45,14 @@ def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
 Examples:
   lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
   lightning-sym phi --weights weights.json --tokens 2 --latex
+  lightning-sym phi --widths 2,1 --ranks 2 --tokens 2 --format macaulay2 > phi.m2
 
+\b
+--format writes a session for SymPy, Macaulay2, Singular, OSCAR or Sage: R, the ring of weights and
+inputs; phi, the matrix of outputs; C, the coefficients; and M, the ideal of all functions of this
+kind, as the kernel of the map that C gives. latex is --latex, json is --json.
+
+\b
 Exit codes: 0 printed, 2 bad input.""",
 )
 @options.widths(required=False)
@@ -58,7 +65,13 @@ Exit codes: 0 printed, 2 bad input.""",
     help="Exact weights from a .json, .npz or .safetensors file, in place of --widths and --ranks.",
 )
 @options.weight_form
-@click.option("--latex", is_flag=True, help="Print LaTeX.")
+@click.option("--latex", is_flag=True, help="Print LaTeX; with --json the polynomials are in LaTeX.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]),
+    help="Print what another system reads.",
+)
 @options.memory
 @options.as_json
 def command(
@@ -70,6 +83,7 @@ def command(
     mask: str | None,
     skip: bool,
     latex: bool,
+    form: str | None,
     memory: float,
     as_json: bool,
 ) -> None:
@@ -79,6 +93,9 @@ def command(
     lightning attention with one head and nothing added: other networks are refused by name.
     """
     limit = options.memory_bytes(memory)
+    if form is not None and (latex or as_json) and form not in ("latex" if latex else "", "json" if as_json else ""):
+        raise click.UsageError(f"--format {form} is another form than {'--latex' if latex else '--json'}: give one")
+    latex, as_json = latex or form == "latex", as_json or form == "json"
     if weight_file is None:
         if widths is None or ranks is None:
             raise click.UsageError("give --widths and --ranks, or --weights FILE")
@@ -88,9 +105,7 @@ def command(
     elif widths is not None or ranks is not None:
         raise click.UsageError("--weights names the widths and ranks itself: leave out --widths and --ranks")
 
-    from numpy import ndindex
-
-    from lightning_sym.network.polynomial_map import ambient_dimension, polynomial_map
+    from lightning_sym.network.polynomial_map import polynomial_map
 
     if weight_file is None:
         phi = polynomial_map(network, memory=limit)
@@ -103,13 +118,11 @@ def command(
 
         write_json(as_document(phi, latex))
         return
-    comment = "%" if latex else "#"
-    click.echo(
-        f"{comment} {network}: homogeneous of degree {network.degree}, {phi.term_count:,} terms, "
-        f"ambient dimension {ambient_dimension(network):,}"
-    )
-    for k, j in ndindex(*phi.entries.shape):
-        if latex:
-            click.echo(rf"\varphi_{{{k + 1},{j + 1}}} = {phi.latex(k, j)}")
-        else:
-            click.echo(f"phi_{k + 1}_{j + 1} = {phi.entries[k, j]}")
+    if latex:
+        click.echo(phi.to_latex())
+    elif form is None or form == "latex":
+        click.echo(str(phi))
+    else:
+        from lightning_sym.network.map_formats import map_text
+
+        click.echo(map_text(phi, form))

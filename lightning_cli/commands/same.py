@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "lightning-sym/same/1"
 
-LONGEST = 2000
-"""Where the table cuts a matrix; the JSON form never does."""
+COLOURS = {"same": "green", "different": "red", "undecided": "yellow"}
 
 
 def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]:
@@ -60,72 +59,6 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
     }
 
 
-def _print(result: Comparison, names: tuple[str, str], network: str) -> None:
-    from rich.markup import escape
-
-    from lightning_cli.writing.output import answer_table, console
-
-    colour = {"same": "green", "different": "red", "undecided": "yellow"}[result.answer.value]
-    table = answer_table()
-    table.add_row("network", _cut(network))
-    table.add_row("function", f"[{colour}]{result.answer.value}[/{colour}]")
-    for label, text in _lines(result, names):
-        table.add_row(escape(label), _cut(text))
-    console().print(table)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
-
-
-def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
-    if result.input is not None and result.outputs is not None:
-        return [
-            ("input", f"X = {_rows(result.input)}"),
-            *((name, f"phi(X) = {_rows(y)}") for name, y in zip(names, result.outputs, strict=True)),
-        ]
-    if result.reason == "zero":
-        which = "both are" if result.answer.value == "same" else "only one of them is"
-        return [("because", f"{which} the zero function")]
-    if result.reason in ("degree", "coefficients", "identical"):
-        return [("because", result.reason.message)]
-    if (found := result.connection) is None:
-        bound = result.error_bound
-        small = (
-            f" = {bound}" if len(str(bound)) < 40 else f" < 10^-{len(str(bound.denominator // bound.numerator)) - 1}"
-        )
-        return [
-            ("evaluations", f"{result.evaluations} at uniformly random integer inputs up to 2^31, exact, all agree"),
-            (
-                "error bound",
-                f"if the functions differ, that happens with probability at most p{small} (Schwartz-Zippel)",
-            ),
-        ]
-    factors = [f"A~{i}' = {x} A~{i}" for i, x in enumerate(found.factors, start=1)]
-    lines = [("because", ", ".join([*factors, f"V~' = {found.value_factor} V~"]) + "; the factors cancel (Eq. 13)")]
-    depth = len(found.factors)
-    last_exchange = "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"
-    lines += [("after", last_exchange if m == ("exchange", depth) else m.described(depth)) for m in found.moves]
-    if not found.sought:
-        lines.append(("basis", "not sought: it takes more exact work than allowed; a larger --work lifts this"))
-    if found.symmetric_parts:
-        lines.append(("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see"))
-    if found.moved is not None and (found.moves or found.symmetric_parts):
-        lines += [(f"moved {name}", _rows(matrix)) for name, matrix in found.moved.named().items()]
-    for name, letter, group in (("basis", "C", found.query_key), ("change", "G", found.between)):
-        lines += [(f"{name} {letter}{i}", _rows(m)) for i, m in (group or {}).items()]
-    if found.scales is not None:
-        lines.append(("scales", ", ".join(f"s{i} = {s}" for i, s in found.scales.items())))
-        lines.append(
-            ("act by", "Q' = s C^-T Q G^-1, K' = C K G^-1, V' = H V G^-1 / s; G, H before and after the layer")
-        )
-    return lines
-
-
-def _rows(matrix: Any) -> str:
-    return "; ".join(" ".join(row) for row in exact(matrix))
-
-
 @click.command(
     "same",
     epilog="""\b
@@ -166,7 +99,7 @@ def command(
     Decided for lightning attention with one head and nothing added; of other networks, which a file or the options
     below name, only equal weights are known to be the same function.
     """
-    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.same_function import Answer, same_function
 
     form: Any = {"normalization": normalization, "mask": mask, "skip": skip}
@@ -186,7 +119,7 @@ def command(
     if as_json:
         write_json(as_document(result, tokens, network))
     else:
-        _print(result, (first, second), network)
+        write_answer(result, function=COLOURS[result.answer.value])
     return {
         Answer.SAME: exit_codes.AS_EXPECTED,
         Answer.DIFFERENT: exit_codes.NOT_AS_EXPECTED,

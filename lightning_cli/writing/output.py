@@ -48,9 +48,35 @@ def console() -> Console:
 
     if sys.stdout.isatty():
         return Console(highlight=False, soft_wrap=False)
+    return Console(file=_Trimmed(), width=_pipe_width(), highlight=False, soft_wrap=False)
+
+
+def write_answer(result: Any, **colours: str) -> None:
+    """The text of an answer: `str(result)` in a pipe, the same lines with colours on a terminal.
+
+    Args:
+        result: with the method `lines`, see `lightning_sym.display`.
+        colours: by label, of what is said up to the first gap.
+    """
+    from lightning_sym.display import text_table
+
+    if not sys.stdout.isatty():
+        click.echo(text_table(result.lines(), _pipe_width()))
+        return
+    from rich.text import Text
+
+    table = answer_table()
+    for label, said in result.lines():
+        text = Text(said)
+        text.stylize(colours.get(label, ""), 0, len(said.partition("  ")[0]) if label else 0)
+        table.add_row(Text(label), text)
+    console().print(table)
+
+
+def _pipe_width() -> int:
+    """A fixed width, so that answers read the same in every pipe without COLUMNS."""
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() and 0 < int(columns) < 10_000 else PIPE_WIDTH
-    return Console(file=_Trimmed(), width=width, highlight=False, soft_wrap=False)
+    return int(columns) if columns.isdecimal() and 0 < int(columns) < 10_000 else PIPE_WIDTH
 
 
 def answer_table() -> Table:
@@ -98,19 +124,9 @@ def require_writable(directory: str, what: str) -> Path:
 
 def exact(matrix: Any) -> list[list[str]]:
     """A matrix as rows of exact rational numbers, spelled out."""
-    return [[_spelled(entry) for entry in row] for row in matrix]
+    from lightning_sym.display import spelled_rows
 
-
-def _spelled(number: Any) -> str:
-    """In decimal digits, however many; Python's own `str` refuses beyond 4,300."""
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) < 13_000:
-        return str(number)
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(0)
-    try:
-        return str(number)
-    finally:
-        sys.set_int_max_str_digits(limit)
+    return spelled_rows(matrix)
 
 
 def write_json(document: dict[str, Any]) -> None:

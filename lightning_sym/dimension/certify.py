@@ -21,6 +21,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.varieties import (
     COUNTED,
@@ -30,6 +31,7 @@ from lightning_sym.dimension.varieties import (
     quadratic_forms,
     virtual_weight_variety,
 )
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
@@ -92,8 +94,8 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class CertifiedDimension:
+@dataclass(frozen=True, eq=False, repr=False)
+class CertifiedDimension(Result):
     """The dimension of a neuromanifold with the two bounds that prove it.
 
     Attributes:
@@ -117,6 +119,13 @@ class CertifiedDimension:
     prime: int
     rows: int
     order: int | None
+
+    def lines(self) -> Lines:
+        """As the command `dimension` prints it."""
+        return dimension_lines(self)
+
+    def _latex(self) -> str:
+        return dimension_latex(self)
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "result.status is Status.CERTIFIED")

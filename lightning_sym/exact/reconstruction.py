@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt, lcm
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
-def rational_vector(residues: Sequence[npt.NDArray[np.int64]], primes: Sequence[int]) -> tuple[int, ...] | None:
+def rational_vector(residues: Sequence[npt.NDArray[np.number[Any]]], primes: Sequence[int]) -> tuple[int, ...] | None:
     """A primitive integer vector, a multiple of the rational one with these residues; None if there is no small one.
 
     Numerators and denominators are at most the root of half the product of the primes: there is at most one such

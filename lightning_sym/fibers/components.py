@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.points import Component, Parameter, parameter
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.fibers.virtual_moves import (
     known_partners,
@@ -19,23 +19,6 @@ from lightning_sym.fibers.virtual_moves import (
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.arrays import ObjectArray
-
-
-@dataclass(frozen=True, eq=False)
-class Component:
-    r"""A family of virtual weights with one function.
-
-    Attributes:
-        description: the family in one line.
-        generators: what moves along it, in words.
-        dimension: its dimension in the space of all $(\tilde A_1, \dots, \tilde A_l, \tilde V)$.
-        point: one exact member, `None` where the family has real members but no rational ones.
-    """
-
-    description: str
-    generators: tuple[str, ...]
-    dimension: int
-    point: VirtualWeights | None
 
 
 def orbits(shape: Architecture, virtual: VirtualWeights) -> Iterator[Component]:
@@ -63,7 +46,12 @@ def orbit(shape: Architecture, point: VirtualWeights, description: str, steps: t
         family += f", any skew-symmetric matrix added to {names}"
         generators += tuple(f"A~{i} -> A~{i} + skew" for i in hidden)
     dimension = depth + len(hidden) * d * (d - 1) // 2
-    return Component(description or family, (*steps, *generators), dimension, point)
+    parameters = _scales(depth) + tuple(parameter("skew", i, depth) for i in hidden if d > 1)
+    return Component(description or family, (*steps, *generators), dimension, point, parameters)
+
+
+def _scales(depth: int) -> tuple[Parameter, ...]:
+    return tuple(parameter("scale", i, depth) for i in range(1, depth + 1))
 
 
 def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[Component, ...], str, str]:
@@ -77,13 +65,23 @@ def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[C
         return VirtualWeights((*virtual.attention[: i - 1], matrix, *virtual.attention[i:]), virtual.value)
 
     no_value = VirtualWeights(virtual.attention, np.full_like(virtual.value, Fraction(0)))
-    components = [Component("V~' = 0, the rest any", ("everything but V~",), depth * square, no_value)]
+    free_layers = {i: parameter("any", i, depth) for i in range(1, depth + 1)}
+    free_value = parameter("any", 0, depth)
+
+    def but(*layers: int) -> tuple[Parameter, ...]:
+        return (*(each for i, each in free_layers.items() if i not in layers), free_value)
+
+    everything = tuple(free_layers.values())
+    components = [Component("V~' = 0, the rest any", ("everything but V~",), depth * square, no_value, everything)]
     for i in range(1, depth + 1):
         what, own = ("skew-symmetric", skew) if shape.tokens == 1 and d > 1 else ("= 0", 0)
         free = own + (depth - 1) * square + values
         components.append(
-            Component(f"A~{i}' {what}, the rest any", (f"everything but A~{i}",), free, replaced(i, zero))
-        )
+            Component(
+                f"A~{i}' {what}, the rest any", (f"everything but A~{i}",), free, replaced(i, zero),
+                (*((parameter("skew", i, depth),) if own else ()), *but(i)),
+            )
+        )  # fmt: skip
     if shape.tokens > 1 and d > 1:
         for i in range(1, depth):
             one = zero.copy()
@@ -96,7 +94,9 @@ def zero_function(shape: Architecture, virtual: VirtualWeights) -> tuple[tuple[C
                 description = f"rk A~{i}' <= 1 and A~{j}' skew-symmetric, the rest any"
                 moving = (f"A~{i} of rank one", f"A~{j} skew-symmetric", "everything else")
                 free = (2 * d - 1) + skew + (depth - 2) * square + values
-                components.append(Component(description, moving, free, point))
+                kinds = (("left", i), ("right", i), ("skew", j))
+                parameters = (*(parameter(kind, layer, depth) for kind, layer in kinds), *but(i, j))
+                components.append(Component(description, moving, free, point, parameters))
     if depth == 1 and shape.tokens > 1:
         return tuple(components), "Theorem 3.2, case 2", "A = 0 or V = 0"
     return tuple(components), "the zero function", "V~ = 0, or a score that vanishes for every input"
@@ -114,7 +114,8 @@ def one_token(virtual: VirtualWeights) -> Iterator[Component]:
     d = form.shape[0]
     dimension = 1 + d * (d - 1) // 2
     moves = ("A -> A + skew", "A -> lambda A, V -> V / lambda") if d > 1 else ("A -> lambda A, V -> V / lambda",)
-    yield Component("(lambda A + skew, V / lambda)", moves, dimension, virtual)
+    parameters = _scales(1) + ((parameter("skew", 1, 1),) if d > 1 else ())
+    yield Component("(lambda A + skew, V / lambda)", moves, dimension, virtual, parameters)
     if rank(value) > 1:
         return
     v, w = rank_one_factors(value)
@@ -133,4 +134,4 @@ def one_token(virtual: VirtualWeights) -> Iterator[Component]:
             point = VirtualWeights((symmetric_part(np.outer(kept, w)),), np.outer(v, given))
             linear = " + ".join(f"{c} x_{i}" for i, c in enumerate(given, start=1) if c)
             description = f"as above, V's linear form exchanged with the factor {linear} of x^T A x"
-            yield Component(description, moves, dimension, point)
+            yield Component(description, moves, dimension, point, parameters)

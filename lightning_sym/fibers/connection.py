@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.fibers.comparison_text import connection_latex, connection_lines
 from lightning_sym.fibers.transform import swap, transform
 from lightning_sym.fibers.virtual_moves import (
     Move,
@@ -29,8 +31,8 @@ LARGEST_JOINT_SYSTEM = 12
 """Largest query/key width for which the matrix C is sought when neither Q nor K determines it alone."""
 
 
-@dataclass(frozen=True, eq=False)
-class Connection:
+@dataclass(frozen=True, eq=False, repr=False)
+class Connection(Result):
     r"""How the virtual weights of one network become those of the other, and the weights themselves where found.
 
     First the moves are made, in their order; then Eq. 13 leads to the other network.
@@ -58,6 +60,13 @@ class Connection:
     scales: dict[int, Fraction] | None = None
     sought: bool = True
 
+    def lines(self) -> Lines:
+        """As the command `same` prints it."""
+        return connection_lines(self)
+
+    def _latex(self) -> str:
+        return connection_latex(self)
+
 
 def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:
     """Moves and a rescaling, with symmetric parts only where that is needed."""
@@ -83,7 +92,7 @@ def with_weights(first: Weights, second: Weights, connection: Connection, path: 
     if connection.symmetric_parts:
         parts = zip(target.attention, connection.factors, strict=True)
         goal = VirtualWeights(tuple(a / factor for a, factor in parts), target.value / connection.value_factor)
-        if (after := _with_virtual_weights(moved, goal)) is None:
+        if (after := with_virtual_weights(moved, goal)) is None:
             return connection
         moved = after
     start = exact_virtual_weights(moved)
@@ -100,10 +109,10 @@ def _moved(weights: Weights, move: Move, point: VirtualWeights) -> Weights | Non
             return swap(weights, layer=move.layer)
         except BadInput:  # the weights do not have the ranks that the virtual weights have
             pass
-    return _with_virtual_weights(weights, point)
+    return with_virtual_weights(weights, point)
 
 
-def _with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
+def with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights | None:
     """Weights with other virtual weights, and the same value matrices in all layers but the last, where there are."""
     matrices = weights.named()
     before = _eye(weights.layers[0].query.shape[1])
@@ -111,13 +120,13 @@ def _with_virtual_weights(weights: Weights, target: VirtualWeights) -> Weights |
         a = layer.query.shape[0]
         if not np.array_equal(rational_product(before.T, layer.key.T, layer.query, before), attention):
             # P^T A P for one A: first A P, then A
-            half = _solution(before.T, attention)
-            whole = None if half is None else _solution(before.T, half.T)
+            half = solution(before.T, attention)
+            whole = None if half is None else solution(before.T, half.T)
             if whole is None or (rows := _factored(whole.T, a)) is None:
                 return None
             matrices |= {f"Q{i}": rows[0], f"K{i}": rows[1]}
         if i == len(weights.layers):
-            value = _solution(before.T, target.value.T)
+            value = solution(before.T, target.value.T)
             if value is None:
                 return None
             matrices[f"V{i}"] = value.T
@@ -190,21 +199,21 @@ def _invertible_solution(
     one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
     if one.shape[1] != right.shape[1]:
         return None
-    if (particular := _solution(matrix, right - rational_product(matrix, one))) is None:
+    if (particular := solution(matrix, right - rational_product(matrix, one))) is None:
         return None
     free, count = [np.array(v, dtype=object) for v in null_space(matrix)], right.shape[1]
     source = random.Random(0)
     for attempt in range(4):
-        solution = one + particular
+        found = one + particular
         for v in free if attempt else ():
-            solution = solution + np.outer(v, [source.randint(-9, 9) for _ in range(count)])
-        result: ObjectArray = solution if shape is None else solution.reshape(shape)
+            found = found + np.outer(v, [source.randint(-9, 9) for _ in range(count)])
+        result: ObjectArray = found if shape is None else found.reshape(shape)
         if rank(result) == result.shape[0]:
             return result
     return None
 
 
-def _solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
+def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
     """One `X` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
     columns, count = matrix.shape[1], right.shape[1]
     basis = null_space(np.concatenate([matrix, -right], axis=1))

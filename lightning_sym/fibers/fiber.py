@@ -25,16 +25,18 @@ Where the hypotheses fail, `known_partners` are other orbits with the same funct
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
+from lightning_sym.display import Lines, Result, latex_lines
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.components import Component, one_token, orbit, orbits, zero_function
+from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
 from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.points import Component, virtual_lines
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
     is_zero,
@@ -43,7 +45,7 @@ from lightning_sym.fibers.virtual_moves import (
     symmetric_part,
 )
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
@@ -60,13 +62,16 @@ RECONSTRUCTION_WIDTH = 4
 RECONSTRUCTION_MEMORY = 2**24
 """Two layers up to this width are reconstructed from their polynomials, if these fit: within a few seconds."""
 
+_MOST_SHOWN = 8
+"""Components that a notebook shows."""
+
 RECONSTRUCTION, GRADIENT_ENTRY = 0.05, 5e-7
 """Seconds, measured and rough: for a reconstruction, by the cube of the width and the words of a number; for an entry
 of the Jacobian modulo a prime."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fiber:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fiber(Result):
     r"""What is known of the weights with the same function as the given ones.
 
     Attributes:
@@ -89,6 +94,34 @@ class Fiber:
     source: str
     reason: str
     bounds: tuple[int, int] | None
+
+    def lines(self) -> Lines:
+        """As the command `fiber` prints it."""
+        amount = {
+            "R": "all of the fiber, matrices of any rank counted",
+            "Q": "everything rational in the fiber; over the reals there may be more",
+            None: "in the fiber; there may be more",
+        }[self.complete_over]
+        lines = [("network", network_line(self.architecture)), ("known from", f"{self.source} ({self.reason})")]
+        for i, component in enumerate(self.components, start=1):
+            lines.append((f"component {i}", f"{component.description}; dimension {component.dimension}"))
+            lines.append(("", "; ".join(component.generators)))
+            if component.virtual is not None and i > 1:
+                lines += virtual_lines(component.virtual)
+        exactly = "" if self.complete else "at least "
+        lines += [("complete", amount), ("dimension", f"{exactly}{self.known_dimension} in virtual weights")]
+        if self.bounds is None:
+            lines.append(("", "not computed in (Q, K, V): too many parameters"))
+        elif self.dimension is not None:
+            lines.append(("", f"{self.dimension} in (Q, K, V) near these weights: orbit and differential agree"))
+        else:
+            lower, upper = self.bounds
+            lines.append(("", f"at least {lower} and at most {upper} in (Q, K, V) near these weights"))
+        return lines
+
+    def _latex(self) -> str:
+        shown = [rf"{i}. \quad {c.formula()}" for i, c in enumerate(self.components[:_MOST_SHOWN], start=1)]
+        return latex_lines([*shown, r"\ldots"] if len(self.components) > _MOST_SHOWN else shown)
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "found.complete")
@@ -157,6 +190,7 @@ def fiber(
         if not complete and (solutions := _rational_solutions(shape, virtual, bits, budget)) is not None:
             components += tuple(_unexplained(shape, components, solutions))
             field, source = "Q", "reconstruction from the polynomial, complete over Q"
+    components = tuple(replace(component, origin=weights) for component in components)
     return Fiber(shape, virtual, components, field, source, reason, _dimension_bounds(weights, shape, seed, budget))
 
 
@@ -206,7 +240,7 @@ def _rational_solutions(
 
 def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Sequence[Solution]) -> Iterator[Component]:
     """What reconstruction finds and no move leads to; it must find all that moves lead to."""
-    points = [component.point for component in known if component.point is not None]
+    points = [component.virtual for component in known if component.virtual is not None]
 
     def among(point: VirtualWeights, others: Sequence[VirtualWeights]) -> bool:
         return any(same_orbit(point, other, shape.tokens) for other in others)

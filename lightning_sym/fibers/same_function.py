@@ -11,11 +11,14 @@ from typing import NoReturn
 
 import numpy as np
 
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
+from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
 from lightning_sym.fibers.connection import Connection, connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
 from lightning_sym.network.polynomial_map import count_terms_at_most, polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
@@ -72,8 +75,8 @@ class Reason(StrEnum):
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     r"""The answer, and what shows it.
 
     Attributes:
@@ -85,6 +88,7 @@ class Comparison:
         evaluations: exact evaluations at uniformly random inputs, all in agreement.
         error_bound: the probability that different functions agree that often is at most this (Schwartz-Zippel:
             degree over number of values, each time).
+        networks: the two networks, where the answer is one of `same_function`.
     """
 
     answer: Answer
@@ -94,6 +98,14 @@ class Comparison:
     outputs: tuple[ObjectArray, ObjectArray] | None = None
     evaluations: int = 0
     error_bound: Fraction = Fraction(1)
+    networks: tuple[Architecture, ...] = ()
+
+    def lines(self) -> Lines:
+        """As the command `same` prints it."""
+        return comparison_lines(self)
+
+    def _latex(self) -> str:
+        return comparison_latex(self)
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "comparison.answer is Answer.SAME")
@@ -273,7 +285,7 @@ def same_function(
     budget = Work(work, progress)
     if not (shapes[0].is_plain and shapes[1].is_plain):
         if first == second:
-            return Comparison(Answer.SAME, Reason.IDENTICAL)
+            return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
         for weights in (first, second):
             weights.require_plain("whether two networks have the same function")
     # an evaluation forms t x t scores, exact numbers each
@@ -281,7 +293,9 @@ def same_function(
     question = _Question((first, second), tokens, evaluations, memory, budget, random.Random(seed))
     for strategy in STRATEGIES:
         if (found := strategy(question)) is not None:
-            return found
+            return replace(found, networks=shapes)
     tried = evaluations if question.shallow else 0
     bound_each = min(Fraction(1), Fraction(max(shape.degree for shape in shapes), 2 * LARGE_INPUT + 1))
-    return Comparison(Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=tried, error_bound=bound_each**tried)
+    return Comparison(
+        Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=tried, error_bound=bound_each**tried, networks=shapes
+    )

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, no_truth_value
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import entry_bits
@@ -42,6 +43,7 @@ from lightning_sym.geometry.layer_function import (
     layer_function,
     tangent_directions,
 )
+from lightning_sym.geometry.point_text import point_latex, point_lines
 from lightning_sym.geometry.weight_rank import EXACT_ENTRY, integral_layers, weight_rank_bounds
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.architecture import Architecture
@@ -88,8 +90,8 @@ class LayerRanks:
     fiber_points: int | None
 
 
-@dataclass(frozen=True)
-class Classification:
+@dataclass(frozen=True, eq=False, repr=False)
+class Classification(Result):
     r"""What a point is, and why.
 
     Attributes:
@@ -112,6 +114,13 @@ class Classification:
     weight_rank_upper: int
     ranks: LayerRanks | None
     decided: bool
+
+    def lines(self) -> Lines:
+        """As the command `classify` prints it."""
+        return point_lines(self)
+
+    def _latex(self) -> str:
+        return point_latex(self)
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "Label.SINGULAR in point")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.rings.normalization import Normalization
 
@@ -239,3 +241,21 @@ class Architecture:
         words += [f"{name} {n}" for name, n in (("embed", self.embed), ("unembed", self.unembed)) if n is not None]
         words += [f"{name} {getattr(self, name)}" for name in sorted(self.options - SHAPED)]
         return ", ".join(words)
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(network_line(self)))
+
+
+def network_line(*networks: Any) -> str:
+    """What an answer is about, in one line; the shapes of further networks only where they differ.
+
+    Example:
+        >>> network_line(Architecture((2, 1), (1,), 2), Architecture((2, 1), (3,), 2))
+        'lightning attention, one head, widths 2,1, ranks 1, tokens 2; and widths 2,1, ranks 3, tokens 2'
+    """
+    first = networks[0]
+    kind = "lightning" if first.normalization is None else first.normalization.name
+    # heads and normalization stand in front, in words
+    bare = str(replace(first, normalization=None, heads=1))
+    heads = "one head" if first.heads == 1 else f"{first.heads} heads"
+    return "; and ".join([f"{kind} attention, {heads}, {bare}", *(str(n) for n in networks[1:] if n != first)])

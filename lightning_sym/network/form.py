@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import SHAPED, Architecture, require_form
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
@@ -19,7 +20,7 @@ def _choice(value: object, choices: dict[str, Any], key: str) -> Any:
     return choices[value]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetworkForm:
     """Normalization, mask and skip connections; lightning attention unless more is said.
 
@@ -39,6 +40,17 @@ class NetworkForm:
     normalization: Normalization | None = None
     causal: bool = False
     skip: bool = False
+
+    def __repr__(self) -> str:
+        """As it would be typed: only what was said."""
+        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"NetworkForm({', '.join(shown)})"
+
+    def __str__(self) -> str:
+        return ", ".join(self.words) or "lightning"
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(str(self)))
 
     def __post_init__(self) -> None:
         require_form(self.normalization, self.causal, self.skip)

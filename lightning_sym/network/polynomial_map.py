@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from math import ceil, comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
 from lightning_sym.errors import ProgramError, ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
+from lightning_sym.network.formats import polynomial_text, variable_names
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names, to_sympy
@@ -64,8 +66,12 @@ def count_terms_at_most(architecture: Architecture, *, symbolic: bool = True) ->
     return min(size * d[-1] * t, monomials)
 
 
-@dataclass(frozen=True, eq=False)
-class PolynomialMap:
+_MOST_TERMS = 6
+"""Terms of a polynomial that a notebook shows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolynomialMap(Result):
     r"""The polynomial map of a network.
 
     Attributes:
@@ -167,6 +173,36 @@ class PolynomialMap:
 
         rows, columns = self.entries.shape
         return sympy.Matrix(rows, columns, lambda k, j: self.sympy(int(k), int(j)).as_expr())
+
+    def __repr__(self) -> str:
+        if len(self.weight_names) == self.architecture.parameter_count:
+            return f"polynomial_map({self.architecture!r})"
+        polynomials = [[str(entry).replace("^", "**") for entry in row] for row in self.entries]
+        return typed("PolynomialMap", {"architecture": self.architecture, "entries": cut_text(one_line(polynomials))})
+
+    def _header(self) -> str:
+        return (
+            f"{self.architecture}: homogeneous of degree {self.architecture.degree}, {self.term_count:,} terms, "
+            f"ambient dimension {ambient_dimension(self.architecture):,}"
+        )
+
+    def __str__(self) -> str:
+        outputs = (f"phi_{k + 1}_{j + 1} = {entry}" for (k, j), entry in np.ndenumerate(self.entries))
+        return "\n".join([f"# {self._header()}", *outputs])
+
+    def to_latex(self) -> str:
+        """All outputs in LaTeX, one a line, none of them cut."""
+        outputs = (rf"\varphi_{{{k + 1},{j + 1}}} = {self.latex(k, j)}" for k, j in np.ndindex(*self.entries.shape))
+        return "\n".join([f"% {self._header()}", *outputs])
+
+    def _latex(self) -> str:
+        names = variable_names("latex", self.weight_names + self.input_names)
+
+        def entry(polynomial: Any) -> str:
+            terms = dict(islice(polynomial.to_dict().items(), _MOST_TERMS))
+            return polynomial_text("latex", names, terms) + (r" + \cdots" if len(polynomial) > _MOST_TERMS else "")
+
+        return rf"\varphi_W(X) = {latex_matrix(self.entries, entry=entry)}"
 
     def latex(self, k: int, j: int) -> str:
         """Output `(k, j)`, counted from 0, in LaTeX, by SymPy's printer.

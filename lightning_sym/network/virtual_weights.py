@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from lightning_sym.display import equal, latex_lines, latex_matrix, notebook, typed
 from lightning_sym.network.attention import M
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.rationals import RationalMatrix
+
+_MOST_SHOWN = 8
+"""Matrices that a notebook shows."""
 
 
 class VirtualWeights(NamedTuple):
@@ -19,6 +23,24 @@ class VirtualWeights(NamedTuple):
 
     attention: tuple[Any, ...]
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VirtualWeights) and equal(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:  # a tuple has its own
+        return not self == other
+
+    def __repr__(self) -> str:
+        return typed("VirtualWeights", self._asdict())
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_lines(self.formulas()))
+
+    def formulas(self) -> list[str]:
+        """Every matrix as a formula; of many layers the first ones and the last."""
+        named = [(rf"\tilde A_{{{i}}}", a) for i, a in enumerate(self.attention, start=1)]
+        shown = [f"{name} = {latex_matrix(a)}" for name, a in (*named, (r"\tilde V", self.value))]
+        return shown if len(shown) <= _MOST_SHOWN else [*shown[: _MOST_SHOWN - 3], r"\ldots", *shown[-2:]]
 
 
 def virtual_weights(layers: Iterable[Layer]) -> VirtualWeights:

@@ -12,6 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_sym.display import (
+    Lines,
+    Result,
+    cut_text,
+    equal,
+    latex_lines,
+    latex_matrix,
+    notebook,
+    one_line,
+    rows_in_line,
+    typed,
+)
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
@@ -26,12 +38,28 @@ class Layer(NamedTuple):
     key: Any
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layer) and equal(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:  # a tuple has its own
+        return not self == other
+
+    def __repr__(self) -> str:
+        return typed("Layer", self._asdict())
+
+    def _repr_latex_(self) -> str:
+        return notebook(r", \quad ".join(f"{c} = {latex_matrix(m)}" for c, m in zip("QKV", self, strict=True)))
+
 
 _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
 
 _MOST_NAMED = 6
 """Names that an error lists."""
+
+
+_LONGEST_MATRIX = 300
+"""Characters of a matrix in the text of weights."""
 
 
 class _Place(NamedTuple):
@@ -65,8 +93,8 @@ def _canonical(place: _Place, heads: int) -> str:
     return f"{place.letter}{place.layer}.{place.head}" if heads > 1 else f"{place.letter}{place.layer}"
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
+@dataclass(frozen=True, eq=False, repr=False)
+class Weights(Result):
     """Exact weights of a network by their canonical names, and what the network does with them.
 
     Attributes:
@@ -243,6 +271,25 @@ class Weights:
 
     def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
         return Weights.of, (dict(self.matrices), self.form)
+
+    def __repr__(self) -> str:
+        form = "" if self.form == LIGHTNING_FORM else f", {self.form!r}"
+        return f"Weights.of({one_line(self.matrices)}{form})"
+
+    def lines(self) -> Lines:
+        """Every matrix in a line, and the form where it is not lightning attention."""
+        form = [("form", ", ".join(self.form.words))] if self.form.words else []
+        return [
+            (name, cut_text(rows_in_line(matrix), _LONGEST_MATRIX)) for name, matrix in self.matrices.items()
+        ] + form
+
+    def _latex(self) -> str:
+        layers: dict[str, list[str]] = {}
+        for name, matrix in self.matrices.items():
+            index = f"_{{{name[1:].replace('.', ',')}}}" if name[1:] else ""
+            layers.setdefault(name[1:], []).append(f"{name[0]}{index} = {latex_matrix(matrix)}")
+        rows = [r", \quad ".join(row) for row in layers.values()]
+        return latex_lines(rows if len(rows) <= _MOST_NAMED else [*rows[: _MOST_NAMED - 2], r"\ldots", rows[-1]])
 
     def __getitem__(self, name: str) -> ObjectArray:
         return self.matrices[name]

@@ -8,10 +8,11 @@ from fractions import Fraction
 from math import factorial
 from typing import Any
 
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import ShapeError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Normalization:
     r"""Scores `s` become `S(s)`, divided by their sum over the tokens attended to (Eq. 15).
 
@@ -31,6 +32,19 @@ class Normalization:
     taylor: Callable[[int], Fraction]
     function: Callable[[Any], Any] | None = None
     growth: Fraction | None = None
+
+    def __repr__(self) -> str:
+        """A name where it has one; functions have none that could be typed."""
+        if self == SOFTMAX:
+            return "SOFTMAX"
+        taylor, function = (getattr(f, "__qualname__", f) for f in (self.taylor, self.function))
+        return f"Normalization({self.name!r}, {taylor}, {function}, growth={self.growth!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(self.name))
 
     def __post_init__(self) -> None:
         if self.taylor(0) == 0:

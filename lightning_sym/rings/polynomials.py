@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,27 @@ from lightning_sym.rings.rationals import map_entries
 
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
+
+
+def _context(names: tuple[str, ...], ordering: str) -> fmpq_mpoly_ctx:
+    return fmpq_mpoly_ctx.get(names, Ordering[ordering])
+
+
+def _polynomial(context: fmpq_mpoly_ctx, terms: dict[tuple[int, ...], fmpq]) -> fmpq_mpoly:
+    return context.from_dict(terms)
+
+
+def _parts(polynomial: fmpq_mpoly) -> tuple[Any, ...]:
+    return _polynomial, (polynomial.context(), polynomial.to_dict())
+
+
+def _context_parts(context: fmpq_mpoly_ctx) -> tuple[Any, ...]:
+    return _context, (tuple(context.names()), context.ordering().name)
+
+
+# flint does not say how its polynomials are copied or sent to another process
+copyreg.pickle(fmpq_mpoly, _parts)
+copyreg.pickle(fmpq_mpoly_ctx, _context_parts)
 
 
 class PolynomialRing:
@@ -29,6 +51,15 @@ class PolynomialRing:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._context = fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PolynomialRing) and self.names == other.names
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __repr__(self) -> str:
+        return f"PolynomialRing({list(self.names)!r})"
 
     @property
     def generators(self) -> tuple[fmpq_mpoly, ...]:

@@ -13,51 +13,42 @@ multiples, which are checked over the integers. See `docs/equations.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.elimination import echelon_mod_p
-from lightning_sym.exact.modular import null_space_mod_p
+from lightning_sym.errors import TooLarge
+from lightning_sym.exact.elimination import echelon_mod_p, reduced_echelon_mod_p
+from lightning_sym.exact.lattices import short_basis
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, require_memory
-from lightning_sym.rings.prime_field import PRIMES, reduce_mod
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
-
-Terms = dict[tuple[int, ...], int]
-"""An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
+from lightning_sym.varieties.weight_space import (
+    Expansion,
+    Lazy,
+    Piece,
+    Terms,
+    dense,
+    evaluated,
+    kernel_of,
+    modulo,
+    terms_of,
+)
 
 SPARE_POINTS = 12
 
-_INTEGERS = 2**40
-"""Entries of equations whose multiples are formed in 64 bits."""
+MOST_MONOMIALS = 4000
+"""Of one weight: more are not brought to reduced echelon form exactly."""
 
+_ATTEMPTS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 38})
+"""Numbers of primes with which it is tried to come back to the rationals."""
 
-@dataclass
-class Piece:
-    """The equations of one dominant weight in one degree.
-
-    Attributes:
-        monomials: one a row, sorted places of coordinates.
-        rank: of their values, a lower bound for the coordinate ring.
-        equations: independent verified equations, one a row.
-        generators: those of them that are no combination of multiples, if that is known to be so.
-        is_minimal: whether it is known that all of `generators` are needed.
-    """
-
-    monomials: Indices
-    rank: int
-    equations: npt.NDArray[np.int64]
-    generators: list[Terms] = field(default_factory=list)
-    is_minimal: bool = True
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the two bounds for the coordinate ring meet."""
-        return self.rank + len(self.equations) == len(self.monomials)
+_SMALL, _LARGEST_LATTICE = 30, 30_000
+"""Coefficients beyond which equations are sought that have shorter ones, and the size up to which this is quick."""
 
 
 class Ideal:
@@ -74,7 +65,7 @@ class Ideal:
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, Piece]] = []
-        self._expand_one = _Expansion(system)
+        self._expansion = Expansion(system)
         for degree in (0, 1):
             self.pieces.append(
                 {
@@ -98,6 +89,11 @@ class Ideal:
         """
         monomials = self.grading.monomials(self.degree + 1, self.memory)
         largest = max(map(len, monomials.values()))
+        if largest > MOST_MONOMIALS:
+            raise TooLarge(
+                f"a torus weight must have at most {MOST_MONOMIALS:,} monomials, in degree {self.degree + 1} one has "
+                f"{largest:,}"
+            )
         needed = 5 * 8 * largest * (largest + SPARE_POINTS) + 8 * len(self.system) * largest
         require_memory(needed, self.memory, f"the values of {largest:,} monomials of one weight")
         return monomials
@@ -112,7 +108,7 @@ class Ideal:
         """Do one more degree."""
         degree = self.degree + 1
         points = max(map(len, monomials.values())) + SPARE_POINTS
-        values = [_Lazy(self._values_at(p, points, degree)) for p in PRIMES]
+        values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
@@ -122,10 +118,10 @@ class Ideal:
     def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
         return lambda: self.system.at_random_points(np.random.default_rng([self.seed, degree, p]), points, p)
 
-    def _piece(self, code: int, rows: Indices, values: list[_Lazy]) -> Piece:
+    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> Piece:
         count = len(rows)
         p = PRIMES[0]
-        matrix = _evaluated(values[0](), rows, count + SPARE_POINTS, p)
+        matrix = evaluated(values[0](), rows, count + SPARE_POINTS, p)
         found = echelon_mod_p(matrix, p)
         nothing = np.zeros((0, count), dtype=np.int64)
         if found.rank == count:
@@ -135,11 +131,11 @@ class Ideal:
         if len(known) == len(free):
             return Piece(rows, found.rank, known)
         new, is_minimal = self._new_generators(code, rows, values, known)
-        vectors = np.array([_dense(terms, rows, self.grading) for terms in new], dtype=np.int64).reshape(-1, count)
-        return Piece(rows, found.rank, np.concatenate([known, vectors]), new, is_minimal)
+        vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
+        return Piece(rows, found.rank, np.concatenate([known, *vectors]), new, is_minimal)
 
-    def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[np.int64]]:
-        """All multiples, by a coordinate, of the equations one degree lower, in this weight."""
+    def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
+        """The multiples, by a coordinate, of the equations one degree lower, in this weight; or a share of them."""
         grading, lower = self.grading, self.pieces[self.degree]
         keys = grading.keys(rows)
         for i in range(grading.count):
@@ -147,158 +143,124 @@ class Ideal:
             piece = lower.get(name)
             if piece is None or not len(piece.equations):
                 continue
+            equations = piece.equations
+            if share < 1:
+                some = np.random.default_rng([i, len(equations)]).random(len(equations)) < share
+                equations = equations[some]
             moved = np.empty((len(piece.monomials), rows.shape[1]), dtype=np.int64)
             moved[:, :-1] = grading.images(order)[piece.monomials]
             moved[:, -1] = i
             moved.sort(axis=1)
-            result = np.zeros((len(piece.equations), len(rows)), dtype=np.int64)
-            result[:, np.searchsorted(keys, grading.keys(moved))] = piece.equations
+            result = np.zeros((len(equations), len(rows)), dtype=equations.dtype)
+            result[:, np.searchsorted(keys, grading.keys(moved))] = equations
             yield result
 
-    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[np.int64]:
-        """Multiples that are independent modulo `p` on the free columns, as many as there are."""
-        basis = np.zeros((0, len(rows)), dtype=np.int64)
-        waiting: list[npt.NDArray[np.int64]] = []
-        size = 0
+    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[Any]:
+        """Multiples that are independent modulo `p` on the free columns, as many as there are.
 
-        def merged() -> npt.NDArray[np.int64]:
-            together = np.concatenate([basis, *waiting])
-            return together[np.sort(echelon_mod_p(np.ascontiguousarray(together[:, free]), p).pivot_rows)]
-
-        for block in self._multiples(code, rows):
-            waiting.append(block)
-            size += len(block)
-            if size >= len(free):
-                basis, waiting, size = merged(), [], 0
-                if len(basis) == len(free):
-                    return basis
-        return merged() if waiting else basis
+        Of many multiples few are needed. A share of them is taken; then those, of all, that are not yet spanned,
+        which the functionals tell that are zero on what is spanned.
+        """
+        lower = self.pieces[self.degree]
+        total = sum(
+            len(lower[name].equations)
+            for name in (self.grading.dominant(code - int(c))[0] for c in self.grading.codes)
+            if name in lower
+        )
+        nothing = np.zeros((0, len(rows)), dtype=np.int64)
+        if not total:
+            return nothing
+        share = min(1.0, 1.3 * len(free) / total)
+        found = list(self._multiples(code, rows, share))
+        basis: npt.NDArray[Any] = nothing
+        while found:
+            together = np.concatenate([basis, *found])
+            basis = together[np.sort(echelon_mod_p(modulo(together[:, free], p), p).pivot_rows)]
+            if len(basis) == len(free):
+                break
+            form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
+            functionals = kernel_of(form, echelon.pivot_columns)
+            found, size = [], 0
+            for block in self._multiples(code, rows) if share < 1 else ():
+                outside = block[matmul_mod(modulo(block[:, free], p), functionals.T, p).any(axis=1)]
+                if len(outside):
+                    found.append(outside[: 2 * len(functionals)])
+                    size += len(found[-1])
+                    if size > 2 * len(functionals) + len(free):
+                        break
+        return basis
 
     def _new_generators(
-        self, code: int, rows: Indices, values: list[_Lazy], known: npt.NDArray[np.int64]
+        self, code: int, rows: Indices, values: list[Lazy], known: npt.NDArray[Any]
     ) -> tuple[list[Terms], bool]:
         """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
-        kernels: list[npt.NDArray[np.int64]] = []
-        chosen: list[int] = []
-        functionals: list[npt.NDArray[np.int64]] = []
-        first: npt.NDArray[np.int64] | None = None
+        kernels: list[npt.NDArray[np.float64]] = []
+        duals: list[npt.NDArray[np.float64]] = []
+        primes: list[int] = []
+        leading: Indices | None = None
+        free: Indices | None = None
         new: list[Terms] = []
-        proved = False
-        for used, p in enumerate(PRIMES, start=1):
-            kernel = null_space_mod_p(
-                _evaluated(values[used - 1](), rows, len(rows) + SPARE_POINTS, p).astype(np.int64), p
-            )
-            free = _last_entries(kernel)
-            if first is None:
-                # leave out the columns whose equations have the most terms: they become pivots first
-                order = np.lexsort((np.arange(len(free)), -(kernel != 0).sum(axis=1)))
-                dual = null_space_mod_p(known[:, free[order]], p)
-                chosen = [int(order[j]) for j in _last_entries(dual)]
-                first = free
-            elif not np.array_equal(free, first):  # an unlucky prime
+        for p, table in zip(MORE_PRIMES, values, strict=True):
+            # a new equation is looked for without the leading monomials of the known ones
+            known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
+            if leading is None:
+                rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
+                leading = np.concatenate([echelon.pivot_columns, rest])
+                known_form = known_form[:, leading]
+            elif not np.array_equal(echelon.pivot_columns, np.arange(len(known))):  # an unlucky prime
                 continue
-            else:
-                dual = null_space_mod_p(known[:, first[order]], p)
-                if len(dual) != len(chosen):
-                    continue
-            kernels.append(kernel[chosen])
-            functionals.append(dual)
-            used_primes = PRIMES[: len(kernels)] if used == len(kernels) else None
-            if used_primes is None:
+            points = len(rest) + SPARE_POINTS
+            form, found = reduced_echelon_mod_p(evaluated(table(), rows[rest], points, p), p)
+            columns = np.setdiff1d(np.arange(len(rest)), found.pivot_columns)
+            if free is not None and not np.array_equal(columns, free):
+                continue
+            free = columns
+            kernel = kernel_of(form, found.pivot_columns)
+            dual = np.zeros((len(free), len(rows)))
+            dual[np.arange(len(free)), len(known) + free] = 1
+            dual[:, : len(known)] = -known_form[:, len(known) + free].T
+            kernels.append(kernel)
+            duals.append(dual)
+            primes.append(p)
+            if len(primes) not in _ATTEMPTS:
                 continue
             if not new:
-                guesses = [rational_vector([k[i] for k in kernels], used_primes) for i in range(len(chosen))]
-                if None not in guesses:
-                    terms = [_terms(guess, rows) for guess in guesses if guess is not None]
-                    if all(self._expand_one.vanishes(t) for t in terms):
-                        new = terms
-            if new and not proved:
-                duals = [rational_vector([d[i] for d in functionals], used_primes) for i in range(len(chosen))]
-                proved = None not in duals and self._are_zero_on_multiples(code, rows, first[order], duals)
-            if new and proved:
-                break
-        return new, proved
+                new = self._verified([rational_vector(some, primes) for some in zip(*kernels, strict=True)], rows[rest])
+            if new:
+                functionals = [rational_vector(some, primes) for some in zip(*duals, strict=True)]
+                if self._are_zero_on_multiples(code, rows, leading, functionals):
+                    return new, True
+        return new, False
+
+    def _verified(self, guesses: list[tuple[int, ...] | None], rows: Indices) -> list[Terms]:
+        """The equations with these coefficients, if all of them hold."""
+        known = [guess for guess in guesses if guess is not None]
+        if len(known) < len(guesses):
+            return []
+        largest = max((abs(c) for guess in known for c in guess), default=0)
+        if largest > _SMALL and len(known) * len(rows) <= _LARGEST_LATTICE:
+            known = short_basis(known)
+        found = [terms_of(guess, rows) for guess in known]
+        return found if all(map(self._expansion.vanishes, found)) else []
 
     def _are_zero_on_multiples(
-        self, code: int, rows: Indices, columns: Indices, duals: list[tuple[int, ...] | None]
+        self, code: int, rows: Indices, columns: Indices, functionals: list[tuple[int, ...] | None]
     ) -> bool:
-        """Whether these functionals of some columns are zero, over the integers, on every multiple."""
-        if not self.degree or not any(len(piece.equations) for piece in self.pieces[self.degree].values()):
-            return True
-        z = np.array(duals, dtype=object).T
+        """Whether these functionals of the columns are zero, over the integers, on every multiple."""
+        if None in functionals:
+            return False
+        z = np.array(functionals, dtype=object).T
+        largest = max(abs(int(e)) for e in z.ravel())
+        residues = [modulo(z, p) for p in MORE_PRIMES]
         for block in self._multiples(code, rows):
             part = block[:, columns]
-            bound = int(np.abs(part).sum(axis=1).max()) * max(abs(int(e)) for e in z.ravel())
-            product = part @ z.astype(np.int64) if bound < 2**62 else part.astype(object) @ z
-            if product.any():
+            bound = 2 * int(np.abs(part).sum(axis=1).max()) * largest
+            if bound >= prod(MORE_PRIMES):
                 return False
+            # zero modulo primes whose product is larger than what it can be
+            for i, p in enumerate(MORE_PRIMES):
+                if prod(MORE_PRIMES[:i]) > bound:
+                    break
+                if matmul_mod(modulo(part, p), residues[i], p).any():
+                    return False
         return True
-
-
-class _Lazy:
-    """A matrix that is computed when it is first asked for."""
-
-    def __init__(self, compute: Callable[[], npt.NDArray[np.float64]]) -> None:
-        self._compute = compute
-        self._found: npt.NDArray[np.float64] | None = None
-
-    def __call__(self) -> npt.NDArray[np.float64]:
-        if self._found is None:
-            self._found = self._compute()
-        return self._found
-
-
-class _Expansion:
-    """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
-
-    def __init__(self, system: CoordinateSystem) -> None:
-        self.forms = system.forms()
-        self._products: dict[tuple[int, ...], Any] = {}
-
-    def product(self, monomial: tuple[int, ...]) -> Any:
-        """The product of some coordinates; shorter ones are kept."""
-        if len(monomial) == 1:
-            return self.forms[monomial[0]]
-        known = self._products.get(monomial)
-        if known is None:
-            known = self.product(monomial[:-1]) * self.forms[monomial[-1]]
-            if len(monomial) < 4:
-                self._products[monomial] = known
-        return known
-
-    def vanishes(self, terms: Terms) -> bool:
-        """Whether the equation holds identically."""
-        total = None
-        for monomial, coefficient in terms.items():
-            part = self.product(monomial) * coefficient
-            total = part if total is None else total + part
-        return total is not None and total == 0
-
-
-def _evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
-    """Values of monomials, one a column, at the first points."""
-    columns = np.ascontiguousarray(values[:, :points].T)
-    result = columns[:, rows[:, 0]]
-    for i in range(1, rows.shape[1]):
-        result = reduce_mod(result * columns[:, rows[:, i]], p)
-    return result
-
-
-def _last_entries(kernel: npt.NDArray[np.int64]) -> Indices:
-    """The free column of each vector of a reduced kernel: its last entry that is not zero."""
-    count = kernel.shape[1]
-    result: Indices = count - 1 - (kernel[:, ::-1] != 0).argmax(axis=1)
-    return result
-
-
-def _terms(vector: tuple[int, ...], rows: Indices) -> Terms:
-    return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
-
-
-def _dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[np.int64]:
-    result = np.zeros(len(rows), dtype=np.int64)
-    names = grading.keys(np.array(list(terms), dtype=np.int64))
-    if max(map(abs, terms.values())) >= _INTEGERS:
-        raise OverflowError("coefficients of an equation do not fit")
-    result[np.searchsorted(grading.keys(rows), names)] = list(terms.values())
-    return result

@@ -63,7 +63,7 @@ class Coordinate:
         return f"{self.name} = coefficient of {self.monomial()} in output {self.row} of token {self.token}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CoordinateSystem:
     """All coordinates of a network.
 

@@ -30,7 +30,7 @@ def smallest_network(architecture: Architecture) -> Architecture:
         >>> smallest_network(Architecture((3, 1), (7,), 9))
         Architecture(widths=(3, 1), attention_ranks=(3,), tokens=2)
     """
-    architecture.require("the equations of the variety", PROVED)
+    architecture.require("the ideal of the closure", PROVED)
     widths = architecture.widths
     ranks = tuple(min(a, d) for a, d in zip(architecture.attention_ranks, widths[:-1], strict=True))
     values = architecture.value_ranks
@@ -47,6 +47,7 @@ def smallest_network(architecture: Architecture) -> Architecture:
 
 def is_tied(architecture: Architecture) -> bool:
     """Whether inputs and outputs are coordinates of one stream: then one torus scales both."""
+    architecture.require("the torus", PROVED)
     return architecture.skip and architecture.embed is None and architecture.unembed is None
 
 

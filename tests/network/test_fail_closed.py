@@ -42,7 +42,7 @@ UNKNOWN = {
 COMPUTES_NOTHING = {
     "BallRank.__init__", "CertifiedDimension.__init__", "Fiber.__init__", "Classification.__init__",
     "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
-    "VarietyDegree.__init__",
+    "VarietyDegree.__init__", "CoordinateSystem.__init__", "Equations.__init__",
 }  # fmt: skip
 
 

@@ -1,0 +1,84 @@
+"""The text of a certified dimension, as the command prints it."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from math import factorial
+from typing import Any
+
+from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.display import Lines, latex_words
+from lightning_sym.network.architecture import Architecture, network_line
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options with which the heads of a layer are added, so that their order does not matter."""
+
+MOST_ALIKE = 8
+"""More pieces of a variety that differ by their numbers only are one line."""
+
+
+def head_permutations(network: Architecture) -> int | None:
+    """How many ways there are to reorder the heads of all layers: the function is the same after each.
+
+    `None` where the number would have more than a thousand digits.
+    """
+    network.require("the permutations of the heads", KNOWN)
+    if network.heads > 20 or network.depth > 50:
+        return None
+    return int(factorial(network.heads) ** network.depth)
+
+
+def _pieces(network: Architecture) -> Lines:
+    """What the variety of virtual weights is made of."""
+    lines: Lines = []
+    pieces = [piece for piece in virtual_weight_variety(network).pieces if piece.dimension]
+    for (each, _), alike in groupby(pieces, lambda piece: (piece.dimension, re.sub(r"\d+", "", piece.name))):
+        names = [piece.name for piece in alike]
+        if len(names) > MOST_ALIKE:
+            names = [f"{names[0]}, ..., {names[-1]}, {len(names)} times"]
+        lines += [("", f"    {each:+,}  {name}") for name in names]
+    return lines
+
+
+def dimension_lines(result: Any) -> Lines:
+    """The text of a `CertifiedDimension`."""
+    network, formula = result.architecture, result.formula
+    lines = [("network", str(network)), ("parameters", f"{network.parameter_count:,}")]
+    if result.value is not None:
+        lines.append(("dimension", f"{result.value:,}  certified: the two bounds below meet"))
+        permutations = head_permutations(network)
+        heads = (
+            f"; besides, {permutations:,} permutations of the heads"
+            if permutations is not None and 1 < permutations < 10**9
+            else ""
+        )
+        lines.append(("generic fiber", f"dimension {result.fiber_dimension:,}{heads}"))
+    else:
+        lines.append(("dimension", f"undecided, between {result.lower:,} and {result.upper:,}"))
+    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs"
+    if network.normalization is not None:
+        where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
+    lines.append(("lower bound", f"{result.lower:,}  rank of the Jacobian {where}"))
+    for evidence in sorted(result.upper_bounds, key=lambda each: list(type(each)).index(each)):
+        pieces = evidence == "factorization"
+        lines.append(("upper bound", f"{result.upper_bounds[evidence]:,}  {evidence.meaning}{':' if pieces else ''}"))
+        if pieces:
+            lines += _pieces(network)
+    if formula.value is None:
+        lines.append(("paper", f"no formula applies: {formula.reason}"))
+    else:
+        scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
+        agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
+        lines.append(("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})"))
+    return lines
+
+
+def dimension_latex(result: Any) -> str:
+    """The answer as a formula."""
+    dimension = r"\dim \mathcal{M}"
+    if result.value is None:
+        said = rf"{result.lower} \le {dimension} \le {result.upper}"
+    else:
+        said = f"{dimension} = {result.value}"
+    return rf"{said} \quad {latex_words('(' + network_line(result.architecture) + ')')}"

@@ -1,0 +1,332 @@
+r"""Families of virtual weights by their parameters, and the weights that belong to each of their points.
+
+A component of a fiber is a family of virtual weights with one function, proved where the component is made
+(`components`, `fiber`). A point of it is reached in two steps. The parameters give virtual weights, by the formulas of
+`Component.at`. Weights $(Q, K, V)$ with these exist in a shape $(d_i)$, $(a_i)$ exactly if
+
+$$\operatorname{rk} \tilde A_i \le a_i, \qquad \dim R_i \le d_i \quad (1 \le i < l),$$
+
+with $R_i$ the span of the rows and columns of $\tilde A_j$, $j > i$, and of the rows of $\tilde V$. Necessary: these
+are rows of matrices $\cdots P_i$, and $P_i = V_i \cdots V_1$ has $d_i$ rows. Sufficient: $R_1 \supseteq R_2 \supseteq
+\cdots$, so $V_1, V_2, \dots$ can be chosen such that the rows of $P_i$ span $R_i$; then $P_{i-1}^\top A P_{i-1} =
+\tilde A_i$ has a solution of the rank of $\tilde A_i$, which factors as $K^\top Q$ with $a_i$ rows. Since the function
+depends on the virtual weights only (Lemma 3.6), it is the same; that these are met is checked for every point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, rows_in_line
+from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
+from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.fibers.connection import solution, with_virtual_weights
+from lightning_sym.fibers.transform import change_basis
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
+
+LONGEST_POWER = 2**22
+"""Bits of the powers of a parameter: a scale of the first of `l` layers is raised to the power `3^(l-1)`."""
+
+_WHAT = {
+    "scale": "a number, not 0",
+    "skew": "a skew-symmetric matrix",
+    "any": "any matrix",
+    "left": "a vector",
+    "right": "a vector",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What moves along a component.
+
+    Attributes:
+        name: as it is given to `Component.point`.
+        kind: `scale` multiplies an attention matrix, and divides the value matrix so that the function stays; `skew` is
+            added; `any` stands in place of a matrix; `left` and `right` are the factors of a matrix of rank one.
+        layer: which attention matrix, from 1; 0 for the value matrix.
+    """
+
+    name: str
+    kind: str
+    layer: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_WHAT[self.kind]}"
+
+
+def parameter(kind: str, layer: int, depth: int) -> Parameter:
+    """A parameter by its usual name: `lam`, `S`, `A`, `V`, `p`, `q`, with the layer behind it if there are several."""
+    letter = {"scale": "lam", "skew": "S", "any": "A" if layer else "V", "left": "p", "right": "q"}[kind]
+    return Parameter(letter if depth == 1 or not layer else f"{letter}_{layer}", kind, layer)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Component(Result):
+    r"""A family of virtual weights with one function.
+
+    Attributes:
+        description: the family in one line.
+        generators: what moves along it, in words.
+        dimension: its dimension in the space of all $(\tilde A_1, \dots, \tilde A_l, \tilde V)$.
+        virtual: one exact member, `None` where the family has real members but no rational ones.
+        parameters: what `at` and `point` take.
+        origin: the weights whose fiber it is.
+    """
+
+    description: str
+    generators: tuple[str, ...]
+    dimension: int
+    virtual: VirtualWeights | None
+    parameters: tuple[Parameter, ...] = ()
+    origin: Weights | None = field(default=None, repr=False, compare=False)
+
+    def at(self, **parameters: Any) -> VirtualWeights:
+        r"""The virtual weights with these parameters.
+
+        Args:
+            parameters: all that `self.parameters` names: numbers, matrices as rows, vectors as lists.
+
+        Raises:
+            BadInput: one is missing, unknown, zero where it must not be, or not skew-symmetric; or no member is
+                rational.
+            ShapeError: a matrix or a vector has the wrong size.
+            TooLarge: the powers of a scale are too long.
+        """
+        if self.virtual is None:
+            raise BadInput("a point must be rational, this component has real members only")
+        known = {each.name: each for each in self.parameters}
+        _require_names(parameters, known, {})
+        attention, value = list(self.virtual.attention), self.virtual.value
+        for name, each in known.items():
+            i, given = each.layer - 1, parameters[name]
+            if each.kind == "scale":
+                factor = _scale(given, name)
+                power = _power(factor, len(attention) - each.layer)
+                attention[i], value = factor * attention[i], value / power
+                continue
+            matrix = value if each.layer == 0 else attention[i]
+            if each.kind in ("left", "right"):
+                exact = exact_matrix([given] if np.ndim(given) == 1 else given, name)
+                if exact.shape != (1, len(matrix)):
+                    raise ShapeError(f"{name} must be a vector of {len(matrix)} numbers, got shape {np.shape(given)}")
+                if each.kind == "left":
+                    attention[i] = exact.T
+                else:  # behind it
+                    attention[i] = attention[i] @ exact
+                continue
+            exact = exact_matrix(given, name)
+            if exact.shape != matrix.shape:
+                rows, columns = matrix.shape
+                raise ShapeError(f"{name} must be {rows} x {columns}, got {exact.shape[0]} x {exact.shape[1]}")
+            if each.kind == "skew" and (exact != -exact.T).any():
+                raise BadInput(f"{name} must be skew-symmetric, got {rows_in_line(exact)[:60]}")
+            if each.layer == 0:
+                value = exact
+            else:
+                attention[i] = exact if each.kind == "any" else attention[i] + exact
+        return VirtualWeights(tuple(attention), value)
+
+    def point(self, **parameters: Any) -> Weights:
+        r"""Weights in the fiber, of the shape of those whose fiber it is, that have the virtual weights `at` names.
+
+        Args:
+            parameters: those of `at`; and, if wanted, other bases: `C`, in several layers `C_1, ...`, of queries and
+                keys, and `G_1, ...` between the layers (see `change_basis`).
+
+        Raises:
+            BadInput: as for `at`; or no weights of this shape have these virtual weights.
+            ShapeError: a matrix has the wrong size.
+
+        Example:
+            >>> from lightning_sym import fiber
+            >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+            >>> ours, other = fiber(w).components
+            >>> ours.point(lam=2)
+            Weights.of({'Q1': [[2, 4]], 'K1': [[1, 0]], 'V1': [[Fraction(3, 2), 2]]})
+            >>> other.point(lam=1, C=[[2]])
+            Weights.of({'Q1': [[Fraction(1, 2), 1]], 'K1': [[2, Fraction(8, 3)]], 'V1': [[3, 0]]})
+        """
+        if self.origin is None:
+            raise BadInput("a point must be one of a fiber of weights, this component was made without them")
+        depth = len(self.origin.layers)
+        several = range(1, depth + 1)
+        bases = {("C" if depth == 1 else f"C_{i}"): ("query_key", i) for i in several}
+        bases |= {f"G_{i}": ("between", i) for i in several[:-1]}
+        _require_names(parameters, {each.name: each for each in self.parameters}, bases)
+        target = self.at(**{name: value for name, value in parameters.items() if name not in bases})
+        weights = _realized(self.origin, target)
+        other: dict[str, dict[int, Any]] = {"query_key": {}, "between": {}}
+        for name, (what, i) in bases.items():
+            if name in parameters:
+                other[what][i] = parameters[name]
+        if any(other.values()):
+            weights = change_basis(weights, **other)
+        if exact_virtual_weights(weights) != target:
+            raise ProgramError(f"the weights must have the virtual weights of the component, got {weights!r}")
+        return weights
+
+    def lines(self) -> Lines:
+        """The family as the command `fiber` prints it."""
+        names = ", ".join(map(str, self.parameters))
+        known = [("parameters", names)] if self.virtual is not None else []
+        lines = [("component", f"{self.description}; dimension {self.dimension}"), ("", "; ".join(self.generators))]
+        return [*lines, *known, *([] if self.virtual is None else virtual_lines(self.virtual))]
+
+    def _latex(self) -> str:
+        return self.formula()
+
+    def formula(self) -> str:
+        """The family in LaTeX, with the names of the parameters."""
+        if self.virtual is None:
+            return rf"\text{{real, not rational}}, \quad \dim = {self.dimension}"
+        kinds = {(each.kind, each.layer): latex_name(each.name) for each in self.parameters}
+        depth = len(self.virtual.attention)
+        formulas = []
+        for i, matrix in enumerate(self.virtual.attention, start=1):
+            name = rf"\tilde A_{{{i}}}'"
+            if ("any", i) in kinds:
+                formulas.append(rf"{name} = {kinds['any', i]}")
+            elif ("left", i) in kinds:
+                formulas.append(rf"{name} = {kinds['left', i]} {kinds['right', i]}^\top")
+            else:
+                skew = f" + {kinds['skew', i]}" if ("skew", i) in kinds else ""
+                formulas.append(rf"{name} = {kinds.get(('scale', i), '')} {latex_matrix(matrix)}{skew}")
+        if ("any", 0) in kinds:
+            formulas.append(r"\tilde V' = V")
+        else:
+            scales = [
+                (kinds["scale", i], f"3^{{{depth - i}}}" if depth - i > 1 else 3 ** (depth - i))
+                for i in range(1, depth + 1)
+                if ("scale", i) in kinds
+            ]
+            factors = " ".join(rf"{name}^{{-{power}}}" for name, power in scales)
+            formulas.append(rf"\tilde V' = {factors} {latex_matrix(self.virtual.value)}")
+        return latex_lines(formulas)
+
+
+def latex_name(name: str) -> str:
+    """A parameter in LaTeX."""
+    letter, _, index = name.partition("_")
+    return (r"\lambda" if letter == "lam" else letter) + (f"_{{{index}}}" if index else "")
+
+
+def virtual_lines(virtual: VirtualWeights) -> Lines:
+    """Virtual weights, a matrix a line."""
+    named = [(f"A~{k}", a) for k, a in enumerate(virtual.attention, start=1)]
+    return [("", f"{name} = {rows_in_line(matrix)}") for name, matrix in (*named, ("V~", virtual.value))]
+
+
+def _require_names(given: Mapping[str, Any], needed: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    missing = [name for name in needed if name not in given]
+    unknown = [name for name in given if name not in needed and name not in others]
+    if missing or unknown:
+        may = f", and may take {', '.join(list(others)[:8])}" if others else ""
+        wrong = [*(f"{n} is missing" for n in missing[:6]), *(f"{n[:40]} is unknown" for n in unknown[:6])]
+        raise BadInput(
+            f"a point of this component needs {', '.join(list(needed)[:12]) or 'no parameters'}{may}; "
+            f"{', '.join(wrong)}"
+        )
+
+
+def _scale(given: Any, name: str) -> Fraction:
+    factor = exact_number(given, name)
+    if factor == 0:
+        raise BadInput(f"{name} must not be 0")
+    return factor
+
+
+def _power(factor: Fraction, times: int) -> Fraction:
+    """The number to the power `3^times`."""
+    if abs(factor) == 1:  # an odd power
+        return factor
+    bits = max(factor.numerator.bit_length(), factor.denominator.bit_length())
+    if times > 100 or bits * 3**times > LONGEST_POWER:
+        raise TooLarge(
+            f"powers of a parameter must have at most {LONGEST_POWER:,} bits, {bits} bits to the power 3^{times} have "
+            "more"
+        )
+    return Fraction(factor ** (3**times))
+
+
+def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction:
+    """The number `c` with `new = c old`; 1 where there is none."""
+    for before, after in zip(old.ravel(), new.ravel(), strict=True):
+        if before:
+            c = Fraction(after / before)
+            return c if c and (new == c * old).all() else Fraction(1)
+    return Fraction(1)
+
+
+def _realized(origin: Weights, target: VirtualWeights) -> Weights:
+    """Weights of the same shape with these virtual weights: the given ones rescaled, or with the same `P_i`, or any."""
+    before = exact_virtual_weights(origin)
+    matrices = origin.named()
+    for i, (old, new) in enumerate(zip(before.attention, target.attention, strict=True), start=1):
+        matrices[f"Q{i}"] = _ratio(old, new) * matrices[f"Q{i}"]
+    last = f"V{len(before.attention)}"
+    matrices[last] = _ratio(before.value, target.value) * matrices[last]
+    scaled = Weights.of(matrices)
+    if exact_virtual_weights(scaled) == target:
+        return scaled
+    if (found := with_virtual_weights(scaled, target)) is not None:
+        return found
+    for name, most, ranked in _demands(origin, target):
+        if ranked > most:
+            raise BadInput(f"weights of this shape must have {name} of rank at most {most}, this point has {ranked}")
+    if (found := with_virtual_weights(Weights.of(matrices | _inner_values(origin, target)), target)) is None:
+        raise ProgramError(f"weights of {origin.architecture(1)} with these virtual weights must exist: {target!r}")
+    return found
+
+
+def _seen_behind(target: VirtualWeights, layer: int) -> ObjectArray:
+    """The rows whose span is `R_i`."""
+    later = [part for a in target.attention[layer:] for part in (a, a.T)]
+    return np.concatenate([*later, target.value])
+
+
+def _demands(origin: Weights, target: VirtualWeights) -> list[tuple[str, int, int]]:
+    """What the shape demands: a name, the largest rank, and the rank that the virtual weights have."""
+    shape = origin.architecture(1)
+    demands = [
+        (f"A~{i}" if shape.depth > 1 else "A", a, rank(matrix))
+        for i, (a, matrix) in enumerate(zip(shape.attention_ranks, target.attention, strict=True), start=1)
+    ]
+    for i in range(1, shape.depth):
+        name = f"what stands behind layer {i} (rows and columns of A~j, j > {i}, and rows of V~)"
+        demands.append((name, shape.widths[i], rank(_seen_behind(target, i))))
+    return demands
+
+
+def _inner_values(origin: Weights, target: VirtualWeights) -> dict[str, ObjectArray]:
+    """Value matrices of all layers but the last such that the rows of `P_i` span `R_i`."""
+    shape = origin.architecture(1)
+    before = exact_matrix(np.eye(shape.widths[0], dtype=int))
+    found = {}
+    for i in range(1, shape.depth):
+        rows = _seen_behind(target, i)
+        after = np.full((shape.widths[i], shape.widths[0]), Fraction(0), dtype=object)
+        basis = _row_basis(rows)
+        after[: len(basis)] = basis
+        value = solution(before.T, after.T)
+        if value is None:
+            raise ProgramError(f"what stands behind layer {i} must stand behind the layer before it")
+        found[f"V{i}"], before = value.T, after
+    return found
+
+
+def _row_basis(rows: ObjectArray) -> ObjectArray:
+    """Rows that are independent and span the same space: the kernel of the kernel."""
+    kernel = null_space(rows)
+    columns = rows.shape[1]
+    if not kernel:
+        return exact_matrix(np.eye(columns, dtype=int))
+    basis = null_space(np.array(kernel, dtype=object))
+    return np.array(basis, dtype=object).reshape(len(basis), columns)

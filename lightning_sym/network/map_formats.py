@@ -1,0 +1,80 @@
+r"""A polynomial map for other systems: ring, outputs, coefficients, and the ideal of all functions of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lightning_sym.errors import BadInput
+from lightning_sym.network.formats import SYSTEMS, Writer, polynomial_text, require_format, variable_names
+from lightning_sym.network.polynomial_map import PolynomialMap
+
+_COORDINATES = "czymw"
+
+
+def _coefficients(phi: PolynomialMap) -> dict[str, Mapping[tuple[int, ...], Any]]:
+    """The coefficients, over all variables, by what they belong to: those that are not zero, each polynomial once."""
+    behind = (0,) * len(phi.input_names)
+    seen: dict[Any, str] = {}
+    found: dict[str, Mapping[tuple[int, ...], Any]] = {}
+    inputs = variable_names("sympy", phi.input_names)
+    again: dict[str, list[str]] = {}
+    for (k, j, exponents), value in phi.coefficients().items():
+        place = f"phi_{k + 1}_{j + 1}: {polynomial_text('singular', inputs, {exponents: 1})}"
+        terms = (
+            {(*map(int, e), *behind): c for e, c in value.to_dict().items()} if phi.weight_names else {behind: value}
+        )
+        key = frozenset(terms.items())
+        if key in seen:
+            again[seen[key]].append(place)
+        else:
+            seen[key], found[place], again[place] = place, terms, [place]
+    return {"; ".join(again[place]): terms for place, terms in found.items()}
+
+
+def map_text(phi: PolynomialMap, form: str) -> str:
+    r"""The polynomial map, ready to paste into another system.
+
+    `R` is the ring of weights and inputs, `phi` the matrix of outputs, `C` the list of the coefficients of all outputs
+    as polynomials in the weights, each once and zero left out; comments say where each stands. `M` is the kernel of
+    the map that sends `c_i` to the `i`-th of them: the ideal of the closure of the set of functions, in these
+    coordinates. With numbers for weights `C` is a point, and there is no `M`.
+
+    Args:
+        phi: the map.
+        form: a system of `formats.SYSTEMS`.
+
+    Raises:
+        BadInput: there is no such system; LaTeX and JSON say less (`latex`, `as_document`).
+
+    Example:
+        >>> from lightning_sym import Architecture, polynomial_map
+        >>> print(map_text(polynomial_map(Architecture((1, 1), (1,), 1)), "singular"))
+        // widths 1,1, ranks 1, tokens 1: phi is homogeneous of degree 3
+        ring R = 0, (Q1_1_1, K1_1_1, V1_1_1, x_1_1), dp;
+        matrix phi[1][1] = Q1_1_1*K1_1_1*V1_1_1*x_1_1^3;
+        // coefficients, each polynomial once
+        // c_1 of phi_1_1: x_1_1^3
+        ideal C = Q1_1_1*K1_1_1*V1_1_1;
+        // the ideal of all functions of this kind, closure: relations of the coefficients
+        ring S = 0, (c_1), dp;
+        setring R;
+        map f = S, C;
+        setring S;
+        ideal M = kernel(R, f);
+    """
+    if require_format(form) not in SYSTEMS:
+        raise BadInput(f"a session must be one of {', '.join(SYSTEMS)}, got {form}")
+    names = [*phi.weight_names, *phi.input_names]
+    writer, coefficients = Writer(form, "R", names), _coefficients(phi)
+    letter = next(c for c in _COORDINATES if not any(name.startswith(c) for name in names))
+    coordinates = [f"{letter}_{i}" for i in range(1, len(coefficients) + 1)]
+    lines = list(writer.comments([f"{phi.architecture}: phi is homogeneous of degree {phi.architecture.degree}"]))
+    lines += [*writer.ring(), writer.matrix("phi", phi.entries.tolist())]
+    lines += writer.comments(["coefficients, each polynomial once"])
+    lines += writer.comments(f"{c} of {place}" for c, place in zip(coordinates, coefficients, strict=True))
+    lines.append(writer.sequence("C", coefficients.values()))
+    if phi.weight_names:
+        lines += writer.comments(["the ideal of all functions of this kind, closure: relations of the coefficients"])
+        lines.append(writer.kernel("M", "S", coordinates, "C"))
+    return "\n".join(lines)
