@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import TooLarge
-from lightning_sym.exact.elimination import echelon_mod_p, reduced_echelon_mod_p
+from lightning_sym.exact.elimination import reduced_echelon_mod_p
 from lightning_sym.exact.lattices import short_basis
+from lightning_sym.exact.modular import independent_columns
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.limits import Progress, require_memory
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
@@ -122,17 +123,16 @@ class Ideal:
         count = len(rows)
         p = PRIMES[0]
         matrix = evaluated(values[0](), rows, count + SPARE_POINTS, p)
-        found = echelon_mod_p(matrix, p)
-        nothing = np.zeros((0, count), dtype=np.int64)
-        if found.rank == count:
-            return Piece(rows, count, nothing)
-        free = np.setdiff1d(np.arange(count), found.pivot_columns)
+        pivots = independent_columns(matrix, p)
+        if len(pivots) == count:
+            return Piece(rows, count, np.zeros((0, count), dtype=np.int64))
+        free = np.setdiff1d(np.arange(count), pivots)
         known = self._row_basis(code, rows, free, p)
         if len(known) == len(free):
-            return Piece(rows, found.rank, known)
+            return Piece(rows, len(pivots), known)
         new, is_minimal = self._new_generators(code, rows, values, known)
         vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
-        return Piece(rows, found.rank, np.concatenate([known, *vectors]), new, is_minimal)
+        return Piece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
     def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
         """The multiples, by a coordinate, of the equations one degree lower, in this weight; or a share of them."""
@@ -170,12 +170,12 @@ class Ideal:
         nothing = np.zeros((0, len(rows)), dtype=np.int64)
         if not total:
             return nothing
-        share = min(1.0, 1.3 * len(free) / total)
+        share = min(1.0, 2 * len(free) / total)
         found = list(self._multiples(code, rows, share))
         basis: npt.NDArray[Any] = nothing
         while found:
             together = np.concatenate([basis, *found])
-            basis = together[np.sort(echelon_mod_p(modulo(together[:, free], p), p).pivot_rows)]
+            basis = together[independent_columns(modulo(together[:, free], p).T, p)]
             if len(basis) == len(free):
                 break
             form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)

@@ -34,7 +34,7 @@ BITS_A_DIGIT = 3.33
 LARGEST_SPAN, MOST_PARAMETERS = 200, 2000
 """Linear spans up to this dimension are compared with a certified dimension where no theorem applies."""
 
-SECONDS_A_TERM = 2e-6
+SECONDS_A_TERM = 3e-7
 """For one summand of the sum over fixed points, and each weight and class in it, roughly."""
 
 

@@ -17,7 +17,8 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
 from lightning_sym.varieties.degree import variety_degree
-from lightning_sym.varieties.known_ideal import Equations, Orbit
+from lightning_sym.varieties.known_ideal import Equations as Equations
+from lightning_sym.varieties.known_ideal import Orbit
 from lightning_sym.varieties.normal_weights import PROVED, is_tied
 
 USUAL_DEGREE = 4
