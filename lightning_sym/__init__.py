@@ -44,7 +44,11 @@ if TYPE_CHECKING:
     from lightning_sym.fibers.points import Component
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
-    from lightning_sym.geometry.classify import Classification, Label, classify
+    from lightning_sym.geometry.bounds import Bounds
+    from lightning_sym.geometry.classify import Classification, classify
+    from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
+    from lightning_sym.geometry.orbit_table import OrbitTable, layer_orbits
+    from lightning_sym.geometry.singular_locus import SingularLocus, singular_locus
     from lightning_sym.network.ambient import ambient_dimension
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.network.attention import forward, network_output
@@ -56,6 +60,9 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
+    from lightning_sym.varieties.equations import equations, successive_equations
+    from lightning_sym.varieties.known_ideal import Equations
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -76,8 +83,12 @@ _ROOMS = {
     "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
-    "lightning_sym.geometry.classify": ("Classification", "Label", "classify"),
     "lightning_sym.network.ambient": ("ambient_dimension",),
+    "lightning_sym.geometry.bounds": ("Bounds",),
+    "lightning_sym.geometry.classify": ("Classification", "classify"),
+    "lightning_sym.geometry.layer_orbits": ("Label", "LayerOrbit"),
+    "lightning_sym.geometry.orbit_table": ("OrbitTable", "layer_orbits"),
+    "lightning_sym.geometry.singular_locus": ("SingularLocus", "singular_locus"),
     "lightning_sym.network.architecture": ("Architecture",),
     "lightning_sym.network.attention": ("forward", "network_output"),
     "lightning_sym.network.form": ("NetworkForm",),
@@ -88,6 +99,9 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
+    "lightning_sym.varieties.equations": ("equations", "successive_equations"),
+    "lightning_sym.varieties.known_ideal": ("Equations",),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -96,10 +110,13 @@ __all__ = [
     "Answer",
     "Architecture",
     "BadInput",
+    "Bounds",
     "CertifiedDimension",
     "Classification",
     "Comparison",
     "Component",
+    "DegreeSource",
+    "Equations",
     "Evidence",
     "Fiber",
     "FileFormatError",
@@ -107,17 +124,21 @@ __all__ = [
     "JacobianRank",
     "Label",
     "Layer",
+    "LayerOrbit",
     "LightningError",
     "MissingExtra",
     "NetworkForm",
     "Normalization",
+    "OrbitTable",
     "PolynomialMap",
     "ProgramError",
     "Reason",
     "RingError",
     "ShapeError",
+    "SingularLocus",
     "Status",
     "TooLarge",
+    "VarietyDegree",
     "VirtualWeights",
     "Weights",
     "ambient_dimension",
@@ -125,8 +146,10 @@ __all__ = [
     "change_basis",
     "classify",
     "dimension_certificate",
+    "equations",
     "fiber",
     "forward",
+    "layer_orbits",
     "load_weights",
     "network_output",
     "polynomial_map",
@@ -134,8 +157,11 @@ __all__ = [
     "same_certificate",
     "same_function",
     "save_weights",
+    "singular_locus",
+    "successive_equations",
     "swap",
     "transform",
+    "variety_degree",
     "virtual_weights",
     "write_certificate",
 ]

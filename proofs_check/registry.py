@@ -41,6 +41,10 @@ MODULES = (
     "normalized.free_exponentials",
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
+    "varieties.degree",
+    "varieties.attention_invariants",
+    "varieties.singular_scheme",
+    "varieties.tangent_spaces",
 )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES
 
 _Floats = npt.NDArray[np.float64]
 _Pivots = list[tuple[int, int]]
@@ -59,7 +59,7 @@ def echelon_mod_p(
     base: int = 32,
     progress: Callable[[int], None] | None = None,
 ) -> Echelon:
-    """Rank over GF(p) and pivots of a matrix of integers, of any shape; `p` one of `PRIMES`.
+    """Rank over GF(p) and pivots of a matrix of integers, of any shape; `p` one of `MORE_PRIMES`.
 
     The minor in the pivot rows and columns is not zero modulo `p`, so it is not zero over the integers either.
 
@@ -73,7 +73,7 @@ def echelon_mod_p(
         progress: called with the number of rows done; the first ones take longest.
 
     Raises:
-        BadInput: the prime is not one of `PRIMES`, an entry is not such an integer, or a block size is not possible.
+        BadInput: the prime is not one of `MORE_PRIMES`, an entry no such integer, or a block size not possible.
         ShapeError: the matrix has not two axes.
 
     Example:
@@ -81,8 +81,8 @@ def echelon_mod_p(
         >>> found.rank, found.pivot_rows.tolist(), found.pivot_columns.tolist()
         (2, [0, 2], [2, 1])
     """
-    if p not in PRIMES:
-        raise BadInput(f"the prime must be one of {PRIMES}, got {p}")
+    if p not in MORE_PRIMES:
+        raise BadInput(f"the prime must be one of {MORE_PRIMES}, got {p}")
     if matrix.ndim != 2:
         raise ShapeError(f"a matrix must have two axes, got {matrix.ndim}")
     if base < 1 or (panel is not None and not 1 <= panel <= _PRODUCTS):
@@ -98,6 +98,40 @@ def echelon_mod_p(
     pivots = elimination.pivots(work, panel, progress or (lambda rows: None))
     rows, columns = np.array(pivots, dtype=np.int64).reshape(-1, 2).T
     return Echelon(columns, rows) if transposed else Echelon(rows, columns)
+
+
+def reduced_echelon_mod_p(matrix: npt.NDArray[Any], p: int) -> tuple[_Floats, Echelon]:
+    """The reduced echelon form over GF(p): as many rows as the rank, each with a 1 in a pivot column of its own.
+
+    Each pivot is the first entry that is not zero of a row less its part in the rows before it: if the rows are in
+    general position these are the first columns that are independent.
+
+    Args:
+        matrix: integers, two axes, as for `echelon_mod_p`.
+        p: one of `MORE_PRIMES`.
+
+    Returns:
+        Centred residues, a row for each pivot of the second, in the order of the pivot columns.
+
+    Raises:
+        BadInput: as `echelon_mod_p`; or there are more rows than the products of which stay exact.
+
+    Example:
+        >>> form, found = reduced_echelon_mod_p(np.array([[1, 1, 2], [2, 2, 5]]), PRIMES[0])
+        >>> form.tolist(), found.pivot_columns.tolist()
+        ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0, 2])
+    """
+    if p not in MORE_PRIMES or matrix.ndim != 2 or len(matrix) > 2 * _PRODUCTS:
+        raise BadInput(
+            f"the matrix must have two axes and at most {2 * _PRODUCTS} rows, the prime be one of {MORE_PRIMES}"
+        )
+    elimination = _Elimination(p, 32, matrix.shape)
+    work = np.empty(matrix.shape)
+    elimination.load(matrix, work)
+    elimination.reduce(work)
+    pivots = sorted(elimination.echelon(work), key=lambda pivot: pivot[1]) if work.size else []
+    rows, columns = np.array(pivots, dtype=np.int64).reshape(-1, 2).T
+    return work[rows], Echelon(rows, columns)
 
 
 class _Elimination:

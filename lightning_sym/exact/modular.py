@@ -103,3 +103,17 @@ def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.in
     if pivots:
         result[:, pivots] = -basis[:, free].T % p
     return result
+
+
+def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int64]:
+    """Columns that are independent over GF(p), as many as the rank, in order; `p` one of `MORE_PRIMES`.
+
+    Example:
+        >>> independent_columns(np.array([[0, 1, 2], [0, 2, 4]]), 4194301).tolist()
+        [1]
+    """
+    if max(two_axes(matrix)) > _SMALL or not matrix.size:
+        return np.sort(echelon_mod_p(matrix, p).pivot_columns)
+    basis = row_basis_mod_p(matrix.astype(np.int64), p)
+    first: npt.NDArray[np.int64] = (basis != 0).argmax(axis=1)
+    return first

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning_sym.dimension.answer_text import dimension_latex
 from lightning_sym.display import Lines, latex_lines, latex_words
 from lightning_sym.network.architecture import network_line
 
 
 def point_lines(point: Any) -> Lines:
     """The text of a `Classification`."""
-    dimension, ranks = point.dimension, point.ranks
+    dimension, tangent, ranks = point.dimension, point.tangent_dimension, point.ranks
     labels = ", ".join(label.value for label in point.labels) or "not critical"
     lines = [("network", network_line(point.architecture)), ("point", labels if point.decided else "undecided")]
     lines += [("", reason) for reason in point.reasons]
-    between = f"between {dimension.lower:,} and {dimension.upper:,}"
-    lines.append(("dimension of M", between if dimension.value is None else f"{dimension.value:,}  certified"))
+    lines.append(("dimension of M", f"{dimension}{'' if dimension.value is None else '  certified'}"))
+    lines.append(("tangent space", f"dimension {tangent}: {tangent.source}"))
+    if point.equations is not None:
+        degree, bound = point.equations
+        lines.append(("equations", f"up to degree {degree}: they leave dimension {bound:,}"))
     if ranks is not None:
         points = "all of A = 0 or V = 0" if ranks.fiber_points is None else f"{ranks.fiber_points}"
         lines += [
             ("rank of A, of V", f"{ranks.attention:,}, {ranks.value:,}"),
+            ("row V meet col A", f"dimension {ranks.common:,}"),
             ("differential in A, V", f"rank {ranks.differential:,} in all directions"),
             ("", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"),
-            ("tangent vectors of M", f"curves inside M span {ranks.tangent:,} dimensions"),
             ("projective fiber", f"points: {points}"),
         ]
-    lower, upper = point.weight_rank_lower, point.weight_rank_upper
-    rank = f"rank {lower:,}" if lower == upper else f"rank between {lower:,} and {upper:,}"
-    return [*lines, ("differential in Q, K, V", rank)]
+    return [*lines, ("differential in Q, K, V", f"rank {point.weight_rank}")]
 
 
 def point_latex(point: Any) -> str:
     """The answer as formulas."""
     labels = ", ".join(label.value for label in point.labels) or "not critical"
-    said = [latex_words(labels if point.decided else "undecided"), dimension_latex(point.dimension)]
-    if point.ranks is not None:
-        said.append(
-            rf"\operatorname{{rk}} A = {point.ranks.attention}, \quad \operatorname{{rk}} V = {point.ranks.value}"
-        )
+    said = [latex_words(labels if point.decided else "undecided")]
+    said.append(rf"\dim \mathcal M {point.dimension.latex}, \quad \dim T \mathcal M {point.tangent_dimension.latex}")
+    if (ranks := point.ranks) is not None:
+        known = rf"\operatorname{{rk}} A = {ranks.attention}, \quad \operatorname{{rk}} V = {ranks.value}, \quad "
+        said.append(known + rf"\dim(\operatorname{{row}} V \cap \operatorname{{col}} A) = {ranks.common}")
     return latex_lines(said)

@@ -19,6 +19,14 @@ from lightning_sym.errors import BadInput
 PRIMES = (4194301, 4194287, 4194277, 4194271)
 """The four largest primes below 2^22."""
 
+MORE_PRIMES = (
+    *PRIMES,
+    4194247, 4194217, 4194199, 4194191, 4194187, 4194181, 4194173, 4194167, 4194143, 4194137, 4194131, 4194107,
+    4194103, 4194023, 4194011, 4194007, 4193977, 4193971, 4193963, 4193957, 4193939, 4193929, 4193909, 4193869,
+    4193807, 4193803, 4193801, 4193789, 4193759, 4193753, 4193743, 4193701, 4193663, 4193633, 4193573, 4193569,
+)  # fmt: skip
+"""The forty largest, where numbers with many digits are put together from their residues."""
+
 EXACT_PRODUCTS = 2046
 """So many products of residues add up below 2^53."""
 

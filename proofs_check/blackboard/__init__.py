@@ -18,6 +18,7 @@ from proofs_check.blackboard import (
     one_layer,
     resultant,
     transformers,
+    variety,
 )
 from proofs_check.blackboard.step import Step
 
@@ -116,5 +117,12 @@ WALK_THROUGHS = {
     "attention-only-transformers": WalkThrough(
         "Count the weights of a small transformer, and what cannot be seen of them.", transformers.transformers
     ),
+    "degree": WalkThrough(r"In how many points $\mathcal M$ meets a linear space.", variety.degree),
+    "attention-invariants": WalkThrough(
+        "Equations that every layer satisfies, and a family that not every layer satisfies.",
+        variety.attention_invariants,
+    ),
+    "figure-1-singular-scheme": WalkThrough("How large the singular locus of a quartic is.", variety.singular_scheme),
+    "tangent-spaces": WalkThrough("Where the tangent space is larger than the set.", variety.tangent_spaces_at_points),
 }
 """By claim id."""

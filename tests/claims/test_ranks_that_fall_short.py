@@ -13,11 +13,10 @@ import pytest
 
 import lightning_sym.dimension.certify as certify
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.geometry import classify
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.claim import Claim, Part, Scope, Verdict
-from proofs_check.claims.geometry import theorem_3_4_singular
+from proofs_check.claims.geometry import measured, theorem_3_4_singular
 from proofs_check.registry import all_claims
 from proofs_check.run import run_part
 
@@ -49,7 +48,7 @@ def nothing(rank: Callable[..., int]) -> Callable[..., int]:
 
 
 def forget() -> None:
-    classify._dimension.cache_clear()
+    measured.dimension_of.cache_clear()
     theorem_3_4_singular.points_of.cache_clear()
 
 

@@ -31,13 +31,24 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
     ("classify", ("classify", EXAMPLES["singular"])),
-    ("classify", ("classify", EXAMPLES["rank_one"])),
+    ("classify", ("classify", EXAMPLES["rank_one"], "--degree", "2")),
     ("classify", ("classify", EXAMPLES["two_layers"])),
+    ("orbits", ("classify", "--orbits", "--widths", "3,2", "--ranks", "2")),
+    ("singular-ideal", ("classify", "--singular-ideal", "--widths", "2,1", "--ranks", "2")),
+    ("singular-ideal", ("classify", "--singular-ideal", "--widths", "1,2", "--ranks", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
+    ("degree", ("degree", *SHAPE)),
+    ("degree", ("degree", "--widths", "2,2", "--ranks", "1", "--tokens", "1", "--heads", "2")),
+    ("degree", ("degree", "--widths", "3,2", "--ranks", "1", "--tokens", "1", "--embed", "4")),
+    ("degree", ("degree", "--widths", "2,2,1", "--ranks", "2", "--tokens", "2")),
+    ("degree", ("degree", "--widths", "2,2,2,1", "--ranks", "2", "--tokens", "2")),
     ("dimension", ("dimension", *SHAPE)),
     ("dimension", ("dimension", *SHAPE, "--normalization", "softmax", "--mask", "causal", "--seed", "3")),
     ("dimension", ("dimension", "--widths", "3,3", "--ranks", "1", "--tokens", "2", "--heads", "2", "--skip",
                    "--value-ranks", "1", "--embed", "4", "--unembed", "2")),
+    ("equations", ("equations", "--widths", "2,1", "--ranks", "2", "--tokens", "2")),
+    ("equations", ("equations", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--skip", "--degree", "2")),
+    ("equations", ("equations", "--widths", "3,3", "--ranks", "3", "--tokens", "2", "--work", "0.001")),
     ("explain", ("explain", "equation-9")),
     ("explain", ("explain", "figure-1")),
     ("explain", ("explain", "corollary-3.3")),
@@ -98,7 +109,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config"} == set(SCHEMAS)
+    assert with_json | {"config", "orbits", "singular-ideal"} == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 

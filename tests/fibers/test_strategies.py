@@ -233,13 +233,15 @@ def test_denominators_that_differ_are_paid_for() -> None:
     assert fraction_bits(network(2, 1)) == {}
 
 
-def test_classify_says_what_a_second_point_and_a_kernel_cost() -> None:
+def test_classify_says_what_ranks_and_a_kernel_cost() -> None:
     told: list[str] = []
     one = Weights.random(Architecture((3, 3), (2,), 2), seed=1, attention_matrix_ranks=[1], value_ranks=[1])
     classify(one, progress=lambda stage, done, total: told.append(stage))
-    assert told[-1] == "the differential at the exchanged point"
-    deep = Weights.random(Architecture((2, 2, 2), (2, 2), 2), seed=1, attention_matrix_ranks=[1, 1], value_ranks=[1, 1])
+    assert told == ["ranks of the virtual weights"]
+    with pytest.raises(TooLarge, match="ranks of the virtual weights: exact work"):
+        classify(one, work=1e-6)
     told.clear()
+    deep = Weights.random(Architecture((2, 2, 2), (2, 2), 2), seed=1, attention_matrix_ranks=[1, 1], value_ranks=[1, 1])
     classify(deep, progress=lambda stage, done, total: told.append(stage))
     assert told[:2] == ["the dimension of M", "the differential in Q, K, V"]
     with pytest.raises(TooLarge, match="the differential in Q, K, V: exact work"):
@@ -256,5 +258,4 @@ def test_progress_tells_the_stages() -> None:
     told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
-    assert told == ["virtual weights", "the dimension in (Q, K, V)", "the differential in A, V and in Q, K, V",
-                    "the differential at the exchanged point"]  # fmt: skip
+    assert told == ["virtual weights", "the dimension in (Q, K, V)", "ranks of the virtual weights"]

@@ -21,8 +21,9 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
-from lightning_sym.geometry.classify import Label, classify
+from lightning_sym.geometry.classify import classify
 from lightning_sym.geometry.layer_function import differential, layer_function, tangent_directions
+from lightning_sym.geometry.layer_orbits import Label
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from proofs_check.claims.geometry import corollary_a_4, lemma_a_3, theorem_3_4_singular
 from proofs_check.claims.geometry.orbits import one_form_in_each_orbit, orbits
@@ -40,11 +41,11 @@ def weights(attention: list[list[int]], value: list[list[int]], a: int | None = 
 DIAGONAL = [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
 ONE = [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
 EXAMPLES = {
-    # attention, value, a, labels, dim M, spanned by curves, points of the projective fiber
+    # attention, value, a, labels, dim M, tangent space, points of the projective fiber
     "regular": ([[1, 2], [0, 3]], [[1, 1]], 2, ["regular"], 5, 5, 1),
     "two points in the fiber": ([[1, 2], [0, 0]], [[0, 1]], 2, SINGULAR, 5, 6, 2),
-    "the same h": ([[1, 2], [0, 0]], [[1, 0]], 2, CRITICAL, 5, 5, 1),
-    "the same h, d = 3": (ONE, [[1, 0, 0]], 3, CRITICAL, 11, 12, 1),
+    "the same h": ([[1, 2], [0, 0]], [[1, 0]], 2, CRITICAL, 5, 6, 1),
+    "the same h, d = 3": (ONE, [[1, 0, 0]], 3, CRITICAL, 11, 18, 1),
     "zero": ([[0, 0], [0, 0]], [[1, 0]], 2, CRITICAL, 5, 6, None),
     "zero value": ([[1, 0], [0, 1]], [[0, 0]], 2, CRITICAL, 5, 6, None),
     "rank below a = 2 < d = 3": (ONE, [[0, 1, 0], [0, 0, 1]], 2, SINGULAR, 13, 14, 1),
@@ -70,6 +71,7 @@ def test_named_points(name: str) -> None:
         assert point.dimension.value == dimension
         assert point.ranks is not None
         assert (point.ranks.tangent, point.ranks.fiber_points) == (tangent, points)
+        assert point.tangent_dimension.value == tangent
         assert point.weight_rank_lower == point.weight_rank_upper <= dimension
 
 
@@ -266,6 +268,7 @@ def test_command(name: str, tmp_path: Path) -> None:
     assert document["labels"] == labels
     assert document["dimension"]["value"] == dimension
     assert (document["ranks"]["tangent"], document["ranks"]["fiber_points"]) == (tangent, points)
+    assert (document["tangent_dimension"]["lower"], document["tangent_dimension"]["upper"]) == (tangent, tangent)
     text = CliRunner().invoke(cli, ["classify", file], standalone_mode=False)
     assert text.return_value == 0
     assert ", ".join(labels) in text.output

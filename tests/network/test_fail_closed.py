@@ -43,6 +43,8 @@ COMPUTES_NOTHING = {
     "BallRank.__init__", "CertifiedDimension.__init__", "Comparison.__init__", "Fiber.__init__",
     "Classification.__init__",
     "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
+    "OrbitTable.__init__", "SingularLocus.__init__",
+    "VarietyDegree.__init__", "CoordinateSystem.__init__", "Equations.__init__",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import growth
 import many
 import numpy as np
 import peers
+import points
 import pytest
 import systems
 from shapes import SHAPES
@@ -148,3 +149,8 @@ def test_growth_family_and_slope() -> None:
     assert [growth.family(growth.WIDTHS[i]).parameter_count for i in (0, -1)] == [128, 49140]
     rows = [{"parameters": 10.0**k, "seconds": 10.0 ** (2 * k) if k > 2 else 1.0} for k in (1, 2, 3, 3.5, 4)]
     assert growth.slope(rows, "seconds") == pytest.approx(2)
+
+
+def test_a_point_is_measured_in_a_process_of_its_own() -> None:
+    assert points.measure(points.HERE, 3, 60).startswith("regular, dim M = 17: ")
+    assert points.measure(points.HERE, 3, 0.001) == "over 0.001 s"

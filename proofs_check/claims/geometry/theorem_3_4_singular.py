@@ -36,10 +36,11 @@ from typing import NamedTuple
 
 from lightning_sym import Architecture, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.geometry.classify import Classification, Label, classify
+from lightning_sym.geometry.layer_orbits import Label
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict
+from proofs_check.claims.geometry.measured import Measured, measure
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
 from proofs_check.expect import expect_equal, spell
 
@@ -58,7 +59,7 @@ class Point(NamedTuple):
     shape: Shape
     form: NormalForm
     weights: Weights
-    decided: Classification
+    decided: Measured
 
 
 Locus = Callable[[Shape, NormalForm], bool]
@@ -125,7 +126,7 @@ def printed_is_right(shape: Shape) -> bool:
 def points_of(shape: Shape) -> list[Point]:
     """One pair of each orbit, as it is and moved along the orbit."""
     return [
-        Point(shape, form, weights, classify(weights))
+        Point(shape, form, weights, measure(weights))
         for seed, form in enumerate(normal_forms(*shape))
         for weights in (form.weights(shape.a), moved(form.weights(shape.a), seed))
     ]
@@ -137,7 +138,7 @@ KINDS = {"phi = 0", "critical", "two points in the fiber", "singular", "regular"
 def kinds(point: Point) -> set[str]:
     """What was computed of it; phi = 0 is not called critical here."""
     found = {label.value for label in point.decided.labels}
-    fiber = point.decided.ranks.fiber_points if point.decided.ranks else None
+    fiber = point.decided.ranks.fiber_points
     if fiber is None:
         return found - {"critical"} | {"phi = 0"}
     return found | {"two points in the fiber"} if fiber == 2 else found
@@ -164,22 +165,21 @@ def is_singular(point: Point) -> bool:
         Undecided: nothing was.
     """
     singular = Label.SINGULAR in point.decided
-    if point.decided.ranks is None or singular == (Label.REGULAR in point.decided):
-        raise Undecided(f"{point.shape}: {point.decided.reasons}")
+    if singular == (Label.REGULAR in point.decided):
+        raise Undecided(f"{point.shape}: {point.decided.reason}")
     return singular
 
 
 def check(point: Point, locus: Locus) -> None:
     shape, form, weights, decided = point
     singular = is_singular(point)
-    assert decided.ranks is not None  # noqa: S101 - for the type checker
     if singular != locus(shape, form):
         q, k, v = (spell(matrix) for matrix in weights.layers[0])
         raise Refutation(
             f"d = {shape.d}, d' = {shape.d_out}, a = {shape.a}, Q = {q}, K = {k}, V = {v}: rk A = "
             f"{decided.ranks.attention}, rk V = {decided.ranks.value}, dim M = {decided.dimension.value}, tangent "
             f"dimension at least {decided.ranks.tangent}; stated {'regular' if singular else 'singular'}, found "
-            f"{'singular' if singular else 'regular'}: {decided.reasons[0]}"
+            f"{'singular' if singular else 'regular'}: {decided.reason}"
         )
 
 

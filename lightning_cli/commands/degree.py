@@ -1,0 +1,73 @@
+"""`lightning-sym degree`: the degree of the closure of a network's set of functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.varieties.degree import VarietyDegree
+
+SCHEMA = "lightning-sym/degree/1"
+
+
+def as_document(result: VarietyDegree) -> dict[str, Any]:
+    """The result as JSON."""
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(result.architecture),
+        "degree": result.degree,
+        "source": result.source.value,
+        "dimension": result.dimension,
+        "fiber_points": result.points,
+        "reason": result.reason or None,
+    }
+
+
+@click.command(
+    "degree",
+    epilog="""\b
+Examples:
+  lightning-sym degree --widths 2,1 --ranks 2 --tokens 2
+  lightning-sym degree --widths 2,2,1 --ranks 1 --tokens 1
+  lightning-sym degree --widths 4,3,3,2 --ranks 1,2,2 --tokens 3 --json
+
+\b
+Exit codes: 0 the degree is known, by a theorem or because the functions fill their linear span; 2 bad
+input; 3 it is open, and the answer says why.""",
+)
+@options.widths()
+@options.ranks()
+@options.tokens
+@options.transformer
+@options.work
+@options.as_json
+def command(
+    widths: tuple[int, ...],
+    ranks: tuple[int, ...],
+    tokens: int,
+    work: float,
+    as_json: bool,
+    **transformer: Any,
+) -> int:
+    """Give the degree of the closure of the set of functions of a lightning network.
+
+    The degree is the number of points that the closure has in common with a general affine space of complementary
+    dimension, over the complex numbers. Known are one layer, every depth at one token, every depth where one of the
+    first two layers has rank one, and two layers of full rank; everything else is said to be open.
+    """
+    network = options.architecture(widths, ranks, tokens, **transformer)
+
+    from lightning_cli.writing.output import progress_bar, write_json
+    from lightning_sym.varieties.degree import variety_degree
+
+    with progress_bar() as progress:
+        result = variety_degree(network, work=work, progress=progress)
+    if as_json:
+        write_json(as_document(result))
+    else:
+        click.echo(str(result))
+    return exit_codes.AS_EXPECTED if result.degree is not None else exit_codes.UNDECIDED

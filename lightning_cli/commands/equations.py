@@ -1,0 +1,158 @@
+"""`lightning-sym equations`: the ideal of the closure of the set of functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.varieties.known_ideal import Equations
+
+SCHEMA = "lightning-sym/equations/1"
+
+FORMATS = ["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]
+
+
+def as_document(found: Equations) -> dict[str, Any]:
+    """The result as JSON."""
+    from lightning_sym.varieties.equations_text import equation_text
+
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(found.architecture),
+        "linear_span": found.linear_span,
+        "dimension": found.dimension,
+        "degree": found.degree,
+        "hilbert_function": list(found.hilbert_function),
+        "generators": {str(degree): count for degree, count in found.counts.items()},
+        "complete_to_degree": found.complete_to_degree,
+        "complete": found.is_complete,
+        "stopped": found.stopped,
+        "constant": None if found.is_cone else found.coordinates[found.system.constant].name,
+        "coordinates": [
+            {
+                "name": c.name,
+                "row": c.row,
+                "token": c.token,
+                "monomial": c.monomial(),
+                "torus_weight": list(c.weight),
+            }
+            for c in found.coordinates
+        ],
+        "equations": {
+            str(degree): [equation_text(terms, found, "sympy", None) for terms in some]
+            for degree, some in found.terms.items()
+        },
+    }
+
+
+@click.command(
+    "equations",
+    epilog="""\b
+Examples:
+  lightning-sym equations --widths 2,1 --ranks 2 --tokens 2
+  lightning-sym equations --widths 3,1 --ranks 2 --tokens 2 --degree 3
+  lightning-sym equations --widths 2,2,1 --ranks 1 --tokens 1 --degree 6 --json
+  lightning-sym equations --widths 2,2 --ranks 1 --tokens 2 --format macaulay2 --output ideal.m2
+
+\b
+Without --degree it goes to degree 4, or until a degree would take longer than --work, and says so.
+Ctrl-C prints what is known after the last degree that was finished. --format writes the coordinates,
+a ring and the ideal for another system; json is --json.
+
+\b
+Exit codes: 0 every degree that was asked for is certified; 2 bad input; 3 undecided in some degree, or
+a degree that was asked for does not fit into memory; 130 interrupted.""",
+)
+@options.widths()
+@options.ranks()
+@options.tokens
+@options.transformer
+@click.option("--degree", type=click.IntRange(1, 1000), metavar="N", help="Find all equations up to this degree.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Print what another system reads.")
+@click.option("--output", type=click.Path(), metavar="FILE", help="Write into FILE what would be printed.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Picks the points; never changes what is certified.",
+)
+@options.memory
+@click.option(
+    "--work",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Without --degree: stop before a degree that is estimated, roughly, to take longer.",
+)
+@options.as_json
+def command(
+    widths: tuple[int, ...],
+    ranks: tuple[int, ...],
+    tokens: int,
+    degree: int | None,
+    form: str | None,
+    output: str | None,
+    seed: int,
+    memory: float,
+    work: float,
+    as_json: bool,
+    **transformer: Any,
+) -> int:
+    """Find the equations of the closure of the set of functions of a lightning network.
+
+    The coordinates are coefficients of the polynomial map, as many as the linear span has dimensions. Degree by degree,
+    one small linear problem for each weight of the torus that acts: each equation is substituted and expanded to zero,
+    and a rank from below shows that there are no others. The generators are minimal. Nothing is said beyond the degree
+    reached.
+    """
+    limit = options.memory_bytes(memory)
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--format {form} is another form than --json: give one")
+    network = options.architecture(widths, ranks, tokens, **transformer)
+
+    from lightning_cli.writing.output import progress_bar
+    from lightning_cli.writing.text_files import require_text_path
+    from lightning_sym.varieties.equations import successive_equations
+
+    if output is not None:
+        require_text_path(output)
+    found: Equations | None = None
+    interrupted = False
+    try:
+        with progress_bar() as progress:
+            for latest in successive_equations(network, degree, seed=seed, memory=limit, work=work, progress=progress):
+                found = latest
+    except KeyboardInterrupt:
+        if found is None:
+            raise
+        interrupted = True
+    assert found is not None  # noqa: S101 - the linear span is always there
+    _write(found, "json" if as_json else form, output)
+    if interrupted:
+        click.echo(f"interrupted: this is what was finished, to degree {len(found.hilbert_function) - 1}", err=True)
+        return exit_codes.INTERRUPTED
+    undecided = None in (*found.hilbert_function, *found.counts.values(), found.dimension)
+    short = degree is not None and found.stopped is not None
+    return exit_codes.UNDECIDED if undecided or short else exit_codes.AS_EXPECTED
+
+
+def _write(found: Equations, form: str | None, output: str | None) -> None:
+    import json
+
+    if form == "json":
+        text = json.dumps(as_document(found), indent=2, ensure_ascii=False)
+    else:
+        text = str(found) if form is None else found.to_text(form)
+    if output is None:
+        click.echo(text)
+        return
+    from lightning_cli.writing.text_files import write_text
+
+    write_text(output, text + "\n")
+    click.echo(f"written: {output}", err=True)

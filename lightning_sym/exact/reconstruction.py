@@ -1,0 +1,64 @@
+"""From residues modulo several primes back to rational vectors; what comes back is a guess, to be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt, lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def rational_vector(residues: Sequence[npt.NDArray[np.number[Any]]], primes: Sequence[int]) -> tuple[int, ...] | None:
+    """A primitive integer vector, a multiple of the rational one with these residues; None if there is no small one.
+
+    Numerators and denominators are at most the root of half the product of the primes: there is at most one such
+    rational number. That the vector is the one that is looked for must be checked by other means.
+
+    Args:
+        residues: the vector modulo each prime.
+        primes: different ones.
+
+    Example:
+        >>> rational_vector([np.array([1, 3, 5])], [7]) is None       # 3 is 1 / 5, and 5 is too large for 7
+        True
+        >>> rational_vector([np.array([1, 51, 2])], [101])            # 1, 1/2, 2
+        (2, 1, 4)
+    """
+    modulus, values = 1, [0] * len(residues[0])
+    for vector, p in zip(residues, primes, strict=True):
+        inverse = pow(modulus, -1, p)
+        values = [v + modulus * ((int(r) - v) * inverse % p) for v, r in zip(values, vector, strict=True)]
+        modulus *= p
+    bound, common = isqrt(modulus // 2), 1
+    numerators, denominators = [], []
+    for value in values:
+        scaled = value * common % modulus  # denominators repeat: with those that are known most are integers
+        if min(scaled, modulus - scaled) <= bound // common:
+            numerators.append(scaled if scaled <= modulus // 2 else scaled - modulus)
+            denominators.append(common)
+            continue
+        top, bottom = _fraction(value, modulus, bound)
+        if bottom == 0:
+            return None
+        numerators.append(top)
+        denominators.append(bottom)
+        common = lcm(common, bottom)
+        if common > bound:
+            return None
+    integers = [n * (common // d) for n, d in zip(numerators, denominators, strict=True)]
+    divisor = int(np.gcd.reduce(np.array(integers, dtype=object))) or 1
+    sign = next((1 if x > 0 else -1 for x in integers if x), 1)
+    return tuple(sign * x // divisor for x in integers)
+
+
+def _fraction(value: int, modulus: int, bound: int) -> tuple[int, int]:
+    """Numerator and denominator within the bound, by the Euclidean algorithm; denominator 0 if there are none."""
+    r, s = (modulus, value % modulus), (0, 1)
+    while r[1] > bound:
+        quotient = r[0] // r[1]
+        r, s = (r[1], r[0] - quotient * r[1]), (s[1], s[0] - quotient * s[1])
+    if not 0 < abs(s[1]) <= bound:
+        return 0, 0
+    return (r[1], s[1]) if s[1] > 0 else (-r[1], -s[1])

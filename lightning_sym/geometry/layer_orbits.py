@@ -1,0 +1,193 @@
+r"""The orbits of the functions of one layer, `t >= 2`, with the tangent space at each: exact, for every width.
+
+A pair $(A, V)$ is known up to $(g A h, k V g^\top)$ by the rank of $A$, the rank of $V$, and the dimension of the
+intersection of the column space of $A$ and the row space of $V$ (`docs/one-layer.md`, Proposition 1). The group acts
+on functions by linear maps that carry $\mathcal M$ to itself, so whatever is said of the tangent space, of the fiber
+and of the ranks depends on these three numbers, on $d$, $d'$ and $\alpha = \min(a, d)$ only. The formulae here are the
+ones that the page proves; nothing is computed, so they cost the same at every width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NoReturn
+
+from lightning_sym.errors import ShapeError, no_truth_value
+from lightning_sym.geometry.normal_forms import NormalForm, normal_form, triples
+from lightning_sym.network.weights import Weights
+
+
+class Label(Enum):
+    """What a point can be."""
+
+    REGULAR = "regular"
+    CRITICAL = "critical"
+    SINGULAR = "singular"
+    BOUNDARY = "boundary"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "label is Label.SINGULAR")
+
+    def __repr__(self) -> str:
+        return f"Label.{self.name}"
+
+
+@dataclass(frozen=True)
+class LayerOrbit:
+    r"""One orbit of pairs $(A, V)$, `t >= 2`, and what is the same for all of its functions.
+
+    Attributes:
+        width: $d$.
+        output_width: $d'$.
+        alpha: $\min(a, d)$, the largest rank that $A$ can have.
+        value: $\operatorname{rk} V$.
+        attention: $\operatorname{rk} A$.
+        common: dimension of the intersection of the row space of $V$ and the column space of $A$.
+
+    Raises:
+        ShapeError: there is no such pair.
+
+    Example:
+        >>> orbit = LayerOrbit(3, 2, 2, value=2, attention=1, common=1)
+        >>> orbit.tangent_dimension, orbit.manifold_dimension, orbit.dimension
+        (14, 13, 9)
+    """
+
+    width: int
+    output_width: int
+    alpha: int
+    value: int
+    attention: int
+    common: int
+
+    def __post_init__(self) -> None:
+        d, r, s = self.width, self.attention, self.value
+        fits = 0 <= r <= self.alpha <= d and 0 <= s <= min(d, self.output_width)
+        if not (fits and max(0, r + s - d) <= self.common <= min(r, s)):
+            raise ShapeError(
+                f"rk V, rk A and the intersection must be those of a pair with d = {d}, d' = {self.output_width}, "
+                f"rk A <= {self.alpha}, got {s}, {r}, {self.common}"
+            )
+
+    @property
+    def vanishes(self) -> bool:
+        r"""Whether $\phi = 0$."""
+        return self.attention == 0 or self.value == 0
+
+    @property
+    def has_rank_one(self) -> bool:
+        r"""Whether $A = p q^\top$, $V = v w^\top$, neither of them zero."""
+        return self.attention == self.value == 1
+
+    @property
+    def is_square(self) -> bool:
+        r"""Whether $A = h q^\top$, $V = v h^\top$ with the same $h$, neither of them zero."""
+        return self.has_rank_one and self.common == 1
+
+    @property
+    def fiber_points(self) -> int | None:
+        """Points of the projective fiber; `None` for `phi = 0`."""
+        if self.vanishes:
+            return None
+        return 2 if self.has_rank_one and not self.is_square else 1
+
+    @property
+    def attention_directions(self) -> int:
+        r"""Dimension of the Zariski tangent space at $A$ of the matrices of rank at most $\alpha$."""
+        d, alpha = self.width, self.alpha
+        return alpha * (2 * d - alpha) if self.attention == alpha else d * d
+
+    @property
+    def domain(self) -> int:
+        r"""Dimension of the Zariski tangent space at $(A, V)$ of the pairs with $\operatorname{rk} A \le \alpha$."""
+        return self.attention_directions + self.output_width * self.width
+
+    def rank_along(self, directions: int) -> int:
+        r"""Rank of $d\phi$ in `directions` dimensions of directions of $A$ and all of $V$ (Proposition 2).
+
+        The directions of $A$ have to contain all $u q^\top$ with $q$ in the row space of $A$.
+        """
+        if self.attention == 0:
+            return directions if self.value else 0
+        if self.value == 0:
+            return self.output_width * self.width
+        kernel = self.width if self.is_square else 1
+        return directions + self.output_width * self.width - kernel
+
+    @property
+    def manifold_dimension(self) -> int:
+        r"""$\dim \mathcal M$, Corollary 3.3."""
+        d, alpha = self.width, self.alpha
+        return alpha * (2 * d - alpha) + d * self.output_width - 1
+
+    @property
+    def span(self) -> int:
+        r"""Dimension of the linear span of $\mathcal M$."""
+        d = self.width
+        return d * self.output_width * d * (d + 1) // 2
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the set of functions of this orbit."""
+        if self.vanishes:
+            return 0
+        d, r, s, c = self.width, self.attention, self.value, self.common
+        subspaces = c * (d - c) + (r - c) * (d - r) + (s - c) * (d - s)
+        return subspaces + r * d + s * self.output_width - 1
+
+    @property
+    def tangent_dimension(self) -> int:
+        r"""Dimension of the Zariski tangent space of the closure of $\mathcal M$ (`docs/one-layer.md`, Theorem 4)."""
+        d, d_out = self.width, self.output_width
+        forms = d * (d + 1) // 2
+        if self.vanishes:
+            return self.span
+        if not self.has_rank_one:
+            return self.domain - 1
+        if self.is_square:
+            return (d + d_out - 1) * forms if self.alpha > 1 else d_out * forms + d - 1
+        return 2 * (self.domain - 1) - (3 * d + d_out - 3)
+
+    @property
+    def is_singular(self) -> bool:
+        r"""Whether the tangent space is larger than $\mathcal M$."""
+        return self.tangent_dimension > self.manifold_dimension
+
+    @property
+    def is_critical(self) -> bool:
+        r"""Whether $d\phi$ in $(A, V)$ has more than the generic kernel, in the directions tangent to the pairs."""
+        return self.rank_along(self.attention_directions) < self.domain - 1
+
+    @property
+    def is_boundary(self) -> bool:
+        r"""Whether the function is on the relative boundary (Theorem 3.4)."""
+        return self.width > 1 and (self.is_square or self.vanishes)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """All that the point is."""
+        first = Label.SINGULAR if self.is_singular else Label.REGULAR
+        more = ((Label.CRITICAL, self.is_critical), (Label.BOUNDARY, self.is_boundary))
+        return (first, *(label for label, holds in more if holds))
+
+    @property
+    def normal_form(self) -> NormalForm:
+        """A pair of matrices of zeros and ones in this orbit."""
+        return normal_form(self.width, self.output_width, self.attention, self.value, self.common)
+
+    def weights(self, a: int) -> Weights:
+        """Weights in this orbit, of query/key width `a`."""
+        return self.normal_form.weights(a)
+
+
+def pair_orbits(d: int, d_out: int, alpha: int) -> Iterator[LayerOrbit]:
+    r"""Every orbit of pairs with $\operatorname{rk} A \le \alpha$, those with $\phi = 0$ among them.
+
+    Example:
+        >>> [(o.value, o.attention, o.common) for o in pair_orbits(2, 1, 1)]
+        [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 1, 1)]
+    """
+    for r, s, common in triples(d, d_out, alpha):
+        yield LayerOrbit(d, d_out, alpha, s, r, common)

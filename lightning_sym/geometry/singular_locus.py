@@ -1,0 +1,178 @@
+r"""The singular locus of $\mathcal M$ and its equations, in small cases.
+
+One layer and `t >= 2`: the locus is irreducible and is itself the set of functions of a network (`docs/one-layer.md`,
+Theorem 5): query/key width $\alpha - 1$, or $\operatorname{rk} A = \operatorname{rk} V = 1$. So its ideal is found as
+that of any variety, `equations`. Where $\mathcal M$ is a hypersurface of its linear span, whatever the network, the
+partial derivatives of its equation say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, factorial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import BadInput, ProgramError, no_truth_value
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress
+from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.varieties.coordinates import Coordinate
+from lightning_sym.varieties.equations import equations
+from lightning_sym.varieties.known_ideal import Equations
+
+if TYPE_CHECKING:
+    from sympy import Poly
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SingularLocus(Result):
+    r"""The singular points of the closure of $\mathcal M$.
+
+    Attributes:
+        architecture: the network.
+        locus: in words.
+        dimension: of the locus; `None` where it is not known, -1 where it is empty.
+        degree: of the locus; `None` where it is not known or the locus is empty.
+        equations: of the locus, a reduced and irreducible variety, in the coordinates of the linear span of
+            $\mathcal M$; `None` where they are not looked for.
+        partial_derivatives: of the equation of $\mathcal M$ if it is a hypersurface of its linear span, else `None`.
+            With that equation they generate the singular ideal.
+        coordinates: what the variables of all these polynomials are.
+    """
+
+    architecture: Architecture
+    locus: str
+    dimension: int | None
+    degree: int | None
+    equations: Equations | None
+    partial_derivatives: tuple[Poly, ...] | None
+    coordinates: tuple[Coordinate, ...]
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "found.dimension == -1")
+
+    def lines(self) -> Lines:
+        """As the command `classify --singular-ideal` prints it."""
+        lines = [("network", network_line(self.architecture)), ("singular locus", self.locus)]
+        if self.dimension is not None and self.dimension >= 0:
+            degree = "" if self.degree is None else f", degree {self.degree:,}"
+            lines.append(("", f"irreducible, dimension {self.dimension:,}{degree}"))
+        if (found := self.equations) is not None:
+            counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
+            reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"
+            lines.append(("its equations", f"{counts or 'none'}; {reached}"))
+            lines += [("", text) for text in _shown([p for some in found.generators.values() for p in some])]
+        if self.partial_derivatives is not None:
+            lines.append(("singular ideal", "the equation of M and its partial derivatives:"))
+            lines += [("", text) for text in _shown(self.partial_derivatives)]
+        shown = enumerate(_shown(self.coordinates))
+        return lines + [("" if place else "coordinates", text) for place, text in shown]
+
+    def __repr__(self) -> str:
+        return f"singular_locus({self.architecture!r})"
+
+    def _latex(self) -> str:
+        known = [latex_words(self.locus)] + [rf"\dim = {self.dimension}"] * (self.dimension is not None)
+        return r",\quad ".join(known + [rf"\deg = {self.degree}"] * (self.degree is not None))
+
+
+MOST_SHOWN = 12
+"""Polynomials, and coordinates, that are printed."""
+
+
+def _shown(things: Sequence[Any]) -> list[str]:
+    """The first ones as text: coordinates, or polynomials."""
+    texts = [str(x.as_expr() if hasattr(x, "as_expr") else x) for x in things[:MOST_SHOWN]]
+    return texts + ([f"... {len(things):,} in all"] if len(things) > MOST_SHOWN else [])
+
+
+def _rank_one_degree(d: int, d_out: int) -> int:
+    """Of the cone over two projective spaces and the quadratic forms of rank at most two: half a multinomial number."""
+    return factorial(3 * (d - 1) + d_out - 1) // (factorial(d - 1) ** 3 * factorial(d_out - 1) * 2)
+
+
+def _partial_derivatives(found: Equations) -> tuple[Poly, ...] | None:
+    """Of the equation of a hypersurface."""
+    if not (found.is_complete and found.codimension == 1 and found.is_cone):
+        return None
+    ((equation,),) = found.generators.values()
+    return tuple(equation.diff(symbol) for symbol in found.symbols)
+
+
+def _locus(shape: Architecture) -> tuple[str, int | None, int | None, Architecture | None]:
+    """Theorem 5: in words, dimension, degree, and a network whose functions these are."""
+    (d, d_out), (a,) = shape.widths, shape.attention_ranks
+    alpha, t = min(a, d), shape.tokens
+    if d == 1:
+        return "empty: M is a linear space", -1, None, None
+    if 2 <= alpha < d:
+        lower = Architecture((d, d_out), (alpha - 1,), t)
+        return f"rk A < {alpha}, or phi = 0", (alpha - 1) * (2 * d - alpha + 1) + d * d_out - 1, None, lower
+    if alpha > 1 or d_out > 1:
+        rank_one = Architecture((d, d_out), (1,), t, value_ranks=None if d_out == 1 else (1,))
+        dimension = 3 * d + d_out - 3
+        return "rk A = rk V = 1, or phi = 0", dimension, _rank_one_degree(d, d_out), rank_one
+    if d > 2:
+        squares = 2 ** (d - 1) * comb(2 * (d - 1), d - 1)
+        return "A = h q^T, V = v h^T with the same h, or phi = 0", 2 * d - 1, squares, None
+    return "phi = 0", 0, 1, None
+
+
+def singular_locus(
+    architecture: Architecture,
+    degree: int | None = None,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> SingularLocus:
+    r"""The singular points of the closure of $\mathcal M$, with equations, in small cases.
+
+    Args:
+        architecture: one layer and two tokens or more, or a network whose $\mathcal M$ is a hypersurface of its linear
+            span; lightning attention, one head, nothing added.
+        degree: how far equations are looked for; 4 if it is left out, or less where that would take too long.
+        memory: bytes that may be taken, by an estimate made before each degree.
+        work: seconds that a degree which was not asked for may take, by a rough estimate made before it.
+        progress: called as `progress(stage, done, total)`.
+
+    Raises:
+        BadInput: this is another network, or nothing is known of its singular points.
+        TooLarge: already the coordinates do not fit into memory.
+
+    Example:
+        >>> found = singular_locus(Architecture((2, 1), (2,), 2))      # Figure 1
+        >>> found.locus, found.dimension, found.degree, dict(found.equations.counts)
+        ('rk A = rk V = 1, or phi = 0', 4, 3, {2: 3})
+        >>> len(found.partial_derivatives)
+        6
+    """
+    architecture.require_plain("the singular locus")
+
+    def known_of(network: Architecture) -> Equations:
+        return equations(network, degree, memory=memory, work=work, progress=progress)
+
+    if architecture.depth > 1 or architecture.tokens < 2:
+        found = known_of(architecture)
+        derivatives = _partial_derivatives(found)
+        if derivatives is None:
+            raise BadInput(
+                "the singular locus must be asked of one layer and two tokens or more, or where M is known to be a "
+                f"hypersurface of its linear span, got {architecture}"
+            )
+        where = "where the equation of M and its partial derivatives vanish"
+        return SingularLocus(architecture, where, None, None, None, derivatives, found.coordinates)
+    locus, dimension, degree_of_locus, network = _locus(architecture)
+    (d, d_out), (a,) = architecture.widths, architecture.attention_ranks
+    derivatives = None
+    if (d, d_out, min(a, d)) == (2, 1, 2):  # of one layer the only hypersurface
+        derivatives = _partial_derivatives(equations(architecture, 4, memory=memory, work=work, progress=progress))
+    if network is None:
+        return SingularLocus(architecture, locus, dimension, degree_of_locus, None, derivatives, ())
+    known = known_of(network)
+    for name, proved, other in (("dimension", dimension, known.dimension), ("degree", degree_of_locus, known.degree)):
+        if None not in (proved, other) and proved != other:
+            raise ProgramError(f"the singular locus of {architecture} has {name} {proved}, by its equations {other}")
+    degree_of_locus = known.degree if degree_of_locus is None else degree_of_locus
+    return SingularLocus(architecture, locus, dimension, degree_of_locus, known, derivatives, known.coordinates)

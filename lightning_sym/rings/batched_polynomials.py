@@ -1,0 +1,81 @@
+"""Polynomials whose coefficients are known at many points at once, modulo a prime.
+
+A network whose weights are numbers is a polynomial in its inputs. Here each of its coefficients is a vector, one
+residue for each choice of the weights: the forward pass runs once, on object arrays of these elements, for thousands
+of choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.prime_field import EXACT_PRODUCTS, reduce_mod
+
+Exponents = tuple[int, ...]
+Residues = npt.NDArray[np.float64]
+
+
+class BatchedPolynomial:
+    """An element: centred residues, one for each point, by exponents of the inputs.
+
+    Example:
+        >>> x = BatchedPolynomial({(1, 0): np.array([1.0, 2.0])}, 4194301)
+        >>> y = BatchedPolynomial({(0, 1): np.array([3.0, 4.0])}, 4194301)
+        >>> ((x + y) * x).terms[1, 1].tolist()
+        [3.0, 8.0]
+    """
+
+    __slots__ = ("prime", "terms")
+
+    def __init__(self, terms: Mapping[Exponents, Residues], prime: int) -> None:
+        self.terms, self.prime = dict(terms), prime
+
+    def __add__(self, other: BatchedPolynomial) -> BatchedPolynomial:
+        terms = dict(self.terms)
+        for exponents, values in other.terms.items():
+            known = terms.get(exponents)
+            terms[exponents] = values if known is None else reduce_mod(known + values, self.prime)
+        return BatchedPolynomial(terms, self.prime)
+
+    def __mul__(self, other: BatchedPolynomial | int) -> BatchedPolynomial:
+        if isinstance(other, int):  # of a mask
+            return BatchedPolynomial(self.terms if other else {}, self.prime)
+        sums: dict[Exponents, Residues] = {}
+        often = min(len(self.terms), len(other.terms)) > EXACT_PRODUCTS  # so many may meet in one term
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                key = tuple(map(int.__add__, left, right))
+                product = reduce_mod(a * b, self.prime) if often else a * b
+                if key in sums:
+                    sums[key] += product
+                else:
+                    sums[key] = product
+        return BatchedPolynomial({key: reduce_mod(sums[key], self.prime) for key in sums}, self.prime)
+
+
+def constants(batch: Residues, prime: int, inputs: int) -> ObjectArray:
+    """A batch of matrices of residues, `points x rows x columns`, as one matrix of constant polynomials."""
+    _, rows, columns = batch.shape
+    result = np.empty((rows, columns), dtype=object)
+    for i, j in np.ndindex(rows, columns):
+        result[i, j] = BatchedPolynomial({(0,) * inputs: np.ascontiguousarray(batch[:, i, j])}, prime)
+    return result
+
+
+def variables(rows: int, columns: int, points: int, prime: int) -> ObjectArray:
+    """The matrix of the inputs, each of them a variable, the same at every point."""
+    result = np.empty((rows, columns), dtype=object)
+    for place, index in enumerate(np.ndindex(rows, columns)):
+        exponents = tuple(int(i == place) for i in range(rows * columns))
+        result[index] = BatchedPolynomial({exponents: np.ones(points)}, prime)
+    return result
+
+
+def terms_of(entry: Any) -> dict[Exponents, Residues]:
+    """The coefficients of an element that are not zero at every point."""
+    return {key: values for key, values in entry.terms.items() if values.any()}

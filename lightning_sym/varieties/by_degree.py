@@ -1,0 +1,266 @@
+r"""The equations of one degree after the other, weight by weight of the torus.
+
+In a weight with `M` monomials let `E` be their values at random weights modulo a prime, of rank `r`. Then the values of
+the coordinate ring in this weight span at least `r` dimensions (a minor that is not zero modulo `p` is not zero), and
+at most `M` less the number of independent equations that were verified. Equations are multiples of those of lower
+degree, or they are read off the kernel of `E`, brought to the rationals, and expanded: they vanish identically.
+
+How many generators are new is bounded from both sides as well: the multiples of equations of lower degree have at least
+their rank modulo a prime, and at most the dimension less the number of independent functionals that are zero on all
+multiples, which are checked over the integers. See `docs/equations.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import TooLarge
+from lightning_sym.exact.elimination import reduced_echelon_mod_p
+from lightning_sym.exact.lattices import short_basis
+from lightning_sym.exact.modular import independent_columns
+from lightning_sym.exact.reconstruction import rational_vector
+from lightning_sym.limits import Progress, require_memory
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
+from lightning_sym.varieties.coordinates import CoordinateSystem
+from lightning_sym.varieties.graded import Grading, Indices
+from lightning_sym.varieties.weight_space import (
+    Expansion,
+    Lazy,
+    Piece,
+    Terms,
+    dense,
+    evaluated,
+    kernel_of,
+    modulo,
+    terms_of,
+)
+
+SPARE_POINTS = 12
+
+MOST_MONOMIALS = 4000
+"""Of one weight: more are not brought to reduced echelon form exactly."""
+
+_ATTEMPTS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 38})
+"""Numbers of primes with which it is tried to come back to the rationals."""
+
+_SMALL, _LARGEST_LATTICE = 30, 30_000
+"""Coefficients beyond which equations are sought that have shorter ones, and the size up to which this is quick."""
+
+
+class Ideal:
+    """The ideal of the variety of a network, as far as it is known.
+
+    Args:
+        system: the coordinates.
+        seed: picks the points; it may change the evidence, never what is found.
+        memory: bytes that one weight may take.
+        progress: called as `progress(stage, done, total)`.
+    """
+
+    def __init__(self, system: CoordinateSystem, seed: int, memory: int, progress: Progress) -> None:
+        self.system, self.grading = system, Grading(system)
+        self.seed, self.memory, self.progress = seed, memory, progress
+        self.pieces: list[dict[int, Piece]] = []
+        self._expansion = Expansion(system)
+        for degree in (0, 1):
+            self.pieces.append(
+                {
+                    code: Piece(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
+                    for code, rows in self.grading.monomials(degree, memory).items()
+                }
+                if degree
+                else {}
+            )
+
+    @property
+    def degree(self) -> int:
+        """The degree up to which everything is done."""
+        return len(self.pieces) - 1
+
+    def plan(self) -> dict[int, Indices]:
+        """The monomials of the next degree, by weight.
+
+        Raises:
+            TooLarge: they, or the largest matrix of their values, do not fit into memory.
+        """
+        monomials = self.grading.monomials(self.degree + 1, self.memory)
+        largest = max(map(len, monomials.values()))
+        if largest > MOST_MONOMIALS:
+            raise TooLarge(
+                f"a torus weight must have at most {MOST_MONOMIALS:,} monomials, in degree {self.degree + 1} one has "
+                f"{largest:,}"
+            )
+        needed = 5 * 8 * largest * (largest + SPARE_POINTS) + 8 * len(self.system) * largest
+        require_memory(needed, self.memory, f"the values of {largest:,} monomials of one weight")
+        return monomials
+
+    def seconds(self, monomials: dict[int, Indices]) -> float:
+        """A rough estimate of the time that the next degree takes."""
+        sizes = np.array([len(rows) for rows in monomials.values()], dtype=float)
+        multiples = 1 + 3 * any(len(piece.equations) for piece in self.pieces[-1].values())
+        return float((0.005 + 2e-8 * (self.degree + 1) * sizes**2 + 4e-10 * multiples * sizes**3).sum())
+
+    def advance(self, monomials: dict[int, Indices]) -> None:
+        """Do one more degree."""
+        degree = self.degree + 1
+        points = max(map(len, monomials.values())) + SPARE_POINTS
+        values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+        pieces = {}
+        for done, (code, rows) in enumerate(monomials.items()):
+            self.progress(f"equations of degree {degree}", done, len(monomials))
+            pieces[code] = self._piece(code, rows, values)
+        self.pieces.append(pieces)
+
+    def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
+        return lambda: self.system.at_random_points(np.random.default_rng([self.seed, degree, p]), points, p)
+
+    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> Piece:
+        count = len(rows)
+        p = PRIMES[0]
+        matrix = evaluated(values[0](), rows, count + SPARE_POINTS, p)
+        pivots = independent_columns(matrix, p)
+        if len(pivots) == count:
+            return Piece(rows, count, np.zeros((0, count), dtype=np.int64))
+        free = np.setdiff1d(np.arange(count), pivots)
+        known = self._row_basis(code, rows, free, p)
+        if len(known) == len(free):
+            return Piece(rows, len(pivots), known)
+        new, is_minimal = self._new_generators(code, rows, values, known)
+        vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
+        return Piece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
+
+    def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
+        """The multiples, by a coordinate, of the equations one degree lower, in this weight; or a share of them."""
+        grading, lower = self.grading, self.pieces[self.degree]
+        keys = grading.keys(rows)
+        for i in range(grading.count):
+            name, order = grading.dominant(code - int(grading.codes[i]))
+            piece = lower.get(name)
+            if piece is None or not len(piece.equations):
+                continue
+            equations = piece.equations
+            if share < 1:
+                some = np.random.default_rng([i, len(equations)]).random(len(equations)) < share
+                equations = equations[some]
+            moved = np.empty((len(piece.monomials), rows.shape[1]), dtype=np.int64)
+            moved[:, :-1] = grading.images(order)[piece.monomials]
+            moved[:, -1] = i
+            moved.sort(axis=1)
+            result = np.zeros((len(equations), len(rows)), dtype=equations.dtype)
+            result[:, np.searchsorted(keys, grading.keys(moved))] = equations
+            yield result
+
+    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[Any]:
+        """Multiples that are independent modulo `p` on the free columns, as many as there are.
+
+        Of many multiples few are needed. A share of them is taken; then those, of all, that are not yet spanned,
+        which the functionals tell that are zero on what is spanned.
+        """
+        lower = self.pieces[self.degree]
+        total = sum(
+            len(lower[name].equations)
+            for name in (self.grading.dominant(code - int(c))[0] for c in self.grading.codes)
+            if name in lower
+        )
+        nothing = np.zeros((0, len(rows)), dtype=np.int64)
+        if not total:
+            return nothing
+        share = min(1.0, 2 * len(free) / total)
+        found = list(self._multiples(code, rows, share))
+        basis: npt.NDArray[Any] = nothing
+        while found:
+            together = np.concatenate([basis, *found])
+            basis = together[independent_columns(modulo(together[:, free], p).T, p)]
+            if len(basis) == len(free):
+                break
+            form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
+            functionals = kernel_of(form, echelon.pivot_columns)
+            found, size = [], 0
+            for block in self._multiples(code, rows) if share < 1 else ():
+                outside = block[matmul_mod(modulo(block[:, free], p), functionals.T, p).any(axis=1)]
+                if len(outside):
+                    found.append(outside[: 2 * len(functionals)])
+                    size += len(found[-1])
+                    if size > 2 * len(functionals) + len(free):
+                        break
+        return basis
+
+    def _new_generators(
+        self, code: int, rows: Indices, values: list[Lazy], known: npt.NDArray[Any]
+    ) -> tuple[list[Terms], bool]:
+        """Verified equations that `known` does not span, and whether it is proved that no multiple does."""
+        kernels: list[npt.NDArray[np.float64]] = []
+        duals: list[npt.NDArray[np.float64]] = []
+        primes: list[int] = []
+        leading: Indices | None = None
+        free: Indices | None = None
+        new: list[Terms] = []
+        for p, table in zip(MORE_PRIMES, values, strict=True):
+            # a new equation is looked for without the leading monomials of the known ones
+            known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
+            if leading is None:
+                rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
+                leading = np.concatenate([echelon.pivot_columns, rest])
+                known_form = known_form[:, leading]
+            elif not np.array_equal(echelon.pivot_columns, np.arange(len(known))):  # an unlucky prime
+                continue
+            points = len(rest) + SPARE_POINTS
+            form, found = reduced_echelon_mod_p(evaluated(table(), rows[rest], points, p), p)
+            columns = np.setdiff1d(np.arange(len(rest)), found.pivot_columns)
+            if free is not None and not np.array_equal(columns, free):
+                continue
+            free = columns
+            kernel = kernel_of(form, found.pivot_columns)
+            dual = np.zeros((len(free), len(rows)))
+            dual[np.arange(len(free)), len(known) + free] = 1
+            dual[:, : len(known)] = -known_form[:, len(known) + free].T
+            kernels.append(kernel)
+            duals.append(dual)
+            primes.append(p)
+            if len(primes) not in _ATTEMPTS:
+                continue
+            if not new:
+                new = self._verified([rational_vector(some, primes) for some in zip(*kernels, strict=True)], rows[rest])
+            if new:
+                functionals = [rational_vector(some, primes) for some in zip(*duals, strict=True)]
+                if self._are_zero_on_multiples(code, rows, leading, functionals):
+                    return new, True
+        return new, False
+
+    def _verified(self, guesses: list[tuple[int, ...] | None], rows: Indices) -> list[Terms]:
+        """The equations with these coefficients, if all of them hold."""
+        known = [guess for guess in guesses if guess is not None]
+        if len(known) < len(guesses):
+            return []
+        largest = max((abs(c) for guess in known for c in guess), default=0)
+        if largest > _SMALL and len(known) * len(rows) <= _LARGEST_LATTICE:
+            known = short_basis(known)
+        found = [terms_of(guess, rows) for guess in known]
+        return found if all(map(self._expansion.vanishes, found)) else []
+
+    def _are_zero_on_multiples(
+        self, code: int, rows: Indices, columns: Indices, functionals: list[tuple[int, ...] | None]
+    ) -> bool:
+        """Whether these functionals of the columns are zero, over the integers, on every multiple."""
+        if None in functionals:
+            return False
+        z = np.array(functionals, dtype=object).T
+        largest = max(abs(int(e)) for e in z.ravel())
+        residues = [modulo(z, p) for p in MORE_PRIMES]
+        for block in self._multiples(code, rows):
+            part = block[:, columns]
+            bound = 2 * int(np.abs(part).sum(axis=1).max()) * largest
+            if bound >= prod(MORE_PRIMES):
+                return False
+            # zero modulo primes whose product is larger than what it can be
+            for i, p in enumerate(MORE_PRIMES):
+                if prod(MORE_PRIMES[:i]) > bound:
+                    break
+                if matmul_mod(modulo(part, p), residues[i], p).any():
+                    return False
+        return True

@@ -1,0 +1,331 @@
+r"""Coordinates of the linear span of the functions of a network, and their values.
+
+A function of the network is known by the coefficients of its last output token (Proposition 1 of `docs/equations.md`).
+The coefficients that are not linear combinations of those before them are the coordinates `c_1, c_2, ...`; each is a
+weight vector of the torus that acts (Proposition 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.exact.rational import null_space
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.attention import network_output
+from lightning_sym.network.polynomial_map import DEEPEST
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import exact_number
+from lightning_sym.rings.batched_polynomials import constants, terms_of, variables
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.prime_field import random_residues
+from lightning_sym.rings.rationals import as_fraction, map_entries
+from lightning_sym.varieties.normal_weights import is_tied, normal_weights, smallest_network
+
+Key = tuple[int, tuple[int, ...]]
+"""A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A coefficient of the function, of output `row` of the last token (both counted from 1).
+
+    Attributes:
+        name: `c_1`, `c_2`, ...
+        row: which coordinate of the output token.
+        token: which output token: the last one.
+        exponents: of the inputs `x_1_1, x_1_2, ...`, row by row, of the network that was asked for.
+        weight: by how much the torus scales it: the degrees in the coordinates of the inputs, then a 1 at its row; of
+            a stream that is both input and output, the degrees less that 1.
+    """
+
+    name: str
+    row: int
+    token: int
+    exponents: tuple[int, ...]
+    weight: tuple[int, ...]
+
+    def monomial(self) -> str:
+        """The monomial in the inputs, as `x_1_1^2*x_2_2`."""
+        tokens = self.token
+        powers = [(divmod(i, tokens), e) for i, e in enumerate(self.exponents) if e]
+        return "*".join(f"x_{k + 1}_{j + 1}" + (f"^{e}" if e > 1 else "") for (k, j), e in powers)
+
+    def __str__(self) -> str:
+        return f"{self.name} = coefficient of {self.monomial()} in output {self.row} of token {self.token}"
+
+
+@dataclass(frozen=True)
+class CoordinateSystem:
+    """All coordinates of a network.
+
+    Attributes:
+        architecture: the network that was asked for.
+        network: the smallest one with the same functions.
+        coordinates: of the linear span, a basis of its dual.
+        keys: the coordinates as coefficients of `network`.
+        combinations: every coefficient that is not zero on all functions, in the coordinates (by their places).
+    """
+
+    architecture: Architecture
+    network: Architecture
+    coordinates: tuple[Coordinate, ...]
+    keys: tuple[Key, ...]
+    combinations: Mapping[Key, Mapping[int, Fraction]]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """The parts of a torus weight that are permuted: inputs, and outputs unless they are the same stream."""
+        inputs = self.network.input_width
+        return ((0, inputs),) if is_tied(self.network) else ((0, inputs), (inputs, inputs + self.network.output_width))
+
+    def permuted(self, order: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+        """Where each coordinate goes when place `i` of the weights goes to `order[i]`; None if not to a coordinate."""
+        inputs, tokens = self.network.input_width, self.network.tokens
+        tied = is_tied(self.network)
+        places = {key: i for i, key in enumerate(self.keys)}
+        result = np.empty(len(self), dtype=np.int64)
+        for i, (row, exponents) in enumerate(self.keys):
+            moved = [0] * len(exponents)
+            for k in range(inputs):
+                moved[order[k] * tokens : (order[k] + 1) * tokens] = exponents[k * tokens : (k + 1) * tokens]
+            key = (order[row] if tied else order[inputs + row] - inputs, tuple(moved))
+            if key not in places:
+                combination = self.combinations.get(key, {})
+                if list(combination.values()) != [1]:
+                    return None
+                (result[i],) = combination
+            else:
+                result[i] = places[key]
+        return result
+
+    @property
+    def constant(self) -> int:
+        """The place of the coordinate that is constantly 1: of a stream that is both input and output."""
+        return next(i for i, (_, exponents) in enumerate(self.keys) if sum(exponents) == 1)
+
+    def of_coefficients(self, coefficients: Mapping[tuple[int, int, tuple[int, ...]], Any]) -> list[Fraction] | None:
+        """The coordinates of a map with these coefficients; None unless it lies in the linear span.
+
+        Args:
+            coefficients: by row and token of the output, from 0, and exponents of all inputs; those that are missing
+                are zero.
+
+        Raises:
+            BadInput: a coefficient is no exact number, or its place is none.
+        """
+        shape = self.architecture
+        t, rows = shape.tokens, shape.output_width
+        given: dict[tuple[int, int, tuple[int, ...]], Fraction] = {}
+        for place, value in coefficients.items():
+            k, j, exponents = place
+            if not (0 <= k < rows and 0 <= j < t and len(exponents) == shape.input_width * t):
+                raise BadInput(f"a coefficient must be of an output and a monomial of {shape}, got {place}")
+            if number := _exact(value):
+                given[k, j, tuple(exponents)] = number
+        values = [
+            given.get((row, t - 1, c.exponents), Fraction(0))
+            for c, (row, _) in zip(self.coordinates, self.keys, strict=True)
+        ]
+        for key, combination in self.combinations.items():
+            expected = sum((c * values[i] for i, c in combination.items()), Fraction(0))
+            for place in self._places(key):
+                if given.pop(place, 0) != expected:
+                    return None
+        return values if not given else None
+
+    def _places(self, key: Key) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """All coefficients of the map asked for that are this one of the smallest network (Proposition 1)."""
+        (row, exponents), few, tokens = key, self.network.tokens, self.architecture.tokens
+        used = [j for j in range(few - 1) if any(exponents[j::few])]
+        if used != list(range(len(used))):
+            return  # the same coefficient with other tokens left out
+        for j in range(tokens):
+            others = range(j) if self.architecture.causal else [i for i in range(tokens) if i != j]
+            for chosen in combinations(others, len(used)):
+                columns = dict(zip((*chosen, j), (*used, few - 1), strict=True))
+                yield (
+                    row,
+                    j,
+                    tuple(
+                        exponents[k * few + columns[i]] if i in columns else 0
+                        for k in range(self.network.input_width)
+                        for i in range(tokens)
+                    ),
+                )
+
+    def forms(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
+        """The coordinates as polynomials in the letters of the normal weights."""
+        coefficients = dict(_coefficients(self.network, memory))
+        return [coefficients[key] for key in self.keys]
+
+    def at_random_points(self, generator: np.random.Generator, points: int, p: int) -> npt.NDArray[np.float64]:
+        """The coordinates at random weights modulo `p`, `coordinates x points`: all weights, none in normal form."""
+        network = self.network
+        inputs = network.input_width * network.tokens
+        weights = [
+            constants(random_residues(generator, (points, *shape), p).entries, p, inputs)
+            for _, shape in network.weight_shapes()
+        ]
+        x = variables(network.input_width, network.tokens, points, p)
+        output = network_output(x, network, weights)
+        values = np.zeros((len(self), points))
+        columns = [terms_of(entry) for entry in output[:, -1]]
+        for i, (row, exponents) in enumerate(self.keys):
+            values[i] = columns[row].get(exponents, 0)
+        return values
+
+    def at(self, weights: Weights) -> list[Fraction]:
+        """The coordinates of the function of exact weights.
+
+        Raises:
+            ShapeError: the weights are of another network.
+        """
+        architecture = self.architecture
+        if (given := weights.architecture(architecture.tokens)) != architecture:
+            raise ShapeError(f"the weights must be of the network {architecture}, got those of {given}")
+        tokens = self.network.tokens
+        ring = PolynomialRing(entry_names("x", architecture.input_width, tokens))
+        x = ring.matrix("x", architecture.input_width, tokens)
+        few = replace(architecture, tokens=tokens)
+        output = network_output(x, few, [ring.constants(m) for m in weights.named().values()])
+        columns = [{tuple(map(int, e)): c for e, c in entry.to_dict().items()} for entry in output[:, -1]]
+        return [as_fraction(columns[row].get(exponents, 0)) for row, exponents in self.keys]
+
+
+def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMORY) -> CoordinateSystem:
+    """The coordinates of the linear span of the functions of a network.
+
+    Exact: the coefficients are polynomials in the letters of the normal weights, their linear relations are found and
+    solved over the rationals.
+
+    Raises:
+        BadInput: the network has an option for which this is not proved.
+        TooLarge: the coefficients do not fit into `memory` bytes, by an estimate made before.
+
+    Example:
+        >>> for c in coordinate_system(Architecture((2, 1), (1,), 1)).coordinates:
+        ...     print(c)
+        c_1 = coefficient of x_1_1^3 in output 1 of token 1
+        c_2 = coefficient of x_1_1^2*x_2_1 in output 1 of token 1
+        c_3 = coefficient of x_1_1*x_2_1^2 in output 1 of token 1
+        c_4 = coefficient of x_2_1^3 in output 1 of token 1
+    """
+    network = smallest_network(architecture)
+    coefficients = dict(_coefficients(network, memory))
+    classes: dict[tuple[int, ...], list[Key]] = {}
+    for key in sorted(coefficients, key=lambda key: _order(network, key)):
+        classes.setdefault(_weight(network, key), []).append(key)
+    keys: list[Key] = []
+    relations: dict[Key, dict[Key, Fraction]] = {}
+    for members in classes.values():
+        for key, combination in _relations(members, coefficients):
+            relations[key] = combination
+            if combination == {key: 1}:
+                keys.append(key)
+    keys.sort(key=lambda key: (key[0], [-e for e in key[1]]))
+    place = {key: i for i, key in enumerate(keys)}
+    combinations = {key: {place[k]: c for k, c in parts.items()} for key, parts in relations.items()}
+    coordinates = tuple(
+        Coordinate(
+            f"c_{i + 1}", row + 1, architecture.tokens, _spread(exponents, network.tokens, architecture.tokens),
+            _weight(network, (row, exponents)),
+        )
+        for i, (row, exponents) in enumerate(keys)
+    )  # fmt: skip
+    return CoordinateSystem(architecture, network, coordinates, tuple(keys), combinations)
+
+
+def _coefficients(network: Architecture, memory: int) -> Iterator[tuple[Key, Any]]:
+    """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
+    matrices = list(normal_weights(network))
+    letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
+    letters = letters or ["u1"]
+    inputs = network.input_width * network.tokens
+    terms = _most_terms(network, [m for _, m in matrices]) if network.depth <= DEEPEST else 10**1000
+    require_memory(terms * (16 + 4 * (len(letters) + inputs)), memory, "the coefficients of the polynomial map")
+    ring = PolynomialRing(letters + entry_names("x", network.input_width, network.tokens))
+    weights = [map_entries(lambda e: ring[e] if isinstance(e, str) else ring.constant(e), m) for _, m in matrices]
+    output = network_output(ring.matrix("x", network.input_width, network.tokens), network, weights)
+    own = PolynomialRing(letters)
+    for row, entry in enumerate(output[:, -1]):
+        grouped: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+        for exponents, value in entry.to_dict().items():
+            powers = tuple(map(int, exponents))
+            grouped.setdefault(powers[len(letters) :], {})[powers[: len(letters)]] = value
+        for exponents, parts in grouped.items():
+            yield (row, exponents), own.from_terms(parts)
+
+
+def _most_terms(network: Architecture, matrices: list[Any]) -> int:
+    """The value at all-ones letters and inputs: the sum of the coefficients, all of them positive integers."""
+    ones = [map_entries(lambda e: 1 if isinstance(e, str) else e, m) for m in matrices]
+    x = np.full((network.input_width, network.tokens), 1, dtype=object)
+    return int(network_output(x, network, ones).sum())
+
+
+def _order(network: Architecture, key: Key) -> tuple[Any, ...]:
+    """Coefficients of more different tokens are shorter, and come first; the order is kept by permutations."""
+    row, exponents = key
+    seen = sum(any(exponents[j :: network.tokens]) for j in range(network.tokens))
+    return (-seen, row, [-e for e in exponents])
+
+
+def _weight(network: Architecture, key: Key) -> tuple[int, ...]:
+    row, exponents = key
+    t, inputs = network.tokens, network.input_width
+    degrees = [sum(exponents[k * t : (k + 1) * t]) for k in range(inputs)]
+    if is_tied(network):
+        degrees[row] -= 1
+        return tuple(degrees)
+    return (*degrees, *(int(k == row) for k in range(network.output_width)))
+
+
+def _spread(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...]:
+    """Exponents for more tokens: the last token stays the last one."""
+    result: list[int] = []
+    for start in range(0, len(exponents), few):
+        row = exponents[start : start + few]
+        result += [*row[:-1], *(0,) * (tokens - few), row[-1]]
+    return tuple(result)
+
+
+def _relations(members: list[Key], coefficients: Mapping[Key, Any]) -> Iterator[tuple[Key, dict[Key, Fraction]]]:
+    """Each coefficient in those before it that are independent; these are themselves."""
+    first: dict[Any, Key] = {}
+    distinct: list[Key] = []
+    for key in members:
+        twin = first.setdefault(str(coefficients[key]), key)
+        if twin == key:
+            distinct.append(key)
+    tables = [{tuple(map(int, e)): c for e, c in coefficients[key].to_dict().items()} for key in distinct]
+    monomials = sorted(set().union(*tables)) if len(distinct) > 1 else []
+    solved: dict[Key, dict[Key, Fraction]] = {}
+    dependent: dict[int, list[Fraction]] = {}
+    if len(distinct) > 1:
+        rows = [[as_fraction(table.get(m, 0)) for table in tables] for m in monomials]
+        for vector in null_space(rows):  # of the reduced echelon form: the last entry that is not zero is free, and 1
+            dependent[max(i for i, entry in enumerate(vector) if entry)] = vector
+    for i, key in enumerate(distinct):
+        if i in dependent:
+            solved[key] = {distinct[j]: -c for j, c in enumerate(dependent[i]) if c and j != i}
+        else:
+            solved[key] = {key: Fraction(1)}
+    for key in members:
+        yield key, solved[first[str(coefficients[key])]]
+
+
+def _exact(value: Any) -> Fraction:
+    """An exact number, flint's among them."""
+    is_flint = hasattr(value, "p") and hasattr(value, "q") and not hasattr(value, "is_Rational")
+    return as_fraction(value) if is_flint else exact_number(value, "a coefficient")

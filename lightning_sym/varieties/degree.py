@@ -1,0 +1,297 @@
+r"""The degree of the variety M, the closure of the set of functions of a network, where a theorem gives it.
+
+Up to scale a function is made of matrices of bounded rank on nested subspaces; where no choice of them gives zero, the
+degree is an intersection number, divided by the number of choices with the same function. Proofs: `docs/degree.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import comb, log2
+from typing import NoReturn
+
+from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.dimension.varieties import linear_span
+from lightning_sym.errors import TooLarge, no_truth_value
+from lightning_sym.exact.determinantal import determinantal_degree
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.varieties.cone_bundles import Cone, fixed_points, flag_dimension, intersection_number
+
+CONSIDERED = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options that `docs/degree.md` says something about: a proof, or that it is open."""
+
+MOST_DIGITS = 4300
+"""Of a degree; it is what Python prints without being asked twice."""
+
+LARGEST_DIMENSION = 30_000
+"""Larger varieties have degrees of more digits than that."""
+
+BITS_A_DIGIT = 3.33
+"""Slightly more than there are."""
+
+LARGEST_SPAN, MOST_PARAMETERS = 200, 2000
+"""Linear spans up to this dimension are compared with a certified dimension where no theorem applies."""
+
+SECONDS_A_TERM = 3e-7
+"""For one summand of the sum over fixed points, and each weight and class in it, roughly."""
+
+
+class DegreeSource(StrEnum):
+    """What gives the degree; the values are the keys of JSON answers, `meaning` says it in words."""
+
+    PRODUCT = "product"
+    FLAGS = "flags"
+    TWO_LAYERS = "two_layers"
+    SPAN = "span"
+    OPEN = "open"
+
+    @property
+    def meaning(self) -> str:
+        """The reason in words, with where it is proved."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    DegreeSource.PRODUCT: "an intersection number on a product of determinantal varieties (degree, Theorem 1)",
+    DegreeSource.FLAGS: "an intersection number over a variety of flags (degree, Theorem 1)",
+    DegreeSource.TWO_LAYERS: "an intersection number less what lies in the base locus (degree, Theorem 2)",
+    DegreeSource.SPAN: "the closure is its whole linear span: the certified dimensions are equal",
+    DegreeSource.OPEN: "open",
+}
+
+
+@dataclass(frozen=True)
+class VarietyDegree:
+    """The degree of the closure of the set of functions of a network.
+
+    Attributes:
+        architecture: the network.
+        degree: how many points the closure has in common with a general affine space of complementary dimension, over
+            the complex numbers; `None` while open.
+        source: what gives it.
+        dimension: of the closure; `None` where nothing was computed.
+        points: how many choices of the matrices, up to scale, give the same general function; `None` while open.
+        reason: why it is open, else empty.
+    """
+
+    architecture: Architecture
+    degree: int | None
+    source: DegreeSource
+    dimension: int | None = None
+    points: int | None = None
+    reason: str = ""
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "result.degree is not None")
+
+    def __repr__(self) -> str:
+        """As it would be typed."""
+        return f"variety_degree({self.architecture!r})"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What there is to say, by name."""
+        rows = [("network", str(self.architecture))]
+        if self.degree is None:
+            rows += [("degree", "open"), ("reason", self.reason)]
+        else:
+            rows += [("degree", f"{self.degree:,}"), ("source", self.source.meaning)]
+        if self.dimension is not None:
+            rows.append(("dimension", f"{self.dimension:,}"))
+        if self.points is not None and self.points > 1:
+            rows.append(("fiber", f"{self.points} points of the projective fiber of a general function"))
+        return rows
+
+    def __str__(self) -> str:
+        """What the command prints."""
+        rows = self.lines()
+        width = max(len(name) for name, _ in rows) + 1
+        return "\n".join(f"{name:{width}} {text}" for name, text in rows)
+
+    def _repr_latex_(self) -> str:
+        return r"$\deg \overline{\mathcal{M}} = " + (r"\text{open}" if self.degree is None else str(self.degree)) + "$"
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The subspaces on which the matrices live and where layers change their kind, as `docs/degree.md` counts them."""
+
+    sizes: tuple[int, ...]
+    cones: tuple[Cone, ...]
+    first_of_rank_one: int
+    points: int
+
+    @property
+    def projective_dimension(self) -> int:
+        return flag_dimension(self.sizes) + sum(cone.dimension for cone in self.cones)
+
+
+def _shape(network: Architecture) -> _Shape:
+    """Section 2 of `docs/degree.md`: `r`, `w`, `alpha`, `m`, `k` are named as there."""
+    depth, values = network.depth, network.value_ranks or (None,) * network.depth
+    r = [min(network.input_width, network.widths[0])]
+    for width, value in zip(network.widths[1:], values, strict=True):
+        r.append(min(r[-1], width) if value is None else min(r[-1], width, value))
+    r[-1] = min(r[-1], network.output_width)
+    alpha = [min(a, size) for a, size in zip(network.attention_ranks, r, strict=False)]
+    m = 0 if network.tokens == 1 else next((i for i, a in enumerate(alpha, start=1) if a == 1), depth + 1)
+    w = [*r]
+    for i in range(depth - 1, -1, -1):
+        w[i] = min(r[i], w[i + 1] + 2 * alpha[i])
+    before, size = network.input_width, network.input_width
+    for i in range(depth):  # a subspace that is no smaller than the one before is not another one
+        size = size if r[i] == before else w[i]
+        before, w[i] = r[i], size
+    cones = []
+    for i in range(1, depth + 1):
+        symmetric = i > m
+        rank = min((1 + symmetric) * alpha[i - 1], w[i - 1])
+        cones.append(Cone(i, w[i - 1], rank, 3 ** (depth - i), symmetric))
+    cones.append(Cone(depth, w[depth - 1], r[depth], 1, rows=network.output_width))
+    k = next((i for i, size in enumerate(r) if size == 1), None)
+    points = 1
+    if k is not None and 0 < k == m:
+        points = 2
+    elif k is not None and k > m and k > 0 and cones[k - 1].rank <= 2:
+        points = 3
+    return _Shape((network.input_width, *w[:depth]), tuple(cones), m, points)
+
+
+def open_reason(network: Architecture) -> str:
+    """Why no theorem of `docs/degree.md` gives the degree; empty if one does.
+
+    Raises:
+        BadInput: an option that is not considered there.
+
+    Example:
+        >>> open_reason(Architecture((2, 2), (1,), 2, heads=2))
+        'heads: the sum of several heads'
+    """
+    network.require("the degree of the variety", CONSIDERED)
+    ends = network.embed is not None or network.unembed is not None
+    if network.heads > 1:
+        return "heads: the sum of several heads"
+    if network.skip and (network.depth > 1 or ends):
+        return "skip: with skip connections only one layer without embeddings is known"
+    if network.causal and network.tokens > 1 and network.depth > 1:
+        return "causal: with a mask only one layer is known"
+    shape = _shape(network)
+    if network.depth == 1 or shape.first_of_rank_one <= 2 or _two_full_layers(shape, network.tokens):
+        return ""
+    return (
+        "base points: a layer of rank one before a skew-symmetric one gives zero, and neither of the first two layers "
+        "has rank one"
+    )
+
+
+def _two_full_layers(shape: _Shape, tokens: int) -> bool:
+    """Two layers of full rank, and tokens enough: Theorem 2."""
+    first, second, *_ = shape.cones
+    width = shape.sizes[0]
+    full = all(cone.size == cone.rank == width and not cone.symmetric for cone in (first, second))
+    return len(shape.cones) == 3 and full and (width == 2 or tokens > 2)
+
+
+def variety_degree(
+    architecture: Architecture, work: float = DEFAULT_WORK, progress: Progress | None = None
+) -> VarietyDegree:
+    r"""The degree of the Zariski closure of the set of functions (the neuromanifold), by theorems of `docs/degree.md`.
+
+    Known are one layer, masked or not, with or without skip connection; every depth at one token; and for more tokens
+    every depth where one of the first two layers has rank one, and two layers of full rank. Nothing is guessed: all
+    else is open, and says why, unless the functions are seen to fill their linear span.
+
+    Args:
+        architecture: a lightning network.
+        work: seconds of exact arithmetic that are allowed, by a rough estimate.
+        progress: told of the work as it begins.
+
+    Raises:
+        BadInput: the network is normalized, or has an option that nothing is known about.
+        TooLarge: the degree has too many digits, or its computation is estimated to exceed `work`.
+
+    Example:
+        >>> variety_degree(Architecture((2, 1), (2,), 2)).degree        # the resultant of Figure 1
+        4
+        >>> print(variety_degree(Architecture((2, 2, 1), (1, 1), 1)))
+        network    widths 2,2,1, ranks 1,1, tokens 1
+        degree     90
+        source     an intersection number on a product of determinantal varieties (degree, Theorem 1)
+        dimension  6
+        fiber      3 points of the projective fiber of a general function
+    """
+    budget = Work(work, progress)
+    reason = open_reason(architecture)
+    if reason:
+        return _by_span(architecture, reason)
+    shape = _shape(architecture)
+    top = shape.projective_dimension
+    powers = sum(cone.dimension * log2(3) * (architecture.depth - cone.step) for cone in shape.cones)
+    if top > LARGEST_DIMENSION or powers > MOST_DIGITS * BITS_A_DIGIT:
+        raise TooLarge(
+            f"a degree must have at most {MOST_DIGITS:,} digits, that of a variety of dimension {top + 1:,} and depth "
+            f"{architecture.depth:,} has more"
+        )
+    flag = flag_dimension(shape.sizes)
+    if architecture.depth > 1 and shape.first_of_rank_one > 2:
+        total, source = _two_layers(shape), DegreeSource.TWO_LAYERS
+    else:
+        if flag:
+            weights = max(cone.size for cone in shape.cones) ** 2 + architecture.output_width * shape.sizes[-1]
+            seconds = SECONDS_A_TERM * fixed_points(shape.sizes, shape.cones) * weights * (flag + 10)
+            budget.spend(seconds, f"the sum over the flags {','.join(map(str, shape.sizes))}")
+        total = intersection_number(shape.sizes, shape.cones)
+        source = DegreeSource.FLAGS if flag else DegreeSource.PRODUCT
+    degree = total // shape.points
+    if degree.bit_length() > MOST_DIGITS * BITS_A_DIGIT - BITS_A_DIGIT:
+        raise TooLarge(f"a degree must have at most {MOST_DIGITS:,} digits, this one has more")
+    return VarietyDegree(architecture, degree, source, top + 1, shape.points)
+
+
+def _by_span(network: Architecture, reason: str) -> VarietyDegree:
+    """Degree one where the functions fill a linear space, which two bounds show; else open."""
+    span = linear_span(network)
+    if (
+        span is not None
+        and span <= min(LARGEST_SPAN, network.parameter_count)
+        and network.parameter_count <= MOST_PARAMETERS
+    ):
+        found = certified_dimension(network)
+        if found.lower == span:
+            return VarietyDegree(network, 1, DegreeSource.SPAN, span)
+    return VarietyDegree(network, None, DegreeSource.OPEN, reason=reason)
+
+
+def _two_layers(shape: _Shape) -> int:
+    r"""Theorem 2: the intersection number of two layers of full rank, less the share of the base locus.
+
+    With `n` the width: $h = 3 h_1 + h_2 + h_3$ to the power `D`, less the integral over
+    $B = \mathbb{P}^{n-1} \times \mathbb{P}^{n-1} \times \mathbb{P}(\wedge^2) \times Y$ of $(1 + h)^D / c(N)$, with
+    $c(N) = (1+p+q)^{n^2} (1+\kappa)^{n(n+1)/2} / ((1+p)^n (1+q)^n)$ and $h = 3p + 3q + \kappa + h_3$.
+    """
+    n, value = shape.sizes[0], shape.cones[-1]
+    top, skew, symmetric = shape.projective_dimension, n * (n - 1) // 2, n * (n + 1) // 2
+    # 1 / c(N) as a polynomial in p and q, and as one in kappa
+    segre = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            # (1+p)^n (1+q)^n (1+p+q)^(-n^2)
+            segre[i][j] = sum(
+                comb(n, i - a) * comb(n, j - b) * (-1) ** (a + b) * comb(n * n + a + b - 1, a + b) * comb(a + b, a)
+                for a in range(i + 1)
+                for b in range(j + 1)
+            )
+    tail = [(-1) ** c * comb(symmetric + c - 1, c) for c in range(skew)]
+    share = 0
+    for i in range(n):
+        for j in range(n):
+            for c in range(skew):
+                # what is left for (1 + h)^top: p^(n-1-i) q^(n-1-j) kappa^(skew-1-c) h_3^dim Y
+                p, q, kappa, last = n - 1 - i, n - 1 - j, skew - 1 - c, value.dimension
+                degree = p + q + kappa + last
+                ways = comb(top, degree) * comb(degree, last) * comb(degree - last, kappa) * comb(p + q, p)
+                share += segre[i][j] * tail[c] * ways * 3 ** (p + q)
+    return intersection_number(shape.sizes, shape.cones) - share * determinantal_degree(
+        value.rows or 1, value.size, value.rank
+    )

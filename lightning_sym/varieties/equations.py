@@ -1,0 +1,174 @@
+r"""The equations of the variety M of a lightning network, degree by degree.
+
+M is the closure of the set of functions of the network, in the space of their coefficients. What is proved, and how, is
+in `docs/equations.md`; the linear algebra is in `by_degree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import comb
+
+from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.varieties.by_degree import Ideal
+from lightning_sym.varieties.coordinates import coordinate_system
+from lightning_sym.varieties.degree import variety_degree
+from lightning_sym.varieties.known_ideal import Equations as Equations
+from lightning_sym.varieties.known_ideal import Orbit
+from lightning_sym.varieties.normal_weights import PROVED, is_tied
+
+USUAL_DEGREE = 4
+"""How far equations are looked for unless more is asked."""
+
+_LONGEST_THEOREM = 5.0
+"""Seconds, by an estimate, for the degree: it is told if there is a theorem, and `variety_degree` has more patience."""
+
+
+def equations(
+    architecture: Architecture,
+    degree: int | None = None,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> Equations:
+    """The equations of M up to a degree, as far as memory and work allow.
+
+    Args:
+        architecture: a lightning network; heads, masks, value ranks, skip connections and embeddings are allowed.
+        degree: how far; without it to 4, or less where that would take more than `work`.
+        seed: picks the points; it may change the evidence, never what is certified.
+        memory: bytes that may be taken, by an estimate made before each degree.
+        work: seconds that a degree which was not asked for may take, by a rough estimate made before it.
+        progress: called as `progress(stage, done, total)`.
+
+    Returns:
+        The equations up to the last degree that was finished; `stopped` says why there are not more.
+
+    Raises:
+        BadInput: the network has normalized attention, or a number is out of range.
+        TooLarge: already the coefficients do not fit into memory.
+
+    Example:
+        >>> found = equations(Architecture((2, 1), (1,), tokens=2))
+        >>> found.linear_span, found.hilbert_function, dict(found.counts)
+        (6, (1, 6, 18, 40, 75), {2: 3})
+        >>> print(found.generators[2][0].as_expr())
+        c_1*c_4 - c_2*c_3
+    """
+    *_, last = successive_equations(architecture, degree, seed=seed, memory=memory, work=work, progress=progress)
+    return last
+
+
+def successive_equations(
+    architecture: Architecture,
+    degree: int | None = None,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> Iterator[Equations]:
+    """As `equations`, and what is known after each degree: whoever stops early keeps what is finished.
+
+    Example:
+        >>> for found in successive_equations(Architecture((2, 1), (2,), tokens=2), 4):
+        ...     print(found.complete_to_degree, dict(found.counts))
+        1 {}
+        2 {}
+        3 {}
+        4 {4: 1}
+    """
+    architecture.require("the ideal of the closure", PROVED)
+    require_integer(seed, "the seed")
+    if degree is not None:
+        require_integer(degree, "the degree", 1, 1000)
+    if not work > 0:
+        raise BadInput(f"work must be a positive number of seconds, got {work}")
+    report = progress or (lambda stage, done, total: None)
+    report("coordinates", 0, 1)
+    system = coordinate_system(architecture, memory=memory)
+    dimension = certified_dimension(architecture, seed=seed, memory=memory, progress=progress).value
+    theorem = _degree_by_theorem(architecture)
+    ideal = Ideal(system, seed, memory, report)
+    while True:
+        found = _result(architecture, ideal, dimension, theorem)
+        if found.is_complete:
+            yield _continued(found, degree or USUAL_DEGREE)
+            return
+        if ideal.degree == degree or (degree is None and ideal.degree >= USUAL_DEGREE and found.codimension != 1):
+            yield found
+            return
+        try:
+            plan = ideal.plan()
+        except TooLarge as error:
+            yield replace(found, stopped=str(error))
+            return
+        if degree is None and (expected := ideal.seconds(plan)) > work:
+            yield replace(found, stopped=f"degree {ideal.degree + 1} would take about {expected:,.0f} s")
+            return
+        yield found
+        try:
+            ideal.advance(plan)
+        except TooLarge as error:
+            yield replace(found, stopped=str(error))
+            return
+
+
+def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, theorem: int | None) -> Equations:
+    """What is known now."""
+    grading = ideal.grading
+    values: list[int | None] = [1]
+    counts: dict[int, int | None] = {}
+    orbits: dict[int, tuple[Orbit, ...]] = {}
+    for degree, pieces in enumerate(ideal.pieces[1:], start=1):
+        sizes = {code: grading.orbit_size(code) for code in pieces}
+        exact = all(piece.is_exact for piece in pieces.values())
+        values.append(sum(sizes[code] * piece.rank for code, piece in pieces.items()) if exact else None)
+        found = [
+            Orbit(terms, tuple(tuple(grading.images(order).tolist()) for order in grading.orbit(code)))
+            for code, piece in pieces.items()
+            for terms in piece.generators
+        ]
+        if found or not exact:
+            minimal = exact and values[-2] is not None and all(piece.is_minimal for piece in pieces.values())
+            counts[degree] = sum(map(len, found)) if minimal else None
+            orbits[degree] = tuple(found)
+    span = len(ideal.system)
+    codimension = None if dimension is None else span - dimension - is_tied(architecture)
+    if codimension is not None and (codimension < 0 or (codimension == 0 and orbits)):
+        raise ProgramError(f"a variety of dimension {dimension} in a span of dimension {span} satisfies equations")
+    # M is irreducible: in codimension one its ideal is generated by one element, the first one that there is
+    is_complete = codimension == 0 or (codimension == 1 and list(counts.values())[:1] == [1])
+    if is_complete:
+        own = max(counts, default=1)
+        if theorem not in (None, own):
+            raise ProgramError(f"the degree is {own} by an equation, and {theorem} by a theorem")
+        theorem = own
+    return Equations(
+        architecture, ideal.system, tuple(values), counts, dimension, theorem, is_complete, None, orbits
+    )  # fmt: skip
+
+
+def _degree_by_theorem(architecture: Architecture) -> int | None:
+    """The degree of M where a theorem gives it without long work."""
+    try:
+        return variety_degree(architecture, work=_LONGEST_THEOREM).degree
+    except TooLarge:
+        return None
+
+
+def _continued(found: Equations, last: int) -> Equations:
+    """With the Hilbert function of a linear space or a hypersurface up to a degree."""
+    values, n = list(found.hilbert_function), found.linear_span
+    first = min(found.counts, default=None)
+    values += [
+        comb(n + k - 1, k) - (comb(n + k - first - 1, k - first) if first and k >= first else 0)
+        for k in range(len(values), last + 1)
+    ]
+    return replace(found, hilbert_function=tuple(values))

@@ -1,0 +1,232 @@
+"""What is known of the ideal of the closure of a network's functions: the answer, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from lightning_sym.display import Lines, Result
+from lightning_sym.errors import BadInput, no_truth_value
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.varieties.coordinates import Coordinate, CoordinateSystem
+from lightning_sym.varieties.normal_weights import is_tied
+from lightning_sym.varieties.weight_space import Terms
+
+if TYPE_CHECKING:
+    from sympy import Poly, Symbol
+
+
+@dataclass(frozen=True)
+class Orbit:
+    """An equation and where the permutations of inputs and outputs take the coordinates."""
+
+    terms: Terms
+    images: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def all_terms(self) -> Iterator[Terms]:
+        for image in self.images:
+            terms = {tuple(sorted(image[i] for i in monomial)): c for monomial, c in self.terms.items()}
+            # the leading term, in graded reverse lexicographic order, is positive
+            sign = 1 if terms[min(terms, key=lambda monomial: monomial[::-1])] > 0 else -1
+            yield {monomial: sign * c for monomial, c in terms.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equations(Result):
+    """What is known of the ideal of M, in the coordinates of its linear span.
+
+    Attributes:
+        architecture: the network.
+        system: the coordinates, and every coefficient of a function in them.
+        hilbert_function: dimensions of the coordinate ring from degree 0 on; None where the two bounds do not meet.
+        counts: how many minimal generators each degree has, where there are any; None where that is not certified.
+        dimension: of M, certified; None while undecided.
+        degree: of M where it is proved; None elsewhere.
+        is_complete: whether it is proved that the equations found generate the ideal.
+        stopped: why no further degree was tried; None if the degree asked for was reached.
+    """
+
+    architecture: Architecture
+    system: CoordinateSystem
+    hilbert_function: tuple[int | None, ...]
+    counts: Mapping[int, int | None]
+    dimension: int | None
+    degree: int | None
+    is_complete: bool
+    stopped: str | None
+    _orbits: Mapping[int, tuple[Orbit, ...]]
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "equations.counts or equations.is_complete")
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinates of the linear span."""
+        return self.system.coordinates
+
+    @property
+    def linear_span(self) -> int:
+        """Dimension of the linear span of M."""
+        return len(self.system)
+
+    @property
+    def complete_to_degree(self) -> int:
+        """All equations up to this degree follow from those found: the two bounds meet in each degree."""
+        values = self.hilbert_function
+        return next((k - 1 for k, value in enumerate(values) if value is None), len(values) - 1)
+
+    @property
+    def codimension(self) -> int | None:
+        """Of the cone over M in its linear span; None while the dimension is undecided."""
+        return None if self.dimension is None else self.linear_span - self.dimension - (not self.is_cone)
+
+    @property
+    def is_cone(self) -> bool:
+        """Whether M is a cone; if not, one coordinate is the constant 1, and the equations are made homogeneous."""
+        return not is_tied(self.architecture)
+
+    @cached_property
+    def terms(self) -> Mapping[int, tuple[Terms, ...]]:
+        """The generators by degree: integer coefficients by monomial, a sorted tuple of places of coordinates."""
+        return {
+            degree: tuple(terms for orbit in orbits for terms in orbit.all_terms())
+            for degree, orbits in self._orbits.items()
+        }
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The coordinates as SymPy symbols."""
+        import sympy
+
+        return tuple(sympy.Symbol(c.name) for c in self.coordinates)
+
+    @cached_property
+    def generators(self) -> Mapping[int, tuple[Poly, ...]]:
+        """The generators by degree, as SymPy polynomials over the integers in `symbols`."""
+        from sympy import ZZ, Poly
+
+        def exponents(monomial: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(np.bincount(monomial, minlength=len(self.system)).tolist())
+
+        return {
+            degree: tuple(
+                Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=ZZ) for terms in some
+            )
+            for degree, some in self.terms.items()
+        }
+
+    def at(self, point: Weights | Mapping[tuple[int, int, tuple[int, ...]], Any]) -> dict[int, list[Fraction]]:
+        """The values of the generators, by degree, at a function of the linear span.
+
+        Args:
+            point: exact weights of the network, or coefficients as `PolynomialMap.coefficients` gives them.
+
+        Raises:
+            BadInput: the coefficients are not those of a function of the linear span.
+            ShapeError: the weights are of another network.
+        """
+        values = self._coordinates_of(point)
+        if values is None:
+            raise BadInput("the coefficients must be those of a function of the linear span, got others")
+        return {degree: [_value(terms, values) for terms in some] for degree, some in self.terms.items()}
+
+    def vanishes_at(self, point: Weights | Mapping[tuple[int, int, tuple[int, ...]], Any]) -> bool:
+        """Whether a function lies in the linear span and satisfies every equation that was found.
+
+        `False` proves that it does not lie in M. The function of weights always does.
+
+        Raises:
+            ShapeError: the weights are of another network.
+        """
+        values = self._coordinates_of(point)
+        return values is not None and not any(_value(t, values) for some in self.terms.values() for t in some)
+
+    def _coordinates_of(self, point: Any) -> list[Fraction] | None:
+        return self.system.at(point) if isinstance(point, Weights) else self.system.of_coefficients(point)
+
+    def tangent_dimension_bound(self, weights: Weights) -> int:
+        """An upper bound for the dimension of the tangent space of M at the function of these weights.
+
+        The linear span less the rank, modulo a prime, of the Jacobian of the equations found; where the ideal is
+        complete, and the prime is not unlucky, it is the dimension.
+
+        Raises:
+            ShapeError: the weights are of another network.
+        """
+        values = self.system.at(weights)
+        p = next((p for p in PRIMES if all(v.denominator % p for v in values)), None)
+        if p is None:
+            return self.linear_span - (not self.is_cone)
+        residues = [v.numerator * pow(v.denominator, -1, p) % p for v in values]
+        everything = [terms for some in self.terms.values() for terms in some]
+        jacobian = np.zeros((len(everything) + 1, len(values)), dtype=np.int64)
+        for row, terms in zip(jacobian, everything, strict=False):
+            for monomial, coefficient in terms.items():
+                for place in set(monomial):
+                    row[place] = (row[place] + _partial(monomial, place, residues, p) * coefficient) % p
+        if not self.is_cone:  # the constant coordinate does not move
+            jacobian[-1, self.system.constant] = 1
+        return self.linear_span - rank_mod_p(jacobian, p)
+
+    def to_text(self, form: str) -> str:
+        """The ring and the ideal, ready to paste into a computer algebra system.
+
+        Args:
+            form: `sympy`, `latex`, `macaulay2`, `singular`, `oscar`, `sage` or `json`.
+
+        Raises:
+            BadInput: it is none of these.
+        """
+        from lightning_sym.varieties.equations_text import in_format
+
+        return in_format(self, form)
+
+    def __repr__(self) -> str:
+        return f"equations({self.architecture!r}, {len(self.hilbert_function) - 1})"
+
+    def lines(self) -> Lines:
+        """What is known, by name."""
+        from lightning_sym.varieties.equations_text import answer_lines
+
+        return answer_lines(self)
+
+    def __str__(self) -> str:
+        from lightning_sym.varieties.equations_text import as_text
+
+        return as_text(self)
+
+    def _latex(self) -> str:
+        from lightning_sym.varieties.equations_text import as_latex
+
+        return as_latex(self)
+
+
+def _value(terms: Terms, values: list[Fraction]) -> Fraction:
+    total = Fraction(0)
+    for monomial, coefficient in terms.items():
+        part = Fraction(coefficient)
+        for i in monomial:
+            part *= values[i]
+        total += part
+    return total
+
+
+def _partial(monomial: tuple[int, ...], place: int, residues: list[int], p: int) -> int:
+    """The derivative of a monomial by one coordinate, modulo `p`."""
+    result = monomial.count(place)
+    rest = list(monomial)
+    rest.remove(place)
+    for i in rest:
+        result = result * residues[i] % p
+    return result

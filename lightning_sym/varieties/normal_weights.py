@@ -1,0 +1,99 @@
+r"""A smaller network with the same functions, and weights of it in a normal form that still reaches nearly all of them.
+
+The proofs that nothing is lost are Propositions 1 to 3 of `docs/equations.md`. Equations of the variety are expanded at
+the normal weights: there are far fewer letters in them, and far fewer terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.arrays import ObjectArray
+
+PROVED = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options that the propositions consider: all but normalization."""
+
+
+def smallest_network(architecture: Architecture) -> Architecture:
+    r"""A network with the same coefficients, up to repetition: ranks and tokens that add nothing are left out.
+
+    A rank beyond the width adds no matrix $K^\top Q$, and no output mixes more than $(3^l + 1) / 2$ tokens.
+
+    Raises:
+        BadInput: the network has an option for which this is not proved.
+
+    Example:
+        >>> smallest_network(Architecture((3, 1), (7,), 9))
+        Architecture(widths=(3, 1), attention_ranks=(3,), tokens=2)
+    """
+    architecture.require("the ideal of the closure", PROVED)
+    widths = architecture.widths
+    ranks = tuple(min(a, d) for a, d in zip(architecture.attention_ranks, widths[:-1], strict=True))
+    values = architecture.value_ranks
+    if values is not None:
+        most = tuple(map(min, widths[:-1], widths[1:]))
+        values = tuple(map(min, values, most))
+        values = None if values == most else values
+    # the power alone would have thousands of digits in a very deep network
+    mixed = (3**architecture.depth + 1) // 2 if architecture.depth < 40 else architecture.tokens
+    return replace(
+        architecture, attention_ranks=ranks, value_ranks=values, tokens=min(architecture.tokens, mixed)
+    )  # fmt: skip
+
+
+def is_tied(architecture: Architecture) -> bool:
+    """Whether inputs and outputs are coordinates of one stream: then one torus scales both."""
+    architecture.require("the torus", PROVED)
+    return architecture.skip and architecture.embed is None and architecture.unembed is None
+
+
+def normal_weights(architecture: Architecture) -> Iterator[tuple[str, ObjectArray]]:
+    r"""Weights in normal form, in canonical order: entries are 0, 1 or the name of a letter.
+
+    The changes of basis inside a head make $K = (1\,|\,*)$ and, with value ranks, $V = (1\,|\,*)$; those of the
+    stream between two layers make the value matrix before it (of its first head) $(1\,|\,*)$ or $(1\,|\,*)^\top$; the
+    torus on the inputs makes the first row of $Q_1$ all ones, the torus on the outputs the first column of what stands
+    last.
+
+    Example:
+        >>> for name, matrix in normal_weights(Architecture((2, 1), (2,), 2)):
+        ...     print(name, matrix.tolist())
+        Q1 [[1, 1], ['u1', 'u2']]
+        K1 [[1, 0], [0, 1]]
+        V1 [[1, 'u3']]
+    """
+    architecture.require("normal weights", PROVED)
+    embedded, unembedded = architecture.embed is not None, architecture.unembed is not None
+    letters = 0
+    for name, shape in architecture.weight_shapes():
+        letter, _, place = name[0], name[1:], name[1:].partition(".")
+        layer, first = int(place[0] or 0), place[2] in ("", "1")
+        matrix = np.empty(shape, dtype=object)
+        last = first and letter == ("V" if architecture.value_ranks is None else "O")
+        behind = layer < architecture.depth or unembedded  # the stream behind it has a basis of its own
+        within_head = letter == "K" or (letter == "V" and architecture.value_ranks is not None)
+        of_stream = (letter == "E" and (not architecture.skip or unembedded)) or (
+            last and behind and not architecture.skip
+        )
+        if within_head or of_stream:
+            _begin_with_one(matrix)
+        elif letter == "Q" and layer == 1 and first and not embedded:
+            matrix[0, :] = 1
+        elif letter == "U" or (last and not behind and not architecture.skip):
+            matrix[:, 0] = 1
+        for index in np.ndindex(shape):
+            if matrix[index] is None:
+                letters += 1
+                matrix[index] = f"u{letters}"
+        yield name, matrix
+
+
+def _begin_with_one(matrix: ObjectArray) -> None:
+    """The identity in the upper left corner; a tall matrix has zeros below it."""
+    rows, columns = matrix.shape
+    size = min(rows, columns)
+    matrix[:, :size] = np.eye(rows, size, dtype=int).astype(object)

@@ -1,0 +1,128 @@
+"""What is known of one torus weight in one degree, and the small steps of its linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.rings.prime_field import reduce_mod
+from lightning_sym.varieties.coordinates import CoordinateSystem
+from lightning_sym.varieties.graded import Grading, Indices
+
+Terms = dict[tuple[int, ...], int]
+"""An equation: integer coefficients by monomial, a sorted tuple of places of coordinates."""
+
+_MOST_PRODUCTS = 20_000
+"""Products of two and three coordinates that are kept."""
+
+_INTEGERS = 2**40
+"""Larger entries of equations are integers of Python's own."""
+
+
+@dataclass
+class Piece:
+    """The equations of one dominant weight in one degree.
+
+    Attributes:
+        monomials: one a row, sorted places of coordinates.
+        rank: of their values, a lower bound for the coordinate ring.
+        equations: independent verified equations, one a row.
+        generators: those of them that are no combination of multiples, if that is known to be so.
+        is_minimal: whether it is known that all of `generators` are needed.
+    """
+
+    monomials: Indices
+    rank: int
+    equations: npt.NDArray[Any]
+    generators: list[Terms] = field(default_factory=list)
+    is_minimal: bool = True
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the two bounds for the coordinate ring meet."""
+        return self.rank + len(self.equations) == len(self.monomials)
+
+
+class Lazy:
+    """A matrix that is computed when it is first asked for."""
+
+    def __init__(self, compute: Callable[[], npt.NDArray[np.float64]]) -> None:
+        self._compute = compute
+        self._found: npt.NDArray[np.float64] | None = None
+
+    def __call__(self) -> npt.NDArray[np.float64]:
+        if self._found is None:
+            self._found = self._compute()
+        return self._found
+
+
+class Expansion:
+    """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
+
+    def __init__(self, system: CoordinateSystem) -> None:
+        self.forms = system.forms()
+        self._products: dict[tuple[int, ...], Any] = {}
+
+    def product(self, monomial: tuple[int, ...]) -> Any:
+        """The product of some coordinates; shorter ones are kept."""
+        if len(monomial) == 1:
+            return self.forms[monomial[0]]
+        known = self._products.get(monomial)
+        if known is None:
+            known = self.product(monomial[:-1]) * self.forms[monomial[-1]]
+            if len(monomial) < 4:
+                if len(self._products) > _MOST_PRODUCTS:
+                    self._products.clear()
+                self._products[monomial] = known
+        return known
+
+    def vanishes(self, terms: Terms) -> bool:
+        """Whether the equation holds identically."""
+        total = None
+        for monomial, coefficient in terms.items():
+            part = self.product(monomial) * coefficient
+            total = part if total is None else total + part
+        return total is not None and total == 0
+
+
+def modulo(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.float64]:
+    """Centred residues of integers of any size."""
+    if matrix.dtype == object:
+        matrix = np.mod(matrix, p).astype(np.int64)
+    return reduce_mod(np.mod(matrix, p).astype(np.float64), p)
+
+
+def kernel_of(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.float64]:
+    """The vectors that a reduced echelon form takes to zero: a 1 in a free column, for each of these."""
+    free = np.setdiff1d(np.arange(form.shape[1]), pivots)
+    result = np.zeros((len(free), form.shape[1]))
+    result[np.arange(len(free)), free] = 1
+    result[:, pivots] = -form[:, free].T
+    return result
+
+
+def evaluated(values: npt.NDArray[np.float64], rows: Indices, points: int, p: int) -> npt.NDArray[np.float64]:
+    """Values of monomials, one a column, at the first points."""
+    columns = np.ascontiguousarray(values[:, :points].T)
+    result = columns[:, rows[:, 0]]
+    for i in range(1, rows.shape[1]):
+        result = reduce_mod(result * columns[:, rows[:, i]], p)
+    return result
+
+
+def terms_of(vector: tuple[int, ...], rows: Indices) -> Terms:
+    """An equation from its coefficients in all monomials of a weight."""
+    return {tuple(map(int, rows[j])): c for j, c in enumerate(vector) if c}
+
+
+def dense(terms: Terms, rows: Indices, grading: Grading) -> npt.NDArray[Any]:
+    """An equation by its coefficients in all monomials of a weight."""
+    large = max(map(abs, terms.values())) >= _INTEGERS
+    result = np.zeros(len(rows), dtype=object if large else np.int64)
+    names = grading.keys(np.array(list(terms), dtype=np.int64))
+    result[np.searchsorted(grading.keys(rows), names)] = list(terms.values())
+    return result

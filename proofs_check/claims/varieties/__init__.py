@@ -1,0 +1,1 @@
+"""The variety M: its degree, its equations, its singular points."""

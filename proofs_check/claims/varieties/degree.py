@@ -1,0 +1,236 @@
+r"""The degree of the closure of $\mathcal M$, by the theorems of `docs/degree.md`; beyond the paper.
+
+The degree is an intersection number on a product of determinantal varieties, or over a variety of flags, divided by
+the number of points over a general function. No number that it is compared with passes through it:
+
+* *a linear section*: all points of M in a special linear space, found by linear algebra over the rationals
+  (`linear_sections`): the different functions bound the degree from below, all points over them from above.
+* *equations*: they vanish on M identically; where the zeros of those found have the dimension of M, the degree of M
+  is at most the degree that a Groebner basis gives for them. A linear section bounds it from below.
+* *Hilbert's formula* for binary forms with roots of given multiplicities: depth `l`, one token, width two.
+* *two roads to the same integral*: a flag that is forced to appear changes the sum over fixed points, not the number.
+* *behind a layer of rank one*: the formulas (1) and (2) of the proof, with symbolic weights and inputs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from math import comb, factorial, prod
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import Architecture, Layer, equations, forward
+from lightning_sym.exact.hilbert_series import size_of_ideal
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.rationals import map_entries
+from lightning_sym.varieties.cone_bundles import Cone, intersection_number
+from lightning_sym.varieties.degree import VarietyDegree, variety_degree
+from proofs_check.claim import Claim, Part, Scope, Tally, Undecided
+from proofs_check.claims.varieties.linear_sections import degree_bounds
+from proofs_check.expect import Bounds, expect_equal, expect_value
+
+Stated = Callable[[VarietyDegree], int]
+
+
+def as_stated(result: VarietyDegree) -> int:
+    """What the theorem gives."""
+    if result.degree is None:
+        raise Undecided(f"{result.architecture}: the degree is open: {result.reason}")
+    return result.degree
+
+
+def halving_forgotten(result: VarietyDegree) -> int:
+    """The intersection number itself."""
+    return as_stated(result) * (result.points or 1)
+
+
+def wrong_binomial(result: VarietyDegree) -> int:
+    """`C(n + d d', d d')`, one too many, for one layer: as if `V` were not up to scale."""
+    d, d_out = result.architecture.widths
+    top = result.dimension or 0
+    return as_stated(result) * comb(top, d * d_out) // comb(top - 1, d * d_out - 1)
+
+
+def one_layer(shape: tuple[int, int, int], tokens: int) -> Architecture:
+    d, d_out, a = shape
+    return Architecture((d, d_out), (a,), tokens)
+
+
+def sections(quick: bool) -> Iterator[Architecture]:
+    """Where the factors are free: `a = 1`, or all `A` occur."""
+    for shape in ((2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 1), (2, 3, 1), (2, 3, 2), (3, 1, 3)):
+        yield one_layer(shape, 2)
+    for shape in ((2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 1, 2)):
+        yield one_layer(shape, 1)
+    if not quick:
+        yield from (one_layer(shape, 2) for shape in ((2, 4, 1), (2, 4, 2), (3, 2, 1)))
+        yield from (one_layer(shape, 1) for shape in ((3, 2, 1), (3, 2, 2), (4, 1, 1), (4, 1, 2)))
+
+
+def section(network: Architecture, stated: Stated = as_stated) -> None:
+    expect_value(degree_bounds(network), stated(variety_degree(network)), network)
+
+
+def small_ideals(quick: bool) -> Iterator[tuple[Architecture, int]]:
+    """Networks, and the degree to which equations are found."""
+    for shape, tokens, most in (
+        ((2, 1, 1), 2, 2), ((2, 1, 2), 2, 4), ((2, 2, 1), 2, 4), ((2, 2, 2), 2, 4), ((3, 1, 1), 2, 3),
+        ((2, 2, 1), 1, 4), ((3, 1, 1), 1, 4),
+    ):  # fmt: skip
+        yield one_layer(shape, tokens), most
+    if not quick:
+        yield one_layer((2, 3, 1), 2), 4
+        yield one_layer((2, 3, 2), 2), 4
+
+
+def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated) -> str:
+    """From above by the zeros of equations, from below by a linear section."""
+    network, most = instance
+    found = equations(network, most)
+    ring = PolynomialRing([c.name for c in found.coordinates])
+    polynomials = []
+    for terms in (terms for some in found.terms.values() for terms in some):
+        counted = {tuple(np.bincount(m, minlength=len(ring.names)).tolist()): c for m, c in terms.items()}
+        polynomials.append(ring.from_terms(counted))
+    size = size_of_ideal(ring, polynomials)
+    if size.dimension != found.dimension:
+        raise Undecided(f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}")
+    bounds = Bounds(degree_bounds(network).lower, size.degree)
+    expect_value(bounds, stated(variety_degree(network)), network)
+    return Tally(f"{network}: {len(polynomials)} equations of degree at most {most}, degree {size.degree}")
+
+
+def binary_forms(quick: bool) -> Iterator[Architecture]:
+    """Width two, one token, one output: every depth, the first with `a = 1` and `a = 2` in turn."""
+    for depth in range(1, 5 if quick else 9):
+        for a in (1, 2):
+            yield Architecture((*(2,) * depth, 1), (a,) * depth, 1)
+
+
+def hilbert(network: Architecture, stated: Stated = as_stated, triple: bool = True) -> None:
+    """Hilbert's formula: `s!` times the multiplicities over the symmetries of the root type, `s` different roots."""
+    last = 3 if triple else 2
+    roots = [3**e for e in range(1, network.depth) for _ in range(2)] + [1] * last
+    symmetries = prod(factorial(n) for n in Counter(roots).values())
+    degree = factorial(len(roots)) * prod(roots) // symmetries
+    expect_equal(degree, stated(variety_degree(network)), at=f"{network}, roots of multiplicities {roots}")
+    if degree == 90:
+        expect_equal(variety_degree(network).dimension, 6, at=f"{network}, dimension")
+
+
+def forced_flags(quick: bool) -> Iterator[tuple[int, int, Cone, Cone]]:
+    """`n`, and how much of the space a matrix of this rank and the values use; less than all of it."""
+    for n, rank, symmetric, exponent, rows in product(
+        (3, 4) if quick else (3, 4, 5), (1, 2), (False, True), (1, 3), (1, 2)
+    ):
+        used = rank * (1 if symmetric else 2) + rows
+        if used < n:
+            matrix = Cone(1, used, rank, exponent, symmetric)
+            yield n, used, matrix, Cone(1, used, min(rows, used), 1, rows=rows)
+
+
+def two_integrals(instance: tuple[int, int, Cone, Cone], shift: int = 0) -> None:
+    """On the flag variety by fixed points, and on the product of determinantal varieties by their degrees."""
+    n, used, matrix, value = instance
+    on_flags = intersection_number([n, used], [matrix, value])
+    whole = [Cone(0, n, cone.rank, cone.exponent + shift, cone.symmetric, cone.rows) for cone in (matrix, value)]
+    expect_equal(on_flags, intersection_number([n], whole), at=f"n = {n}, {matrix}, {value}")
+
+
+def rank_one_layers(quick: bool) -> Iterator[tuple[int, int, int]]:
+    """`d`, the number of layers, and which has rank one; two tokens."""
+    yield from ((2, 2, 1), (2, 2, 2))
+    if not quick:
+        yield from ((3, 2, 1), (3, 2, 2))
+
+
+def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
+    """Formulas (1) and (2): a layer behind one of rank one enters by its quadratic form of one vector `y`."""
+    d, depth, place = instance
+    names = [*entry_names("x", d, 2), *entry_names("A", d, d), *entry_names("v", 1, d)]
+    ring = PolynomialRing([*names, *entry_names("r", d, 1), *entry_names("s", d, 1)])
+    x, a, v = ring.matrix("x", d, 2), ring.matrix("A", d, d), ring.matrix("v", 1, d)
+    r, s = ring.matrix("r", d, 1), ring.matrix("s", d, 1)
+    one = ring.constants(np.eye(d, dtype=int).astype(object))
+    attention = [a] * depth
+    attention[place - 1] = r @ s.T
+    layers = [Layer(attention[i], one, v if i == depth - 1 else one) for i in range(depth)]
+    found: Any = forward(x, layers)
+    gram = x @ x.T
+    if place == 1:
+        y, c, behind = gram @ r, s.T @ x, depth - 1
+        scalar = (y.T @ a @ y)[0, 0] * (v @ y)[0, 0]
+    else:
+        y, c, behind = gram @ a @ gram @ a.T @ gram @ r, s.T @ gram @ a @ x, 0
+        scalar = (v @ y)[0, 0]
+    scalar *= (c @ c.T)[0, 0] ** ((power**behind - 1) // 2)
+    stated = map_entries(lambda entry: scalar * entry, c)
+    wrong = sum(len(entry) for entry in (found - stated).ravel())
+    expect_equal(wrong, 0, at=f"d = {d}, {depth} layers, layer {place} of rank one, terms in the difference")
+
+
+CLAIM = Claim(
+    id="degree",
+    source="Degree, Theorem 1",
+    title="the degree of the closure: one layer, every depth at one token, and more",
+    statement=(
+        r"d \ge 2,\ t \ge 2,\ \nu = a (2d - a) - 1:\quad \deg \mathcal M = \binom{\nu + d d' - 1}{d d' "
+        r"- 1}"
+        r" \prod_{i=0}^{d-a-1} \binom{d+i}{a} \Big/ \binom{a+i}{a},\ \text{halved if } a = d' = 1;\quad"
+        r" t = 1 \text{ or one of the first two layers of rank one}:\ \int \big(\sum_i 3^{l-i} h_i + h_V\big)^D"
+        r" \big/ \#\text{fiber}"
+    ),
+    parts=(
+        Part(
+            "one layer: all points of a linear section",
+            Scope.EVERY_WIDTH,
+            sections,
+            section,
+            {
+                "the points of the fiber forgotten": partial(section, stated=halving_forgotten),
+                "V not up to scale": partial(section, stated=wrong_binomial),
+            },
+        ),
+        Part(
+            "one layer: the zeros of equations, and a linear section",
+            Scope.INSTANCES,
+            small_ideals,
+            by_equations,
+            {
+                "the points of the fiber forgotten": partial(by_equations, stated=halving_forgotten),
+                "V not up to scale": partial(by_equations, stated=wrong_binomial),
+            },
+            instance="network and degree of equations",
+        ),
+        Part(
+            "one token, width two: Hilbert's formula for root types",
+            Scope.EVERY_WIDTH,
+            binary_forms,
+            hilbert,
+            {
+                "the points of the fiber forgotten": partial(hilbert, stated=halving_forgotten),
+                "two simple roots": partial(hilbert, triple=False),
+            },
+        ),
+        Part(
+            "narrow widths: an integral over flags, in two ways",
+            Scope.INSTANCES,
+            forced_flags,
+            two_integrals,
+            {"other exponents": partial(two_integrals, shift=1)},
+            instance="a flag and two cones",
+        ),
+        Part(
+            "behind a layer of rank one, symbolic weights",
+            Scope.IDENTITY,
+            rank_one_layers,
+            behind_rank_one,
+            {"another power of the scores": partial(behind_rank_one, power=5)},
+            instance="width, depth and place",
+        ),
+    ),
+)
