@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.membership import Membership, Recovery, recover
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -62,6 +63,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.membership": ("Membership", "Recovery", "recover"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -79,12 +81,14 @@ __all__ = [
     "Label",
     "Layer",
     "LightningError",
+    "Membership",
     "MissingExtra",
     "NetworkForm",
     "Normalization",
     "PolynomialMap",
     "ProgramError",
     "Reason",
+    "Recovery",
     "RingError",
     "ShapeError",
     "Status",
@@ -101,6 +105,7 @@ __all__ = [
     "load_weights",
     "network_output",
     "polynomial_map",
+    "recover",
     "rescale",
     "same_certificate",
     "same_function",

@@ -257,9 +257,21 @@ def _square_free(number: Fraction) -> tuple[int, Fraction]:
     for p in [2, *range(3, 1000, 2)]:
         while free % (p * p) == 0:
             free, outside = free // (p * p), outside * p
-    if (root := isqrt(free)) ** 2 == free:
+    if free > 0 and (root := isqrt(free)) ** 2 == free:
         free, outside = 1, outside * root
     return free, outside
+
+
+def quadratic_field(linear: Fraction, constant: Fraction) -> tuple[NumberField, Element]:
+    """The field of a root of `s^2 + linear s + constant`, irreducible, by a square root, and that root in it.
+
+    Example:
+        >>> quadratic_field(Fraction(-2), Fraction(-7))
+        (NumberField([-2, 0, 1]), 2*r + 1)
+    """
+    free, outside = _square_free(linear * linear - 4 * constant)
+    field = NumberField([-free, 0, 1])
+    return field, field.element([-linear / 2, outside / 2])
 
 
 RATIONALS = NumberField([0, 1])

@@ -141,7 +141,9 @@ def _minor(matrix: ObjectArray, rank: int) -> str:
     """Rows and columns of a minor that is not zero, in words."""
     columns = echelon(matrix)[1]
     rows = echelon(matrix.T)[1]
-    size = " and ".join(f"{name} {','.join(str(k + 1) for k in ks)}" for name, ks in (("rows", rows), ("columns", columns)))
+    size = " and ".join(
+        f"{name} {','.join(str(k + 1) for k in ks)}" for name, ks in (("rows", rows), ("columns", columns))
+    )
     entries = matrix[np.ix_(rows, columns)]
     shown = "; ".join(" ".join(map(str, row)) for row in entries)
     return f"it has rank {rank}: {size}, [{shown if len(shown) <= 200 else shown[:200] + '...'}], are independent"

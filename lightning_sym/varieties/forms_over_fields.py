@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.exact.number_field import RATIONALS, ROOT, Element, NumberField
+from lightning_sym.exact.number_field import RATIONALS, ROOT, Element, NumberField, quadratic_field
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
@@ -140,10 +140,14 @@ def linear_factor(forms: FormRing, factor: Any, all_of_them: bool) -> tuple[Numb
         if len(parts) > 1:
             return None  # a product of conjugate forms would be irreducible here
         known = on_line.to_dict()
-        field = NumberField([as_fraction(known[i,]) if (i,) in known else Fraction(0) for i in range(degree + 1)])
-        gradient = [
-            _at_root(field, _on_line(factor.derivative(k), direction, start)) for k in range(forms.d)
-        ]
+        lead = known[degree,]
+        *lower, _ = [as_fraction(known[i,] / lead) if (i,) in known else Fraction(0) for i in range(degree + 1)]
+        if degree == 2:
+            field, theta = quadratic_field(lower[1], lower[0])
+        else:
+            field = NumberField([*lower, Fraction(1)])
+            theta = field.root
+        gradient = [_at(theta, _on_line(factor.derivative(k), direction, start)) for k in range(forms.d)]
         scale = next(c for c in gradient if c).inverse()
         linear = [scale * c for c in gradient]
         quotient = forms.divided(field, factor, linear)
@@ -163,17 +167,19 @@ def _on_line(polynomial: Any, direction: Sequence[int], start: Sequence[int]) ->
     return polynomial.compose(*points, line.constant(Fraction(0)))
 
 
-def _at_root(field: NumberField, polynomial: Any) -> Element:
-    result = field.of(0)
+def _at(theta: Element, polynomial: Any) -> Element:
+    result = theta * 0
     for (power,), c in polynomial.to_dict().items():
-        term = field.of(as_fraction(c))
+        term = theta * 0 + as_fraction(c)
         for _ in range(int(power)):
-            term = term * field.root
+            term = term * theta
         result = result + term
     return result
 
 
-def _all_three(forms: FormRing, field: NumberField, linear: Sequence[Element], factor: Any) -> tuple[NumberField, list[Any]]:
+def _all_three(
+    forms: FormRing, field: NumberField, linear: Sequence[Element], factor: Any
+) -> tuple[NumberField, list[Any]]:
     """The three conjugate factors of a cubic form over the field of a root and the square root of the discriminant."""
     c0, c1, c2, _ = field.minimal_polynomial
     discriminant = c2**2 * c1**2 - 4 * c1**3 - 4 * c2**3 * c0 + 18 * c2 * c1 * c0 - 27 * c0**2

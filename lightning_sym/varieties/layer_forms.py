@@ -15,7 +15,6 @@ import numpy as np
 from lightning_sym.exact.number_field import RATIONALS, NumberField
 from lightning_sym.network.one_layer import (
     coefficients_from_products,
-    key_of_product,
     product_coefficients,
     quadratic_monomials,
 )
@@ -62,9 +61,7 @@ class LayerForms:
 
     def name(self, k: int, m: int) -> str:
         """The form in words: where it stands in `phi`."""
-        tokens = self.phi.architecture.tokens
-        place = monomial_text(self.phi.input_names, key_of_product(self.d, tokens, k, m, 0, 0)[2])
-        return f"b_{k + 1}_{m + 1} = {_cut(str(self.b[k, m]))} (row {m + 1}, token 1, coefficients of {place.split('*')[0]})"
+        return f"b_{k + 1}_{m + 1} = {_cut(str(self.b[k, m]))}, what x_{k + 1}_1 has in row {m + 1} of token 1,"
 
     def candidates(self, failures: list[str]) -> Iterator[Candidate]:
         """All $(A, V)$ over the complex numbers up to rescaling and conjugation; some form is not zero."""
@@ -107,7 +104,9 @@ class LayerForms:
             if not quotient.is_zero():
                 quotient = forms.divided(field, quotient, first * lead.inverse())
             if quotient is None:
-                failures.append(f"with {what}, {self.name(k0, m)} must be divisible by a_{k0 + 1} = {_cut(str(columns[k0]))}")
+                failures.append(
+                    f"with {what}, {self.name(k0, m)} must be divisible by a_{k0 + 1} = {_cut(str(columns[k0]))}"
+                )
                 return
             rows.append(forms.vector(field, quotient) * lead.inverse())
         attention = np.stack([forms.vector(field, column) for column in columns], axis=1)

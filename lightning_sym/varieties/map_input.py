@@ -95,8 +95,10 @@ def _sizes(found: dict[str, Any], key: str, alone: bool = False) -> tuple[int, .
     if key not in found:
         return None
     value = [found[key]] if alone else found[key]
-    good = isinstance(value, list) and value and all(
-        isinstance(n, int) and not isinstance(n, bool) and 0 < n <= 10**18 for n in value
+    good = (
+        isinstance(value, list)
+        and value
+        and all(isinstance(n, int) and not isinstance(n, bool) and 0 < n <= 10**18 for n in value)
     )
     if not good:
         raise FileFormatError(f"{key} must be {'a positive integer' if alone else 'a list of positive integers'}")

@@ -157,7 +157,9 @@ def from_sympy(expression: Any, ring: PolynomialRing, degree: int, what: str = "
             return ring.constant(_Ratio(int(node.p), int(node.q)))
         if getattr(node, "is_Symbol", False):
             if node.name not in names:
-                _refuse(node.name if re.fullmatch(r"[A-Za-z_]\w*", node.name) else "?", dict.fromkeys(ring.names, 0), what)
+                _refuse(
+                    node.name if re.fullmatch(r"[A-Za-z_]\w*", node.name) else "?", dict.fromkeys(ring.names, 0), what
+                )
             return ring[node.name]
         if getattr(node, "is_Pow", False):
             base, power = node.args

@@ -96,8 +96,11 @@ class Recovery:
             yield "because", reason
         if self.difference is not None:
             at = self.difference
-            yield "at", (
-                f"row {at.row}, token {at.token}, {at.monomial}: the coefficient is {at.given}, it must be {at.found}"
+            yield (
+                "at",
+                (
+                    f"row {at.row}, token {at.token}, {at.monomial}: the coefficient is {at.given}, it must be {at.found}"
+                ),
             )
         if self.answer is Membership.NONE:
             known = {True: "have this function", False: "do not have it either", None: "were not decided"}
@@ -203,9 +206,8 @@ class _Question:
         """The strategies in turn; each but the last is complete where it applies."""
         shape, phi = self.shape, self.phi
         if phi.term_count == 0:
-            zero = [RATIONALS.matrix(np.zeros((shape.widths[0],) * 2, dtype=int))] * shape.depth
-            value = RATIONALS.matrix(np.zeros((shape.widths[-1], shape.widths[0]), dtype=int))
-            return self._weights(actual_weights(zero, value, shape), RATIONALS)
+            zeros = {name: RATIONALS.matrix(np.zeros(size, dtype=int)) for name, size in shape.weight_shapes()}
+            return self._weights(zeros, RATIONALS)
         if shape.depth == 1 and shape.tokens > 1:
             if (wrong := not_of_one_layer(phi)) is not None:
                 why = "the function of one layer is linear in the coefficients b_km of x_k_1 in the outputs of token 1"
@@ -301,7 +303,9 @@ class _Question:
         try:
             solutions = reconstruct(self.phi)
         except BadInput:  # the parts that show the first layer vanish: those of a network do not
-            return self._none([f"{why}; then the parts of degree 1 and 5 in the second token do not both vanish"], False, None)
+            return self._none(
+                [f"{why}; then the parts of degree 1 and 5 in the second token do not both vanish"], False, None
+            )
         for solution in solutions:
             attention = tuple(map(RATIONALS.matrix, solution.weights.attention))
             value = RATIONALS.matrix(solution.weights.value)

@@ -165,9 +165,7 @@ def row_spaces(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Obj
     return [field.matrix(np.eye(value.shape[1], dtype=int)), *reversed(spaces)]
 
 
-def actual_weights(
-    attention: Sequence[ObjectArray], value: ObjectArray, shape: Architecture
-) -> dict[str, ObjectArray]:
+def actual_weights(attention: Sequence[ObjectArray], value: ObjectArray, shape: Architecture) -> dict[str, ObjectArray]:
     """Matrices `Q1, K1, V1, ...` of the shape with these virtual weights, which must belong to it.
 
     Raises:
@@ -217,4 +215,3 @@ def _padded(matrix: ObjectArray, rows: int, columns: int, field: NumberField) ->
     result = field.matrix(np.zeros((rows, columns), dtype=int))
     result[: matrix.shape[0], : matrix.shape[1]] = matrix
     return result
-

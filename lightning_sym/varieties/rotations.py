@@ -49,9 +49,7 @@ def not_equivariant(phi: PolynomialMap) -> Unequal | None:
             if not total.is_zero():
                 exponents, value = next(iter(total.to_dict().items()))
                 text = monomial_text(names, tuple(map(int, exponents)))
-                return Unequal(
-                    f"the rotation of tokens 1 and {j + 1}", Difference(k + 1, i + 1, text, str(value), "0")
-                )
+                return Unequal(f"the rotation of tokens 1 and {j + 1}", Difference(k + 1, i + 1, text, str(value), "0"))
     return None
 
 

@@ -145,7 +145,12 @@ def _factor(
 
 
 def _second_output(
-    field: NumberField, attention: Sequence[ObjectArray], row: ObjectArray, x: Sequence[int], y: Sequence[int], order: int
+    field: NumberField,
+    attention: Sequence[ObjectArray],
+    row: ObjectArray,
+    x: Sequence[int],
+    y: Sequence[int],
+    order: int,
 ) -> Element:
     """The coefficient of `eps^order` in the second output at `x`, `eps y`."""
     zero = field.of(0)
