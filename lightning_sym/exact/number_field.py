@@ -65,7 +65,7 @@ class Element:
         if not self:
             raise ZeroDivisionError("zero has no inverse")
         common, own, _ = self.poly.xgcd(self.field.modulus)
-        if common != 1:
+        if common.degree() != 0:
             raise ProgramError(f"{self.field.modulus} is reducible")
         return Element(self.field, own)
 
@@ -78,7 +78,7 @@ class Element:
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
-        return bool(self.poly != 0)
+        return not self.poly.is_zero()
 
     @property
     def coefficients(self) -> list[Fraction]:
@@ -239,6 +239,13 @@ class NumberField:
         unit = [fmpq(int(i == 1)) for i in range(2 * n)] if n > 1 else [-fmpq(self.modulus[0]), fmpq(0)]
         image = Element(larger, written(unit))
         root = Element(larger, written([fmpq(int(i == n)) for i in range(2 * n)])) * outside
+        if larger.degree == n:  # the root is in this field
+            power, columns = larger.of(1), []
+            for _ in range(n):
+                columns.append([_fmpq(c) for c in power.coefficients])
+                power = power * image
+            here = fmpq_mat(columns).transpose().solve(fmpq_mat(n, 1, [_fmpq(c) for c in root.coefficients]))
+            return self, lambda element: element, self.element([here[i, 0] for i in range(n)])
 
         def into(element: Any) -> Any:
             if element.field is larger:
@@ -252,7 +259,7 @@ class NumberField:
 
 
 def _square_free(number: Fraction) -> tuple[int, Fraction]:
-    """An integer and a rational number, the first times the square of the second; small squares are out of the first."""
+    """An integer and a rational number, the first times the square of the second; the first without small squares."""
     free, outside = number.numerator * number.denominator, Fraction(1, number.denominator)
     for p in [2, *range(3, 1000, 2)]:
         while free % (p * p) == 0:

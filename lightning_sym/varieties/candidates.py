@@ -67,7 +67,7 @@ def one_token_rows(phi: PolynomialMap) -> list[Any]:
 
 
 def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str]) -> Iterator[Candidate]:
-    """All candidates over the complex numbers, up to rescaling and conjugation, for a map that is not zero at one token.
+    """All candidates over the complex numbers, up to rescaling and conjugation; the map is not zero at one token.
 
     Raises:
         BadInput: the network has an option.
@@ -85,7 +85,7 @@ def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str]) 
 
 
 def misfit(candidate: Candidate, shape: Architecture) -> Misfit | None:
-    """Why a candidate does not belong to the shape over the real numbers, if it does not (docs/recover.md, Section 2)."""
+    """Why a candidate does not belong to the shape over the real numbers, or `None` (`docs/recover.md`, Section 2)."""
     shape.require_plain("whether virtual weights belong to a shape")
     reasons = []
     for i, (a, width) in enumerate(zip(candidate.attention, shape.attention_ranks, strict=True), start=1):

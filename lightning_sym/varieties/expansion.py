@@ -95,7 +95,6 @@ def monomial_text(names: Sequence[str], exponents: Sequence[int]) -> str:
 
 
 def _coefficient(polynomial: Any, monomial: tuple[int, ...], field: NumberField) -> str:
-    n = len(monomial)
     found = {tuple(map(int, m)): c for m, c in polynomial.to_dict().items()}
     if field.degree == 1:
         return str(found.get(monomial, 0))

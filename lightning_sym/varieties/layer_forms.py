@@ -1,8 +1,8 @@
 r"""One layer of two tokens or more: the products of linear forms $a_k(x)\, v_m(x)$ that its function is made of.
 
-Proposition A.5: the function is linear in the array of these products and determines it, so a map is the function of a
-layer exactly if its coefficients are those of an array of quadratic forms and the forms are such products. Every step is
-decided: `docs/recover.md`, Proposition 5.
+Proposition A.5: the function is linear in the array of these products and determines it, so a map is the function of
+a layer exactly if its coefficients are those of an array of quadratic forms and the forms are such products. Every step
+is decided: `docs/recover.md`, Theorem 6.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class LayerForms:
     def candidates(self, failures: list[str]) -> Iterator[Candidate]:
         """All $(A, V)$ over the complex numbers up to rescaling and conjugation; some form is not zero."""
         k0, m0 = next(index for index, form in np.ndenumerate(self.b) if not form.is_zero())
-        whole = self.b[k0, m0]
+        whole: Any = self.b[k0, m0]
         factors = whole.factor()[1]
         linear = [f for f, _ in factors if self.forms.degree(f) == 1]
         if linear:
@@ -91,7 +91,7 @@ class LayerForms:
         for k in range(self.d):
             quotient = self.b[k, m0]
             if not quotient.is_zero():
-                quotient = forms.divided(field, quotient, form)
+                quotient = forms.divided(field, quotient, list(form))
             if quotient is None:
                 failures.append(f"with {what}, {self.name(k, m0)} must be divisible by it")
                 return
@@ -102,7 +102,7 @@ class LayerForms:
         for m in range(self.d_out):
             quotient = self.b[k0, m]
             if not quotient.is_zero():
-                quotient = forms.divided(field, quotient, first * lead.inverse())
+                quotient = forms.divided(field, quotient, list(first * lead.inverse()))
             if quotient is None:
                 failures.append(
                     f"with {what}, {self.name(k0, m)} must be divisible by a_{k0 + 1} = {_cut(str(columns[k0]))}"
@@ -112,7 +112,7 @@ class LayerForms:
         attention = np.stack([forms.vector(field, column) for column in columns], axis=1)
         value = np.stack(rows)
         for k, m in np.ndindex(self.d, self.d_out):
-            product = forms.linear(field, attention[:, k]) * forms.linear(field, value[m])
+            product = forms.linear(field, list(attention[:, k])) * forms.linear(field, list(value[m]))
             if not field.reduced(product - self.b[k, m], forms.ring).is_zero():
                 failures.append(f"with {what}, {self.name(k, m)} must be a_{k + 1} v_{m + 1}")
                 return

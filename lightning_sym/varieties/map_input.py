@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from math import comb
@@ -128,7 +129,7 @@ def _numbers(value: Any, numbers: ExactNumbers) -> list[Any]:
         raise FileFormatError(f"coefficients must be a list, got {shown(value)}")
     result = []
     for each in value:
-        if isinstance(each, str) and "." not in each and "e" not in each.lower():
+        if isinstance(each, str) and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", each):
             each = numbers.number(each)
         elif isinstance(each, bool) or not isinstance(each, int):
             raise FileFormatError(f'a coefficient must be an integer, or a string such as "-2/3", got {shown(each)}')

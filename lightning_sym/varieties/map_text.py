@@ -82,7 +82,7 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
         if words[position] == "":
             break
         if words[position] not in ("+", "-"):
-            _refuse(words[position], place, what)
+            raise BadInput(f"{what} must have a sign between factors or terms, got {shown(words[position])}")
     zero = (0,) * len(place)
     return ring.from_terms({key: value.to_dict()[zero] for key, value in terms.items() if not value.is_zero()})
 

@@ -1,7 +1,7 @@
 r"""Is a polynomial map the function of some network of a shape, and of which weights?
 
-The networks are real: what is decided is membership in the set of functions itself, not in its closure. The
-propositions are in `docs/recover.md`. Every answer `weights` is checked by expansion before it is given.
+The networks are real: what is decided is membership in the set of functions itself, not in its closure. The proofs are
+in `docs/recover.md`. Every answer `weights` is checked by expansion before it is given.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class Recovery:
         reasons: for `NONE` and `UNDECIDED`, what fails, a line each.
         difference: for `NONE`, a coefficient that is not what it must be, where one shows it.
         complex_weights: for `NONE`, whether complex weights have this function; `None` if that was not decided.
-        others: other fibers of virtual weights with this function that were found, in words.
     """
 
     architecture: Architecture
@@ -96,12 +95,8 @@ class Recovery:
             yield "because", reason
         if self.difference is not None:
             at = self.difference
-            yield (
-                "at",
-                (
-                    f"row {at.row}, token {at.token}, {at.monomial}: the coefficient is {at.given}, it must be {at.found}"
-                ),
-            )
+            where = f"row {at.row}, token {at.token}, {at.monomial}"
+            yield "at", f"{where}: the coefficient is {at.given}, it must be {at.found}"
         if self.answer is Membership.NONE:
             known = {True: "have this function", False: "do not have it either", None: "were not decided"}
             yield "complex", f"complex weights of this shape {known[self.complex_weights]}"
@@ -151,8 +146,8 @@ def recover(
     """Whether a polynomial map is the function of some network of a shape, with real weights, and of which weights.
 
     Args:
-        phi: a `PolynomialMap` with numbers for weights; or the outputs, `d_l x t`, as a SymPy matrix or as rows of SymPy
-            expressions or text, in the letters `x_k_j` (coordinate `k` of token `j`).
+        phi: a `PolynomialMap` with numbers for weights; or the outputs, `d_l x t`, as a SymPy matrix or as rows of
+            SymPy expressions or text, in the letters `x_k_j` (coordinate `k` of token `j`).
         architecture: the shape; that of `phi` if it is a `PolynomialMap`.
         memory: bytes that expanded polynomials may take, by an estimate made before.
         work: seconds that exact work may take, by a rough estimate made before each step.
@@ -214,9 +209,9 @@ class _Question:
                 return self._none([f"{why}, all others are sums of these"], False, wrong)
             return self._first(LayerForms(phi).candidates(self.failures))
         self.work.spend(self.expansion * shape.tokens, "the rotations of the tokens")
-        if (wrong := not_equivariant(phi)) is not None:
+        if (unequal := not_equivariant(phi)) is not None:
             why = "phi(X R) = phi(X) R for every orthogonal t x t matrix R and every network"
-            return self._none([f"{why}; the derivative along {wrong.what} must vanish"], False, wrong.difference)
+            return self._none([f"{why}: {unequal.what}"], False, unequal.difference)
         rows = one_token_rows(phi)
         if any(not row.is_zero() for row in rows):
             self.work.spend(FACTOR * sum(map(len, rows)) * shape.degree, "factors at one token")
@@ -296,7 +291,7 @@ class _Question:
         )
 
     def _with_skew_layers(self) -> Recovery:
-        """The map vanishes at one token, so some attention matrix is skew-symmetric: two layers over the rationals only."""
+        """The map vanishes at one token, so an attention matrix is skew-symmetric: two layers, over the rationals."""
         why = "phi vanishes at one token, so some x^T A~i x is zero"
         if self.shape.depth != 2:
             return self._undecided(f"{why}; such networks of three layers or more are not decided")

@@ -1,7 +1,7 @@
 r"""From virtual weights to weights of a shape: forms of a given width, nested row spaces, factorizations $K^\top Q$.
 
-The propositions are in `docs/recover.md`: 1 (which virtual weights belong to a shape) and 3 (which quadratic forms
-belong to attention matrices of a given rank).
+`docs/recover.md`, Proposition 1, says which virtual weights belong to a shape, and Proposition 2 which quadratic forms
+belong to real matrices of a given rank.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def diagonal(form: ObjectArray) -> list[tuple[Fraction, ObjectArray]]:
     size = len(form)
     field = form[0, 0].field
     basis = list(field.matrix(np.eye(size, dtype=int)))
-    found = []
+    found: list[tuple[Fraction, ObjectArray]] = []
     while True:
         gram = [[u @ form @ v for v in basis] for u in basis]
         n = len(basis)
@@ -86,16 +86,19 @@ def _small_zero(form: ObjectArray, squares: Sequence[tuple[Fraction, ObjectArray
     sizes = sorted(product(range(-bound, bound + 1), repeat=n), key=lambda v: sum(map(abs, v))) if bound else []
     for vector in sizes:
         if any(vector) and sum(c * x * x for (c, _), x in zip(squares, vector, strict=True)) == 0:
-            return sum((z * x for (_, z), x in zip(squares, vector, strict=True)), form[0] * 0)
+            found: ObjectArray = form[0] * 0
+            for (_, z), x in zip(squares, vector, strict=True):
+                found = found + z * x
+            return found
     return None
 
 
 def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Callable[[Any], Any], ObjectArray]:
     r"""A matrix of rank at most `width` with a given symmetric part: $x^\top A x = x^\top S x$, over the real numbers.
 
-    A zero $z$ of the form and a vector $w$ with $z^\top S w = 1$, $w^\top S w = 0$ split off $2 (Sz)^\top x (Sw)^\top x$,
-    which a matrix of rank one has; the rank falls by two. Zeros are rational where small ones are found, else square
-    roots of positive rational numbers are adjoined.
+    A zero $z$ of the form and a vector $w$ with $z^\top S w = 1$, $w^\top S w = 0$ split off the form
+    $2 (Sz)^\top x\, (Sw)^\top x$ of a matrix of rank one, and the rank falls by two. Zeros are rational where
+    small ones are found, else square roots of positive rational numbers are adjoined.
 
     Args:
         form: symmetric, with rational entries, over a number field that is real, of signature at most `width` on
@@ -122,13 +125,14 @@ def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Calla
     planes = len(squares) - left
     if planes > min(len(positive), len(negative)):
         raise ProgramError(f"a form of signature {len(positive)}, {len(negative)} has no matrix of rank {left}")
-    for (c, z), (e, w) in zip(positive[: max(planes, 0)], negative, strict=False):
+    for i in range(planes):
+        (c, z), (e, w) = positive[i], negative[i]
         larger, more, root = field.with_square_root(-c / e)
         into = (lambda old, new: lambda x: new(old(x)))(into, more)
         field = larger
         rest, attention = _mapped(rest, more), _mapped(attention, more)
         positive = [(c, _mapped(z, more)) for c, z in positive]
-        negative = [(c, _mapped(z, more)) for c, z in negative]
+        negative = [(e, _mapped(w, more)) for e, w in negative]
         zero = _mapped(z, more) + _mapped(w, more) * root
         rest, part = _without_plane(rest, zero)
         attention, left = attention + part, left - 1
@@ -155,7 +159,7 @@ def _without_plane(form: ObjectArray, zero: ObjectArray) -> tuple[ObjectArray, O
 
 
 def row_spaces(attention: Sequence[ObjectArray], value: ObjectArray) -> list[ObjectArray]:
-    """Bases, in echelon form, of the spaces `U_0, ..., U_(l-1)` of docs/recover.md, Proposition 1; `U_0` is everything."""
+    """Bases, in echelon form, of the spaces `U_0, ..., U_(l-1)` of `docs/recover.md`, Proposition 1; `U_0` is all."""
     spaces: list[ObjectArray] = []
     rows = value
     for a in reversed(attention[1:]):

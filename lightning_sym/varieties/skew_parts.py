@@ -4,7 +4,7 @@ At the tokens $x, \varepsilon y$ the stream is $[x\ y] N_i$, $N_0 = \operatornam
 $N_i = N_{i-1} N_{i-1}^\top \hat S_i N_{i-1}$, $\hat S_i = [x\ y]^\top \tilde A_i [x\ y]$. The skew part of
 $\tilde A_i$ enters the second output first with $\varepsilon^{3^{i-1}}$, times what the layers before it and the
 quadratic forms behind it say, so it is the solution of linear equations as long as no layer before has rank one
-(`docs/recover.md`, Proposition 4).
+(`docs/recover.md`, Theorem 5).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _MOST_POINTS = 2000
 
 
 def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArray, ...] | None:
-    r"""Attention matrices with these symmetric parts: up to the first one of rank one the only ones that can have `phi`.
+    r"""Attention matrices with these symmetric parts, the only ones that can have `phi`, up to the first of rank one.
 
-    Behind it only symmetric parts matter, and these are returned.
+    Behind that one only symmetric parts matter, and these are returned.
 
     Args:
         phi: a map of two tokens or more.
