@@ -1,7 +1,7 @@
 r"""Forms over number fields, polynomials in the coordinates of one token and the root `r`, and their linear factors.
 
 A form $h$ of degree $s$, irreducible over $\mathbb{Q}$, has a linear factor over $\mathbb{C}$ exactly if it is a
-rational number times the product of $s$ conjugate linear forms (`docs/recover.md`, Lemma 2). Such a factor is
+rational number times the product of $s$ conjugate linear forms (`docs/recover.md`, Lemma 3). Such a factor is
 found on a line: $p(\theta) = h(\theta e - y)$ is then irreducible, and at a root $\theta$ the gradient of $h$ is a
 multiple of the linear form that vanishes there.
 """

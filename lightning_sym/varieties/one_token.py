@@ -3,7 +3,7 @@ r"""The value matrix and the quadratic forms of a network, from its polynomial a
 At one token $\phi(x) = \tilde V x \prod_i q_i(x)^{3^{l-i}}$, $q_i(x) = x^\top \tilde A_i x$. A quadratic form contains
 an irreducible factor at most twice, so the base-3 digits of the multiplicities of the factors of
 $\prod_i q_i^{3^{l-i}}$ say which $q_i$ contains which. Which linear forms $\tilde V x$ can be made of is a short list,
-over the complex numbers too: `docs/recover.md`, Proposition 3.
+over the complex numbers too: `docs/recover.md`, Proposition 4.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ UNKNOWN = {
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
     "BallRank.__init__", "CertifiedDimension.__init__", "Fiber.__init__", "Classification.__init__",
-    "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
+    "PolynomialMap.__init__", "Recovery.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
 }  # fmt: skip
 
 
@@ -84,7 +84,8 @@ def argument(name: str, network: Architecture) -> Any:
         "architecture": network, "shape": network, "network": network, "generator": rng, "p": P, "order": None,
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
-        "virtual": None, "point": None, "description": "",
+        "virtual": None, "point": None, "description": "", "phi": None, "candidate": None, "attention": [],
+        "value": None, "document": None, "entries": None, "ring": None, "given": None,
     }  # fmt: skip
     return made[name]
 
@@ -98,7 +99,9 @@ def test_every_entry_refuses_by_name(label: str, network: Architecture) -> None:
         if name == "weights":
             exact = Weights.random(Architecture(network.widths, network.attention_ranks, network.tokens))
             arguments[name] = exact if "Weights" in str(parameter.annotation) else argument("matrices", network)
-        elif parameter.default is inspect.Parameter.empty and name != "self":
+        elif name != "self" and (
+            parameter.default is inspect.Parameter.empty or "Architecture" in str(parameter.annotation)
+        ):
             arguments[name] = argument(name, network)
     with pytest.raises(BadInput, match="rotary"):
         exhausted(function(**arguments))
