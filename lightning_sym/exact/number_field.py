@@ -209,7 +209,7 @@ class NumberField:
         """
         if number <= 0:
             raise BadInput(f"the square root of a positive number is wanted, got {number}")
-        free, outside = _square_free(number)
+        free, outside = square_free(number)
         n, c = self.degree, fmpq(free)
         for k in range(1, 50):
             # the primitive element r + k s in the basis r^i s^j, s^2 = c
@@ -258,8 +258,13 @@ class NumberField:
         return larger, into, root
 
 
-def _square_free(number: Fraction) -> tuple[int, Fraction]:
-    """An integer and a rational number, the first times the square of the second; the first without small squares."""
+def square_free(number: Fraction) -> tuple[int, Fraction]:
+    """An integer and a rational number, the first times the square of the second; the first without small squares.
+
+    Example:
+        >>> square_free(Fraction(9, 2))
+        (2, Fraction(3, 2))
+    """
     free, outside = number.numerator * number.denominator, Fraction(1, number.denominator)
     for p in [2, *range(3, 1000, 2)]:
         while free % (p * p) == 0:
@@ -276,7 +281,7 @@ def quadratic_field(linear: Fraction, constant: Fraction) -> tuple[NumberField, 
         >>> quadratic_field(Fraction(-2), Fraction(-7))
         (NumberField([-2, 0, 1]), 2*r + 1)
     """
-    free, outside = _square_free(linear * linear - 4 * constant)
+    free, outside = square_free(linear * linear - 4 * constant)
     field = NumberField([-free, 0, 1])
     return field, field.element([-linear / 2, outside / 2])
 

@@ -131,6 +131,9 @@ TERM = 4e-6
 FACTOR = 3e-5
 """Seconds for a term of a form that is factored; measured, and rough."""
 
+PRODUCT = 1e-4
+"""Seconds for a coefficient of one layer; measured, and rough."""
+
 EQUATION = 2e-4
 """Seconds for a term of a series in the equations of skew parts; measured, and rough."""
 
@@ -204,6 +207,8 @@ class _Question:
             zeros = {name: RATIONALS.matrix(np.zeros(size, dtype=int)) for name, size in shape.weight_shapes()}
             return self._weights(zeros, RATIONALS)
         if shape.depth == 1 and shape.tokens > 1:
+            d, d_out = shape.widths
+            self.work.spend(PRODUCT * d_out * shape.tokens**2 * d**2 * (d + 1), "the coefficients of one layer")
             if (wrong := not_of_one_layer(phi)) is not None:
                 why = "the function of one layer is linear in the coefficients b_km of x_k_1 in the outputs of token 1"
                 return self._none([f"{why}, all others are sums of these"], False, wrong)

@@ -6,21 +6,23 @@ belong to real matrices of a given rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import chain, combinations, islice
+from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.number_field import NumberField, echelon, rank_over, solution_over
+from lightning_sym.exact.number_field import NumberField, echelon, rank_over, solution_over, square_free
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.arrays import ObjectArray
 
-_SMALL = 4
-_MOST_VECTORS = 60_000
-"""Small integer vectors among which a rational zero of a form is sought."""
+_SMALL = [(1, 0), (1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2)]
+_MOST_TRIES = 100
+_LARGEST = 10**20
+"""Zeros of three squares are sought where the coefficients are no larger: they are factored."""
 
 
 class Signature(NamedTuple):
@@ -79,18 +81,76 @@ def signature(form: ObjectArray) -> Signature:
     return Signature(signs.count(True), signs.count(False))
 
 
-def _small_zero(form: ObjectArray, squares: Sequence[tuple[Fraction, ObjectArray]]) -> ObjectArray | None:
-    """A rational vector, not in the kernel, at which the form is zero, if there is a small one."""
-    n = len(squares)
-    bound = next((b for b in range(_SMALL, 0, -1) if (2 * b + 1) ** n <= _MOST_VECTORS), 0)
-    sizes = sorted(product(range(-bound, bound + 1), repeat=n), key=lambda v: sum(map(abs, v))) if bound else []
-    for vector in sizes:
-        if any(vector) and sum(c * x * x for (c, _), x in zip(squares, vector, strict=True)) == 0:
-            found: ObjectArray = form[0] * 0
-            for (_, z), x in zip(squares, vector, strict=True):
-                found = found + z * x
-            return found
+def _rational_zero(form: ObjectArray, squares: Sequence[tuple[Fraction, ObjectArray]]) -> ObjectArray | None:
+    """A rational vector, not in the kernel, at which the form is zero, if one is found.
+
+    Of two and three squares with coefficients that are not too large one is found if there is one (Legendre's
+    theorem, by SymPy); of more, where three of them, or two and a small value of two others, have one.
+    """
+    numbers = [c for c, _ in squares]
+    count = len(numbers)
+    tries: Iterator[dict[int, Fraction]] = chain(
+        (_zero_of_some(numbers, places, {}) for places in combinations(range(count), 2)),
+        (_zero_of_some(numbers, places, {}) for places in combinations(range(count), 3)),
+        (
+            _zero_of_some(numbers, (k, m), {i: Fraction(u), j: Fraction(v)})
+            for u, v in _SMALL
+            for i, j in combinations(range(count), 2)
+            for k, m in combinations([n for n in range(count) if n not in (i, j)], 2)
+        ),
+    )
+    for found in islice(tries, _MOST_TRIES):
+        if found:
+            vector: ObjectArray = form[0] * 0
+            for place, x in found.items():
+                vector = vector + squares[place][1] * x
+            return vector
     return None
+
+
+def _zero_of_some(
+    numbers: Sequence[Fraction], places: tuple[int, ...], others: dict[int, Fraction]
+) -> dict[int, Fraction]:
+    """A zero of two or three of the squares, or of two with the value of others as a third; empty if none is found."""
+    coefficients = [numbers[i] for i in places]
+    if others:
+        coefficients.append(sum((numbers[i] * x * x for i, x in others.items()), Fraction(0)))
+    if not any(c > 0 for c in coefficients) or not any(c < 0 for c in coefficients) or 0 in coefficients:
+        return {}
+    if len(coefficients) == 2:
+        square, outside = square_free(-coefficients[0] / coefficients[1])
+        return {places[0]: Fraction(1), places[1]: outside} if square == 1 else {}
+    parts = [square_free(c) for c in coefficients]
+    free, scale = _pairwise_coprime([number for number, _ in parts])
+    if max(map(abs, free)) > _LARGEST:
+        return {}
+    from sympy import symbols
+    from sympy.solvers.diophantine.diophantine import diop_ternary_quadratic_normal
+
+    letters = symbols("x y z", integer=True)
+    found = diop_ternary_quadratic_normal(sum(c * v**2 for c, v in zip(free, letters, strict=True)))
+    if None in found:
+        return {}
+    solution = [Fraction(int(x) * s) / outside for x, s, (_, outside) in zip(found, scale, parts, strict=True)]
+    if not any(solution) or sum(c * x * x for c, x in zip(coefficients, solution, strict=True)) != 0:
+        return {}
+    result = dict(zip(places, solution, strict=False))
+    return result | {i: x * solution[-1] for i, x in others.items()}
+
+
+def _pairwise_coprime(numbers: list[int]) -> tuple[list[int], list[int]]:
+    """Three coefficients without common factors, and what each letter of a zero is to be multiplied by."""
+    scale = [1, 1, 1]
+    while True:
+        common = gcd(*numbers)
+        numbers = [n // common for n in numbers]
+        pair = next(((i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if gcd(numbers[i], numbers[j]) > 1), None)
+        if pair is None:
+            return numbers, scale
+        (i, j), k = pair, 3 - sum(pair)
+        g = gcd(numbers[i], numbers[j])  # it divides the square of the third letter, so the letter
+        numbers[i], numbers[j], numbers[k] = numbers[i] // g, numbers[j] // g, numbers[k] * g
+        scale[k] *= g
 
 
 def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Callable[[Any], Any], ObjectArray]:
@@ -114,7 +174,7 @@ def attention_of_form(form: ObjectArray, width: int) -> tuple[NumberField, Calla
     attention = form * 0
     while rank_over(rest) > left:
         squares = diagonal(rest)
-        zero = _small_zero(rest, squares)
+        zero = _rational_zero(rest, squares)
         if zero is None:
             break
         rest, part = _without_plane(rest, zero)

@@ -83,8 +83,8 @@ def test_irrational_weights_are_not_written(tmp_path: Path, capsys: pytest.Captu
 def test_the_shape_may_be_said_again_or_be_another(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (("--tokens", "2"), ("--widths", "2,1"), ("--ranks", "5")):
         assert run(capsys, "recover", EXAMPLES["map"], *words)[0] == 0
-    for words in (("--tokens", "3"), ("--widths", "3,1"), ("--widths", "2,2,1", "--ranks", "2")):
-        code, out, err = run(capsys, "recover", EXAMPLES["map"], *words)
+    for line in ("--tokens 3", "--widths 3,1", "--widths 2,2,1 --ranks 2"):
+        code, out, err = run(capsys, "recover", EXAMPLES["map"], *line.split())
         assert (code, out) == (exit_codes.BAD_INPUT, "")
         assert err.startswith("error: ")
         assert err.count("\n") == 1

@@ -164,13 +164,14 @@ def test_bad_documents_get_one_line(name: str) -> None:
 def test_shapes_that_contradict_the_map() -> None:
     document = read_document(json.dumps(PHI).encode())
     assert shape_of(document, ranks=(3,)) == Architecture((1, 1), (3,), 1)
-    for given, message in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"tokens": 2}, "tokens must be"),
         ({"widths": (2, 1)}, "first and the last width"),
         ({"widths": (1, 5, 1), "ranks": (1,)}, "degree 3\\^1"),
-    ):
+    ]
+    for given, message in wrong:
         with pytest.raises(ShapeError, match=message):
-            shape_of(document, **given)  # type: ignore[arg-type]
+            shape_of(document, **given)
     with pytest.raises(ShapeError, match="ranks must be given"):
         shape_of(read_document(b'{"coefficients": [1], "widths": [1, 1], "tokens": 1}'))
     with pytest.raises(ShapeError, match="widths and tokens"):

@@ -203,7 +203,7 @@ def test_the_result_is_one_line_pickles_and_is_no_truth_value() -> None:
     x, y = letters(2, 1)
     found = recover([[x**3 - 2 * x * y**2]], Architecture((2, 1), (1,), 1))
     assert "\n" not in repr(found)
-    again = pickle.loads(pickle.dumps(found))
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301 - our own
     assert (again.answer, again.matrices) == (found.answer, found.matrices)
     assert str(found).splitlines()[1].split() == ["answer", "weights"]
     assert r"\begin{bmatrix}1 & r\end{bmatrix}" in found._repr_latex_()

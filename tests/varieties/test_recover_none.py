@@ -22,9 +22,11 @@ from lightning_sym import (
     polynomial_map,
     recover,
 )
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.network.one_layer import coefficients_from_products, quadratic_monomials
-from lightning_sym.varieties import expansion, membership, skew_parts
+from lightning_sym.varieties import expansion, membership, realization, skew_parts
 from lightning_sym.varieties.map_input import input_ring
 
 
@@ -220,7 +222,7 @@ def test_the_check_by_expansion_catches_a_wrong_candidate(monkeypatch: pytest.Mo
 def test_the_last_check_catches_wrong_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     architecture = Architecture((2, 1), (2,), 2)
     phi = polynomial_map(architecture, Weights.random(architecture, seed=3, bound=3))
-    right = membership.actual_weights
+    right = realization.actual_weights
 
     def wrong(*given: object) -> object:
         made = right(*given)  # type: ignore[arg-type]
@@ -228,7 +230,7 @@ def test_the_last_check_catches_wrong_matrices(monkeypatch: pytest.MonkeyPatch) 
         return made
 
     monkeypatch.setattr(membership, "actual_weights", wrong)
-    with pytest.raises(membership.ProgramError, match="another function"):
+    with pytest.raises(ProgramError, match="another function"):
         recover(phi)
 
 
@@ -236,9 +238,9 @@ def test_an_expansion_shows_where_maps_differ() -> None:
     architecture = Architecture((2, 1), (2,), 2)
     weights = Weights.random(architecture, seed=3, bound=3)
     phi = polynomial_map(architecture, weights)
-    matrices = {name: membership.RATIONALS.matrix(m) for name, m in weights.named().items()}
+    matrices = {name: RATIONALS.matrix(m) for name, m in weights.named().items()}
     layers = expansion.network_layers(matrices)
-    assert expansion.first_difference(phi, layers, membership.RATIONALS) is None
-    wrong = expansion.first_difference(changed(phi, 5), layers, membership.RATIONALS)
+    assert expansion.first_difference(phi, layers, RATIONALS) is None
+    wrong = expansion.first_difference(changed(phi, 5), layers, RATIONALS)
     assert wrong is not None
     assert int(wrong.given) == int(wrong.found) + 7
