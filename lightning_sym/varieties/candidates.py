@@ -76,10 +76,6 @@ def candidates(phi: PolynomialMap, ranks: tuple[int, ...], failures: list[str]) 
     names = entry_names("x", shape.widths[0], shape.tokens)[0 :: shape.tokens]
     for splitting in splittings(one_token_rows(phi), names, ranks, failures):
         attention = splitting.forms if shape.tokens == 1 else with_skew_parts(phi, splitting)
-        if attention is None:
-            tail = f", {splitting.what}" if splitting.what else ""
-            failures.append(f"no skew-symmetric parts give the second token's outputs{tail}")
-            continue
         known = layers_known(attention, shape.tokens)
         yield Candidate(splitting.field, attention, splitting.value, known, splitting.pairs, splitting.what)
 

@@ -7,8 +7,10 @@ in `docs/recover.md`. Every answer `weights` is checked by expansion before it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -49,7 +51,6 @@ class Recovery:
     Attributes:
         architecture: the shape that was asked about.
         answer: weights, none, or undecided; over the real numbers.
-        weights: for `WEIGHTS` over the rationals, the weights.
         minimal_polynomial: for `WEIGHTS` over a number field, the polynomial that its generator `r` is a root of.
         root_between: rational numbers with one real root between them; each real root will do.
         matrices: for `WEIGHTS`, the matrices as text, entries rational numbers or polynomials in `r`.
@@ -60,7 +61,6 @@ class Recovery:
 
     architecture: Architecture
     answer: Membership
-    weights: Weights | None = None
     minimal_polynomial: str | None = None
     root_between: tuple[str, str] | None = None
     matrices: dict[str, list[list[str]]] | None = None
@@ -72,8 +72,18 @@ class Recovery:
         no_truth_value(self, "recovery.answer is Membership.WEIGHTS")
 
     def __repr__(self) -> str:
-        field = f" over Q[r]/({self.minimal_polynomial})" if self.minimal_polynomial else ""
-        return f"<Recovery: {self.answer.value}{field}, {self.architecture}>"
+        said = [f"{self.architecture!r}", f"Membership.{self.answer.name}"]
+        values = [(each.name, getattr(self, each.name), each.default) for each in fields(self)[2:]]
+        said += [f"{name}={value!r}" for name, value, default in values if value != default]
+        return f"Recovery({', '.join(said)})"
+
+    @cached_property
+    def weights(self) -> Weights | None:
+        """For `WEIGHTS` over the rationals the weights, else `None`."""
+        if self.matrices is None or self.minimal_polynomial is not None:
+            return None
+        exact = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in self.matrices.items()}
+        return Weights.of(exact)
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<10}  {text}" for label, text in self.lines())
@@ -194,7 +204,6 @@ class _Question:
         self.phi, self.shape, self.work = phi, phi.architecture, work
         self.failures: list[str] = []
         self.complex = False
-        self.difference: Difference | None = None
         terms = count_terms_at_most(self.shape, symbolic=False)
         size = 64 + 8 * self.shape.widths[0] * self.shape.tokens
         require_memory(terms * size, memory, f"the polynomials, up to {terms:,} terms,")
@@ -233,15 +242,18 @@ class _Question:
         for candidate in found:
             if (recovery := self._tried(candidate)) is not None:
                 return recovery
-        return self._none(self.failures, self.complex, self.difference)
+        return self._none(self.failures, self.complex)
 
     def _tried(self, candidate: Candidate) -> Recovery | None:
         tail = f" ({candidate.what})" if candidate.what else ""
         self.work.spend(self.expansion * candidate.field.degree**2, "the expansion of a candidate")
         layers = virtual_layers(candidate.attention, candidate.value)
         if (wrong := first_difference(self.phi, layers, candidate.field)) is not None:
-            self.failures.append(f"the only candidate{tail} for virtual weights has another function")
-            self.difference = self.difference or wrong
+            place = f"row {wrong.row}, token {wrong.token}, {wrong.monomial}"
+            self.failures.append(
+                f"the only virtual weights that are possible{tail} have another function: at {place} the map has "
+                f"{wrong.given}, they have {wrong.found}"
+            )
             return None
         if (why := misfit(candidate, self.shape)) is not None:
             self.failures.append(f"{why.reason}{tail if candidate.what not in why.reason else ''}")
@@ -275,18 +287,17 @@ class _Question:
             raise ProgramError(f"weights that were found have another function: {wrong}")
         text = {name: [[str(x) for x in row] for row in m] for name, m in matrices.items()}
         if all(is_rational(m) for m in matrices.values()):
-            exact = {name: map_entries(lambda x: x.coefficients[0], m) for name, m in matrices.items()}
-            weights = Weights.of(exact)
-            if weights.architecture(self.shape.tokens) != self.shape:
-                raise ProgramError(f"weights of another shape: {weights.architecture(self.shape.tokens)}")
-            return Recovery(self.shape, Membership.WEIGHTS, weights, matrices=text)
+            found = Recovery(self.shape, Membership.WEIGHTS, matrices=text)
+            if found.weights is None or found.weights.architecture(self.shape.tokens) != self.shape:
+                raise ProgramError(f"weights of another shape than {self.shape}")
+            return found
         low, high = field.real_intervals[0]
         between = (str(low), str(high))
         return Recovery(
             self.shape, Membership.WEIGHTS, minimal_polynomial=field.polynomial, root_between=between, matrices=text
         )
 
-    def _none(self, reasons: Sequence[str], complex_weights: bool, wrong: Difference | None) -> Recovery:
+    def _none(self, reasons: Sequence[str], complex_weights: bool, wrong: Difference | None = None) -> Recovery:
         return Recovery(
             self.shape,
             Membership.NONE,

@@ -28,7 +28,7 @@ Series = list[Element]
 _MOST_POINTS = 2000
 
 
-def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArray, ...] | None:
+def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArray, ...]:
     r"""Attention matrices with these symmetric parts, the only ones that can have `phi`, up to the first of rank one.
 
     Behind that one only symmetric parts matter, and these are returned.
@@ -38,7 +38,7 @@ def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArr
         splitting: its value matrix and quadratic forms.
 
     Returns:
-        The matrices; `None` where the equations have no solution: then no skew parts give `phi`.
+        The matrices. Whether `phi` is their function is seen by expanding it.
     """
     d, depth = phi.architecture.widths[0], phi.architecture.depth
     field, value = splitting.field, splitting.value
@@ -69,7 +69,7 @@ def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArr
             raise ProgramError(f"no points show the skew part of layer {i + 1}")
         solved = solution_over(_stacked(equations), _stacked([[x] for x in right]))
         if solved is None:
-            return None
+            raise ProgramError("independent equations, as many as unknowns, without a solution")
         matrix = attention[i].copy()
         for (a, b), entry in zip(pairs, solved[:, 0], strict=True):
             matrix[a, b], matrix[b, a] = matrix[a, b] + entry, matrix[b, a] - entry

@@ -13,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maps_of_weights import R, boxes, has_function, letters, outputs
 
-from lightning_sym import Architecture, Membership, VirtualWeights, Weights, polynomial_map, recover, same_function
+from lightning_sym import (
+    Architecture,
+    Membership,
+    Recovery,
+    VirtualWeights,
+    Weights,
+    polynomial_map,
+    recover,
+    same_function,
+)
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.fibers.same_function import Answer
@@ -203,6 +212,8 @@ def test_the_result_is_one_line_pickles_and_is_no_truth_value() -> None:
     x, y = letters(2, 1)
     found = recover([[x**3 - 2 * x * y**2]], Architecture((2, 1), (1,), 1))
     assert "\n" not in repr(found)
+    typed = eval(repr(found), {"Recovery": Recovery, "Membership": Membership, "Architecture": Architecture})  # noqa: S307
+    assert str(typed) == str(found)
     again = pickle.loads(pickle.dumps(found))  # noqa: S301 - our own
     assert (again.answer, again.matrices) == (found.answer, found.matrices)
     assert str(found).splitlines()[1].split() == ["answer", "weights"]
