@@ -23,6 +23,7 @@ COMMANDS = {
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
+    "recover": ("lightning_cli.commands.recover", "Find weights for a polynomial map, or show that there are none."),
     "same": ("lightning_cli.commands.same", "Decide whether two networks compute the same function."),
     "verify": (
         "lightning_cli.commands.verify",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
     from lightning_sym.varieties.equations import equations, successive_equations
     from lightning_sym.varieties.known_ideal import Equations
+    from lightning_sym.varieties.membership import Membership, Recovery, recover
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -102,6 +103,7 @@ _ROOMS = {
     "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
     "lightning_sym.varieties.equations": ("equations", "successive_equations"),
     "lightning_sym.varieties.known_ideal": ("Equations",),
+    "lightning_sym.varieties.membership": ("Membership", "Recovery", "recover"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -126,6 +128,7 @@ __all__ = [
     "Layer",
     "LayerOrbit",
     "LightningError",
+    "Membership",
     "MissingExtra",
     "NetworkForm",
     "Normalization",
@@ -133,6 +136,7 @@ __all__ = [
     "PolynomialMap",
     "ProgramError",
     "Reason",
+    "Recovery",
     "RingError",
     "ShapeError",
     "SingularLocus",
@@ -153,6 +157,7 @@ __all__ = [
     "load_weights",
     "network_output",
     "polynomial_map",
+    "recover",
     "rescale",
     "same_certificate",
     "same_function",

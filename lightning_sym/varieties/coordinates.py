@@ -19,9 +19,9 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.polynomial_map import DEEPEST
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import exact_number
 from lightning_sym.rings.batched_polynomials import constants, terms_of, variables

@@ -1,0 +1,101 @@
+"""The polynomial map of weights over a number field, compared with a given one: the check behind every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_sym.exact.number_field import ROOT, NumberField
+from lightning_sym.network.attention import attention_layer
+from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rationals import map_entries
+
+
+class Difference(NamedTuple):
+    """A coefficient in which two maps differ.
+
+    Attributes:
+        row, token: the output, from 1.
+        monomial: in the inputs.
+        given: the coefficient of the map that was given.
+        found: that of the network.
+    """
+
+    row: int
+    token: int
+    monomial: str
+    given: str
+    found: str
+
+
+def network_layers(matrices: Mapping[str, ObjectArray]) -> list[Layer]:
+    """The layers of matrices `Q1, K1, V1, Q2, ...` in this order."""
+    listed = list(matrices.values())
+    return [Layer(*listed[i : i + 3]) for i in range(0, len(listed), 3)]
+
+
+def virtual_layers(attention: Sequence[ObjectArray], value: ObjectArray) -> list[Layer]:
+    """A network with these virtual weights, over their field."""
+    field: NumberField = value[0, 0].field
+    one = field.matrix(np.eye(value.shape[1], dtype=int))
+    last = len(attention)
+    return [Layer(a, one, value if i == last else one) for i, a in enumerate(attention, start=1)]
+
+
+def first_difference(phi: PolynomialMap, layers: Sequence[Layer], field: NumberField) -> Difference | None:
+    """The first coefficient in which the function of the layers is not `phi`; `None` if it is `phi`.
+
+    Everything is expanded, modulo the minimal polynomial of the field, so it holds for each of its roots.
+    """
+    rational = field.degree == 1
+    names = phi.ring.names
+    ring = PolynomialRing(names if rational else [*names, ROOT])
+
+    def lift(matrix: ObjectArray) -> ObjectArray:
+        if rational:
+            return map_entries(lambda c: ring.constant(c.coefficients[0]), matrix)
+        return map_entries(lambda c: field.lifted(c, ring), matrix)
+
+    d, t = phi.architecture.widths[0], phi.architecture.tokens
+    x: Any = ring.matrix("x", d, t)
+    for layer in layers:
+        x = attention_layer(x, Layer(*map(lift, layer)))
+        if not rational:
+            x = map_entries(lambda entry: field.reduced(entry, ring), x)
+    for (k, j), given in np.ndenumerate(phi.entries):
+        terms = {tuple(map(int, m)): c for m, c in given.to_dict().items()}
+        wanted = ring.from_terms(terms if rational else {(*m, 0): c for m, c in terms.items()})
+        if x[k, j] == wanted:
+            continue
+        wrong = next(iter((wanted - x[k, j]).to_dict()))
+        monomial = tuple(map(int, wrong))[: len(names)]
+        return Difference(
+            k + 1,
+            j + 1,
+            monomial_text(names, monomial),
+            str(terms.get(monomial, 0)),
+            _coefficient(x[k, j], monomial, field),
+        )
+    return None
+
+
+def monomial_text(names: Sequence[str], exponents: Sequence[int]) -> str:
+    """A monomial as it is printed.
+
+    Example:
+        >>> monomial_text(["x", "y"], [2, 1])
+        'x^2*y'
+    """
+    return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, exponents, strict=True) if e)
+
+
+def _coefficient(polynomial: Any, monomial: tuple[int, ...], field: NumberField) -> str:
+    found = {tuple(map(int, m)): c for m, c in polynomial.to_dict().items()}
+    if field.degree == 1:
+        return str(found.get(monomial, 0))
+    return str(field.element([found.get((*monomial, i), 0) for i in range(field.degree)]))

@@ -1,0 +1,298 @@
+"""What a polynomial map can be given as: JSON, SymPy, text, a list of coefficients; and what makes it none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_sym.errors import BadInput, FileFormatError, ShapeError, TooLarge
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.polynomial_map import DEEPEST, PolynomialMap, ambient_dimension
+from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.varieties.map_text import MOST_TERMS, from_sympy, parse_polynomial
+
+PHI = "lightning-sym/phi/1"
+_OWN = {"widths", "ranks", "tokens", "outputs", "coefficients"}
+_FORM = {"normalization": "none", "heads": 1, "value_ranks": None, "skip": False, "mask": "none", "embed": None,
+         "unembed": None}  # fmt: skip
+_FORM_NAMES = {"mask": "causal"}
+
+LARGEST_SIZE = 1000
+"""Inputs of a map, and outputs: more would be refused for their number of monomials in any case."""
+
+
+class Document(NamedTuple):
+    """A map as it stands in a file, with what the file says of the shape.
+
+    Attributes:
+        widths, ranks, tokens: `None` where the file does not say.
+        outputs: the text of each output by row and token, from 1; or `None`.
+        coefficients: the coefficient vector; or `None`.
+    """
+
+    widths: tuple[int, ...] | None
+    ranks: tuple[int, ...] | None
+    tokens: int | None
+    outputs: dict[tuple[int, int], str] | None
+    coefficients: list[Any] | None
+
+
+def read_document(content: bytes) -> Document:
+    """The JSON that `phi --json` prints, or an object of one's own, see `docs/how-to/recover-weights.md`.
+
+    Raises:
+        FileFormatError: it is not of its documented form.
+        BadInput: it is the map of another network than a lightning network with one head and nothing added.
+
+    Example:
+        >>> read_document(b'{"widths": [1, 1], "tokens": 1, "coefficients": ["-2/3"]}').coefficients
+        [Fraction(-2, 3)]
+    """
+    if len(content) > LARGEST_FILE:
+        raise FileFormatError(f"it must have at most {LARGEST_FILE:,} bytes")
+    numbers = ExactNumbers()
+    found = parse(content, numbers)
+    if not isinstance(found, dict):
+        raise FileFormatError(f"it must be an object, as `phi --json` prints it, got {shown(found)}")
+    if "schema" in found:
+        if found["schema"] != PHI:
+            raise FileFormatError(f'it must have the schema "{PHI}", got {shown(found["schema"])}')
+        shape = found.get("architecture")
+        if not isinstance(shape, dict) or "outputs" not in found:
+            raise FileFormatError("it must have the keys architecture and outputs, as `phi --json` prints it")
+        _require_plain(shape)
+        shape = {"widths": shape.get("widths"), "ranks": shape.get("attention_ranks"), "tokens": shape.get("tokens")}
+        found = shape | {"outputs": found["outputs"]}
+    elif unknown := sorted(found.keys() - _OWN):
+        raise FileFormatError(f"it must have the keys {', '.join(sorted(_OWN))} and no others, got {shown(unknown[0])}")
+    if ("outputs" in found) == ("coefficients" in found):
+        raise FileFormatError("it must have either outputs or coefficients")
+    tokens = _sizes(found, "tokens", alone=True)
+    return Document(
+        _sizes(found, "widths"),
+        _sizes(found, "ranks"),
+        None if tokens is None else tokens[0],
+        _outputs(found["outputs"]) if "outputs" in found else None,
+        _numbers(found["coefficients"], numbers) if "coefficients" in found else None,
+    )
+
+
+def _require_plain(shape: dict[str, Any]) -> None:
+    for key, value in _FORM.items():
+        if shape.get(key, value) != value:
+            raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {key}")
+    if unknown := sorted(shape.keys() - _FORM.keys() - {"widths", "attention_ranks", "tokens"}):
+        raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {unknown[0]}")
+
+
+def _sizes(found: dict[str, Any], key: str, alone: bool = False) -> tuple[int, ...] | None:
+    if key not in found:
+        return None
+    value = [found[key]] if alone else found[key]
+    good = (
+        isinstance(value, list)
+        and value
+        and all(isinstance(n, int) and not isinstance(n, bool) and 0 < n <= 10**18 for n in value)
+    )
+    if not good:
+        raise FileFormatError(f"{key} must be {'a positive integer' if alone else 'a list of positive integers'}")
+    return tuple(value)
+
+
+def _outputs(value: Any) -> dict[tuple[int, int], str]:
+    if not isinstance(value, list):
+        raise FileFormatError(f"outputs must be a list, got {shown(value)}")
+    result: dict[tuple[int, int], str] = {}
+    for each in value:
+        if not isinstance(each, dict) or each.keys() != {"row", "token", "polynomial"}:
+            raise FileFormatError("each output must be an object with the keys row, token, polynomial")
+        place = each["row"], each["token"]
+        if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in place):
+            raise FileFormatError("row and token of an output must be positive integers")
+        if not isinstance(each["polynomial"], str):
+            raise FileFormatError(f"a polynomial must be a string, got {shown(each['polynomial'])}")
+        if place in result:
+            raise FileFormatError(f"outputs must not repeat, got row {place[0]}, token {place[1]} twice")
+        result[place] = each["polynomial"]
+    return result
+
+
+def _numbers(value: Any, numbers: ExactNumbers) -> list[Any]:
+    if not isinstance(value, list):
+        raise FileFormatError(f"coefficients must be a list, got {shown(value)}")
+    result = []
+    for each in value:
+        if isinstance(each, str) and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", each):
+            each = numbers.number(each)
+        elif isinstance(each, bool) or not isinstance(each, int):
+            raise FileFormatError(f'a coefficient must be an integer, or a string such as "-2/3", got {shown(each)}')
+        result.append(each)
+    return result
+
+
+def shape_of(
+    document: Document,
+    widths: Sequence[int] | None = None,
+    ranks: Sequence[int] | None = None,
+    tokens: int | None = None,
+) -> Architecture:
+    """The shape that is asked about: what is given, and for the rest what the document says.
+
+    Ranks and inner widths may be others than the document's, the sizes of the map may not.
+
+    Raises:
+        ShapeError: something is said by neither, or both contradict each other.
+    """
+    if document.tokens is not None and tokens not in (None, document.tokens):
+        raise ShapeError(f"tokens must be those of the map, {document.tokens}, got {tokens}")
+    tokens = tokens if tokens is not None else document.tokens
+    own = document.widths
+    if widths is not None and own is not None:
+        if (widths[0], widths[-1]) != (own[0], own[-1]):
+            raise ShapeError(
+                f"the first and the last width must be those of the map, {own[0]} and {own[-1]}, "
+                f"got {widths[0]} and {widths[-1]}"
+            )
+        if len(widths) != len(own):
+            raise ShapeError(f"the map has degree 3^{len(own) - 1}: widths must be {len(own)}, got {len(widths)}")
+    asked = tuple(widths) if widths is not None else own
+    if asked is None or tokens is None:
+        raise ShapeError("widths and tokens must be given, or said in the file")
+    known = tuple(ranks) if ranks is not None else document.ranks
+    if known is None:
+        raise ShapeError("ranks must be given, or said in the file")
+    depth = len(asked) - 1
+    return Architecture(asked, known * depth if len(known) == 1 else known, tokens)
+
+
+def require_room(architecture: Architecture) -> None:
+    """Refuse shapes whose maps cannot be written out, before anything is built.
+
+    Raises:
+        TooLarge: the degree, the inputs or the outputs are too many.
+    """
+    architecture.require_plain("the weights of a polynomial map")
+    d, d_out, t = architecture.widths[0], architecture.widths[-1], architecture.tokens
+    if architecture.depth > DEEPEST or max(d * t, d_out * t, *architecture.widths) > LARGEST_SIZE:
+        raise TooLarge(
+            f"a map must have at most {DEEPEST} layers and sizes of at most {LARGEST_SIZE:,}, got {architecture}"
+        )
+
+
+def map_of(document: Document, architecture: Architecture) -> PolynomialMap:
+    """The map itself, homogeneous of degree $3^l$.
+
+    Raises:
+        BadInput: an output is missing, is none of this shape, or is not homogeneous of that degree.
+    """
+    require_room(architecture)
+    rows, t = architecture.widths[-1], architecture.tokens
+    if document.coefficients is not None:
+        return _from_vector(document.coefficients, architecture)
+    given = document.outputs or {}
+    for k, j in given:
+        if k > rows or j > t:
+            raise ShapeError(f"outputs must have rows up to {rows} and tokens up to {t}, got row {k}, token {j}")
+    ring = input_ring(architecture)
+    entries = np.empty((rows, t), dtype=object)
+    for k, j in np.ndindex(rows, t):
+        if (k + 1, j + 1) not in given:
+            raise BadInput(f"every output must be there, row {k + 1}, token {j + 1} is missing")
+        entries[k, j] = parse_polynomial(given[k + 1, j + 1], ring, architecture.degree, f"row {k + 1}, token {j + 1}")
+    return checked_map(entries, ring, architecture)
+
+
+def input_ring(architecture: Architecture) -> PolynomialRing:
+    """The ring of the inputs `x_k_j`."""
+    architecture.require_plain("the weights of a polynomial map")
+    return PolynomialRing(entry_names("x", architecture.widths[0], architecture.tokens))
+
+
+def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) -> PolynomialMap:
+    """Entries as a map, if they are homogeneous of the right degree.
+
+    Raises:
+        BadInput: they are not.
+    """
+    architecture.require_plain("the weights of a polynomial map")
+    if sum(map(len, entries.ravel())) > MOST_TERMS:
+        raise TooLarge(f"a map must have at most {MOST_TERMS:,} terms")
+    for (k, j), entry in np.ndenumerate(entries):
+        for exponents in entry.monoms():
+            if (degree := sum(map(int, exponents))) != architecture.degree:
+                raise BadInput(
+                    f"row {k + 1}, token {j + 1} must be homogeneous of degree {architecture.degree}, "
+                    f"got a term of degree {degree}"
+                )
+    return PolynomialMap(architecture, entries, ring, (), ring.names)
+
+
+def _from_vector(values: list[Any], architecture: Architecture) -> PolynomialMap:
+    n, rows, t = architecture.widths[0] * architecture.tokens, architecture.widths[-1], architecture.tokens
+    size = ambient_dimension(architecture)
+    if len(values) != size:
+        raise ShapeError(f"coefficients must be {size:,} in number, the ambient dimension, got {len(values):,}")
+    each = comb(n + architecture.degree - 1, architecture.degree)
+    ring = input_ring(architecture)
+    entries = np.empty((rows, t), dtype=object)
+    for number, (k, j) in enumerate(np.ndindex(rows, t)):
+        part = values[number * each : (number + 1) * each]
+        terms: dict[tuple[int, ...], Any] = {}
+        for choice, value in zip(combinations_with_replacement(range(n), architecture.degree), part, strict=True):
+            if value:
+                terms[tuple(choice.count(i) for i in range(n))] = ring.constant(value).leading_coefficient()
+        entries[k, j] = ring.from_terms(terms)
+    return checked_map(entries, ring, architecture)
+
+
+def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
+    """A map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
+
+    Raises:
+        BadInput: it is none, or not of this shape.
+    """
+    require_room(architecture)
+    rows, t = architecture.widths[-1], architecture.tokens
+    ring = input_ring(architecture)
+    if isinstance(given, PolynomialMap):
+        if given.weight_names:
+            raise BadInput("the map must have numbers as coefficients, got symbolic weights; put numbers in")
+        entries = given.entries
+        sizes = (given.architecture.widths[0], *entries.shape)
+        if sizes != (architecture.widths[0], rows, t):
+            raise ShapeError(
+                f"the map must be {rows} x {t} in {architecture.widths[0]} x {t} inputs, "
+                f"got {sizes[1]} x {sizes[2]} in {sizes[0]} x {given.architecture.tokens}"
+            )
+        moved = np.empty((rows, t), dtype=object)
+        for index, entry in np.ndenumerate(entries):
+            moved[index] = ring.from_terms({tuple(map(int, m)): c for m, c in entry.to_dict().items()})
+        return checked_map(moved, ring, architecture)
+    if hasattr(given, "tolist") and not isinstance(given, str):
+        given = given.tolist()
+    if not isinstance(given, (list, tuple)):
+        given = [[given]]
+    if given and not isinstance(given[0], (list, tuple)):
+        given = [[each] for each in given] if t == 1 else [list(given)]
+    if len(given) != rows or any(not isinstance(r, (list, tuple)) or len(r) != t for r in given):
+        raise ShapeError(f"the map must be {rows} x {t}, rows of outputs, one column a token")
+    entries = np.empty((rows, t), dtype=object)
+    for k, j in np.ndindex(rows, t):
+        one, what = given[k][j], f"row {k + 1}, token {j + 1}"
+        if isinstance(one, str):
+            entries[k, j] = parse_polynomial(one, ring, architecture.degree, what)
+        else:
+            from sympy import sympify
+            from sympy.core.basic import Basic
+
+            if not isinstance(one, (Basic, int)) or isinstance(one, bool):
+                raise BadInput(f"{what} must be a SymPy expression or text, got {type(one).__name__}")
+            entries[k, j] = from_sympy(sympify(one), ring, architecture.degree, what)
+    return checked_map(entries, ring, architecture)

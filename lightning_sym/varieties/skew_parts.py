@@ -1,0 +1,185 @@
+r"""The skew-symmetric parts of the attention matrices, from the polynomial at two tokens.
+
+At the tokens $x, \varepsilon y$ the stream is $[x\ y] N_i$, $N_0 = \operatorname{diag}(1, \varepsilon)$,
+$N_i = N_{i-1} N_{i-1}^\top \hat S_i N_{i-1}$, $\hat S_i = [x\ y]^\top \tilde A_i [x\ y]$. The skew part of
+$\tilde A_i$ enters the second output first with $\varepsilon^{3^{i-1}}$, times what the layers before it and the
+quadratic forms behind it say, so it is the solution of linear equations as long as no layer before has rank one
+(`docs/recover.md`, Theorem 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.number_field import Element, NumberField, rank_over, solution_over
+from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.rationals import as_fraction
+from lightning_sym.varieties.one_token import Splitting
+
+Series = list[Element]
+"""Coefficients of 1, eps, eps^2, ..., all of the same number."""
+
+_MOST_POINTS = 2000
+
+
+def with_skew_parts(phi: PolynomialMap, splitting: Splitting) -> tuple[ObjectArray, ...]:
+    r"""Attention matrices with these symmetric parts, the only ones that can have `phi`, up to the first of rank one.
+
+    Behind that one only symmetric parts matter, and these are returned.
+
+    Args:
+        phi: a map of two tokens or more.
+        splitting: its value matrix and quadratic forms.
+
+    Returns:
+        The matrices. Whether `phi` is their function is seen by expanding it.
+    """
+    d, depth = phi.architecture.widths[0], phi.architecture.depth
+    field, value = splitting.field, splitting.value
+    attention = list(splitting.forms)
+    row = next(m for m in range(len(value)) if any(value[m]))
+    parts = _parts_by_degree(phi, row)
+    pairs = list(combinations(range(d), 2))
+    for i in range(depth if pairs else 0):
+        order = 3**i
+        part = parts.get(order)
+        equations: list[list[Element]] = []
+        right: list[Element] = []
+        source = np.random.default_rng([d, i])
+        for _ in range(_MOST_POINTS):
+            x, y = source.integers(-5, 6, size=(2, d)).tolist()
+            new = [field.of(x[a] * y[b] - x[b] * y[a]) for a, b in pairs]
+            if any(new) and _is_new(equations, new):
+                factor = _factor(field, attention, value[row], x, y, i)
+                if not factor:
+                    continue
+                known = _second_output(field, attention, value[row], x, y, order)
+                given = as_fraction(part(*_interleaved(x, y, part))) if part is not None else 0
+                equations.append(new)
+                right.append((-known + given) / factor)
+            if len(equations) == len(pairs):
+                break
+        else:
+            raise ProgramError(f"no points show the skew part of layer {i + 1}")
+        solved = solution_over(_stacked(equations), _stacked([[x] for x in right]))
+        if solved is None:
+            raise ProgramError("independent equations, as many as unknowns, without a solution")
+        matrix = attention[i].copy()
+        for (a, b), entry in zip(pairs, solved[:, 0], strict=True):
+            matrix[a, b], matrix[b, a] = matrix[a, b] + entry, matrix[b, a] - entry
+        attention[i] = matrix
+        if rank_over(matrix) == 1:
+            break
+    return tuple(attention)
+
+
+def layers_known(attention: Sequence[ObjectArray], tokens: int) -> int:
+    """How many matrices the function determines, not only their symmetric parts: up to the first one of rank one."""
+    if tokens == 1:
+        return 0
+    for i, a in enumerate(attention, start=1):
+        if rank_over(a) == 1:
+            return i
+    return len(attention)
+
+
+def _parts_by_degree(phi: PolynomialMap, row: int) -> dict[int, Any]:
+    """Output `row` of token 2 in tokens 1 and 2 alone, by the degree in token 2."""
+    t = phi.architecture.tokens
+    grouped: dict[int, dict[tuple[int, ...], Any]] = {}
+    for exponents, c in phi.entries[row, 1].to_dict().items():
+        exponents = tuple(map(int, exponents))
+        second = sum(exponents[1::t])
+        if sum(exponents[0::t]) + second == phi.architecture.degree:
+            grouped.setdefault(second, {})[exponents] = c
+    return {degree: phi.ring.from_terms(terms) for degree, terms in grouped.items()}
+
+
+def _interleaved(x: Sequence[int], y: Sequence[int], polynomial: Any) -> list[int]:
+    """The inputs `x_k_j` in their order, zero but for tokens 1 and 2."""
+    t = len(polynomial.context().gens()) // len(x)
+    values = [0] * (len(x) * t)
+    values[0::t], values[1::t] = x, y
+    return values
+
+
+def _stacked(rows: list[list[Element]]) -> ObjectArray:
+    result = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        result[i] = row
+    return result
+
+
+def _is_new(rows: list[list[Element]], row: list[Element]) -> bool:
+    return rank_over(_stacked([*rows, row])) == len(rows) + 1
+
+
+def _gram(field: NumberField, matrix: ObjectArray, x: Sequence[int], y: Sequence[int]) -> list[list[Element]]:
+    vectors = field.matrix([x, y])
+    product = vectors @ matrix @ vectors.T
+    return [list(product[0]), list(product[1])]
+
+
+def _factor(
+    field: NumberField, attention: Sequence[ObjectArray], row: ObjectArray, x: Sequence[int], y: Sequence[int], i: int
+) -> Element:
+    """What the skew part of layer `i` (from 0), at `x` and `y`, is multiplied by in the second output."""
+    result: Element = row @ field.matrix(x)
+    gamma, determinant = field.of(1), field.of(1)
+    for j, matrix in enumerate(attention):
+        (a, b), (c, e) = _gram(field, matrix, x, y)
+        if j < i:
+            determinant = determinant * determinant * determinant * (a * e - b * c)
+        elif j == i:
+            result = result * gamma * determinant
+        else:
+            result = result * gamma * gamma * a
+        gamma = gamma * gamma * gamma * a
+    return result
+
+
+def _second_output(
+    field: NumberField,
+    attention: Sequence[ObjectArray],
+    row: ObjectArray,
+    x: Sequence[int],
+    y: Sequence[int],
+    order: int,
+) -> Element:
+    """The coefficient of `eps^order` in the second output at `x`, `eps y`."""
+    zero = field.of(0)
+
+    def times(p: Series, q: Series) -> Series:
+        result = [zero] * (order + 1)
+        for m, c in enumerate(p):
+            if c:
+                for n in range(order + 1 - m):
+                    if q[n]:
+                        result[m + n] = result[m + n] + c * q[n]
+        return result
+
+    def product(one: list[list[Series]], other: list[list[Series]]) -> list[list[Series]]:
+        return [
+            [
+                [u + v for u, v in zip(times(one[a][0], other[0][b]), times(one[a][1], other[1][b]), strict=True)]
+                for b in (0, 1)
+            ]
+            for a in (0, 1)
+        ]
+
+    def constant(c: Element, power: int = 0) -> Series:
+        return [c if m == power else zero for m in range(order + 1)]
+
+    n = [[constant(field.of(1)), constant(zero)], [constant(zero), constant(field.of(1), 1)]]
+    for matrix in attention:
+        s = [[constant(c) for c in line] for line in _gram(field, matrix, x, y)]
+        transposed = [[n[b][a] for b in (0, 1)] for a in (0, 1)]
+        n = product(product(n, product(transposed, s)), n)
+    value: Element = (row @ field.matrix(x)) * n[0][1][order] + (row @ field.matrix(y)) * n[1][1][order]
+    return value
