@@ -16,6 +16,7 @@ from lightning_cli import exit_codes
 COMMANDS = {
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
+    "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
     "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.conserved import ConservedQuantities, conserved_quantities
 
 _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
@@ -62,6 +63,7 @@ _ROOMS = {
     "lightning_sym.network.weight_files": ("load_weights", "save_weights"),
     "lightning_sym.network.weights": ("Layer", "Weights"),
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
+    "lightning_sym.varieties.conserved": ("ConservedQuantities", "conserved_quantities"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -73,6 +75,7 @@ __all__ = [
     "CertifiedDimension",
     "Classification",
     "Comparison",
+    "ConservedQuantities",
     "Evidence",
     "Fiber",
     "FileFormatError",
@@ -95,6 +98,7 @@ __all__ = [
     "certified_dimension",
     "change_basis",
     "classify",
+    "conserved_quantities",
     "dimension_certificate",
     "fiber",
     "forward",

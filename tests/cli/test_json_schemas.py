@@ -33,6 +33,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("classify", ("classify", EXAMPLES["singular"])),
     ("classify", ("classify", EXAMPLES["rank_one"])),
     ("classify", ("classify", EXAMPLES["two_layers"])),
+    ("conserved", ("conserved", *SHAPE)),
+    ("conserved", ("conserved", "--weights", EXAMPLES["rank_one"], "--tokens", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
     ("dimension", ("dimension", *SHAPE)),
     ("dimension", ("dimension", *SHAPE, "--normalization", "softmax", "--mask", "causal", "--seed", "3")),
