@@ -41,6 +41,7 @@ MODULES = (
     "normalized.free_exponentials",
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
+    "varieties.conserved",
 )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -42,7 +43,7 @@ class Kind(Enum):
 
 
 class Term(NamedTuple):
-    r"""$\pm L R^\top$ (`outer`), $\pm L^\top R$ (`inner`), $\pm \operatorname{tr} L R^\top$ (`trace`) or $\pm L$ (`plain`)."""
+    r"""$L R^\top$ (`outer`), $L^\top R$ (`inner`), its trace (`trace`) or $L$ (`plain`), with a sign."""
 
     sign: int
     form: str
@@ -234,7 +235,7 @@ def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
     names = [head_name(architecture, i, h) for h in range(architecture.heads)]
     if architecture.value_ranks is None:
         shape = (architecture.widths[i + 1], architecture.widths[i])
-        for first, second in zip(names, names[1:], strict=False):
+        for first, second in pairwise(names):
             terms = (Term(1, "plain", f"V{first}", f"V{first}"), Term(-1, "plain", f"V{second}", f"V{second}"))
             yield Quantity(Kind.FULL, shape, terms, "only the sum of the heads counts")
     else:

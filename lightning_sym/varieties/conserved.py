@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -150,8 +151,8 @@ class ConservedQuantities:
         length = len(self.lie_ranks)
         brackets = f" and brackets of up to {length} of them" if length > 1 else ""
         lines.append(
-            f"at most: {self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of gradients"
-            f"{brackets}"
+            f"at most: {self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of "
+            f"gradients{brackets}"
         )
         for quantity, new in zip(self.quantities, self.new, strict=True):
             rest = "" if new == quantity.entries else f", {new:,} of them independent of each other and of those above"
@@ -208,14 +209,14 @@ def _level(
     length: int,
     size: int,
     generator: np.random.Generator,
-    report: Callable[[int], None],
+    report: Callable[[int, int], None],
 ) -> npt.NDArray[np.int64]:
     """Rows of brackets of one length, as many at once as fit."""
     _, each = sweep_bytes(architecture, None)
     most = max(1, _SWEEP_BYTES // (each * 4 ** (length - 1)))
     blocks = []
     for start in range(0, size, most):
-        report(start)
+        report(start, size)
         blocks.append(bracket_rows(architecture, point, length, min(most, size - start), generator))
     return np.concatenate(blocks)
 
@@ -266,7 +267,8 @@ def conserved_quantities(
     require_integer(seed, "the seed")
     if architecture.normalization not in (None, SOFTMAX):
         raise BadInput(
-            f"conserved quantities are proved for lightning attention and softmax, got {architecture.normalization.name}"
+            "the number of conserved quantities is proved for lightning attention and softmax, "
+            f"got {architecture.normalization.name}"
         )
     parameters = architecture.parameter_count
     what = f"gradients and brackets ({parameters:,} parameters)"
@@ -285,19 +287,14 @@ def conserved_quantities(
         point = random_weights(architecture, generator, p)
         report("differentials of the quantities", 0, len(quantities))
         blocks = _rows_of(quantities, names, point)
-        new = _increments(blocks, p, lambda done: report("differentials of the quantities", done, len(blocks)))
+        new = _increments(blocks, p, partial(report, "differentials of the quantities"))
         lower = max(sum(new), parameters - 1 if _is_one_function(architecture) else 0)
         moments = np.concatenate(blocks)
         ranks, rows = list[int](), np.zeros((0, parameters), dtype=np.int64)
         for length in range(1, LONGEST_BRACKET + 1):
             missing = parameters - lower - (ranks[-1] if ranks else 0)
-            stage, size = f"brackets of {length} modulo {p}" if length > 1 else f"gradients modulo {p}", missing
-            size += SURPLUS_ROWS
-
-            def said(done: int, stage: str = stage, size: int = size) -> None:
-                report(stage, done, size)
-
-            found = _level(architecture, point, length, size, generator, said)
+            stage = f"brackets of {length} gradients modulo {p}" if length > 1 else f"gradients modulo {p}"
+            found = _level(architecture, point, length, missing + SURPLUS_ROWS, generator, partial(report, stage))
             _require_orthogonal(architecture, moments, found, p)
             rows = np.concatenate([rows, found])
             ranks.append(rank_mod_p(rows, p))
@@ -316,14 +313,14 @@ def conserved_quantities(
     return best
 
 
-def _increments(blocks: Sequence[npt.NDArray[np.int64]], p: int, report: Callable[[int], None]) -> tuple[int, ...]:
+def _increments(blocks: Sequence[npt.NDArray[np.int64]], p: int, report: Callable[[int, int], None]) -> tuple[int, ...]:
     """For each block of rows, by how much it raises the rank."""
     sizes = tuple(len(block) for block in blocks)
     if rank_mod_p(np.concatenate(blocks), p) == sum(sizes):
         return sizes
     increments, ranks = [], [0]
     for i in range(1, len(blocks) + 1):
-        report(i)
+        report(i, len(blocks))
         ranks.append(rank_mod_p(np.concatenate(blocks[:i]), p))
         increments.append(ranks[-1] - ranks[-2])
     return tuple(increments)

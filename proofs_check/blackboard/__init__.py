@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from proofs_check.blackboard import (
     any_width,
+    conserved,
     deep,
     deep_fibers,
     geometry,
@@ -115,6 +116,9 @@ WALK_THROUGHS = {
     ),
     "attention-only-transformers": WalkThrough(
         "Count the weights of a small transformer, and what cannot be seen of them.", transformers.transformers
+    ),
+    "conserved-quantities": WalkThrough(
+        "What training by gradient flow does not change, whatever the loss and the data are.", conserved.kept
     ),
 }
 """By claim id."""

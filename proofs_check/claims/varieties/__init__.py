@@ -1,0 +1,1 @@
+"""Claims about the variety itself, and about what gradients do on it."""
