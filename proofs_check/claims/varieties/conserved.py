@@ -281,7 +281,7 @@ CLAIM = Claim(
             },
         ),
         Part(
-            "other networks of widths >= 2 and t >= 2: the moments are all",
+            "other networks, nothing in them of width one, t >= 2: the moments are all",
             Scope.GENERIC,
             deep_networks,
             all_are_listed,
