@@ -47,6 +47,9 @@ LONGEST_BRACKET = 6
 TRIES = 2
 """Points, each modulo its own prime."""
 
+MOST_SHOWN = 12
+"""Quantities in a notebook; of more the first ones."""
+
 _SWEEP_BYTES = 64 * 2**20
 
 
@@ -162,7 +165,10 @@ class ConservedQuantities:
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:
-        rows = [rf"{q.latex} && {new}" for q, new in zip(self.quantities, self.new, strict=True)]
+        shown = list(zip(self.quantities, self.new, strict=True))
+        rows = [rf"{q.latex} && {new}" for q, new in shown[:MOST_SHOWN]]
+        if len(shown) > len(rows):
+            rows.append(rf"\vdots && {sum(new for _, new in shown[MOST_SHOWN:])}")
         count = self.count if self.count is not None else rf"\text{{between {self.lower} and {self.upper}}}"
         return r"$\begin{aligned}" + r"\\".join([*rows, rf"\text{{count}} && {count}"]) + r"\end{aligned}$"
 

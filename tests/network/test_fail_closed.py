@@ -41,7 +41,8 @@ UNKNOWN = {
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
     "BallRank.__init__", "CertifiedDimension.__init__", "ConservedQuantities.__init__", "Fiber.__init__",
-    "Classification.__init__", "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
+    "Classification.__init__", "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of",
+    "head_name", "printed_formula",
 }  # fmt: skip
 
 
