@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
+    "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
     "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
     "equations": ("lightning_cli.commands.equations", "Find the equations of the closure of a network's functions."),
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),

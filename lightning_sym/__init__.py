@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.conserved import ConservedQuantities, conserved_quantities
     from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
     from lightning_sym.varieties.equations import equations, successive_equations
     from lightning_sym.varieties.known_ideal import Equations
@@ -104,6 +105,7 @@ _ROOMS = {
     "lightning_sym.varieties.equations": ("equations", "successive_equations"),
     "lightning_sym.varieties.known_ideal": ("Equations",),
     "lightning_sym.varieties.membership": ("Membership", "Recovery", "recover"),
+    "lightning_sym.varieties.conserved": ("ConservedQuantities", "conserved_quantities"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
 
@@ -117,6 +119,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "Component",
+    "ConservedQuantities",
     "DegreeSource",
     "Equations",
     "Evidence",
@@ -149,6 +152,7 @@ __all__ = [
     "certified_dimension",
     "change_basis",
     "classify",
+    "conserved_quantities",
     "dimension_certificate",
     "equations",
     "fiber",

@@ -45,6 +45,7 @@ MODULES = (
     "varieties.attention_invariants",
     "varieties.singular_scheme",
     "varieties.tangent_spaces",
+    "varieties.conserved",
 )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from proofs_check.blackboard import (
     any_width,
+    conserved,
     deep,
     deep_fibers,
     geometry,
@@ -124,5 +125,8 @@ WALK_THROUGHS = {
     ),
     "figure-1-singular-scheme": WalkThrough("How large the singular locus of a quartic is.", variety.singular_scheme),
     "tangent-spaces": WalkThrough("Where the tangent space is larger than the set.", variety.tangent_spaces_at_points),
+    "conserved-quantities": WalkThrough(
+        "What training by gradient flow does not change, whatever the loss and the data are.", conserved.kept
+    ),
 }
 """By claim id."""

@@ -133,6 +133,10 @@ def test_without_the_orbit_what_asks_for_one_is_undecided(monkeypatch: pytest.Mo
 NOT_ABOUT_FUNCTIONS = {
     ("dimension-every-width", "Lemma 1: the count of the variety, random architectures"),
     ("free-exponentials", "scores are linearly independent over the rationals"),
+    # how much is kept is no dimension of functions: there is no certificate of it
+    ("conserved-quantities", "other networks, nothing in them of width one, t >= 2: the moments are all"),
+    ("conserved-quantities", "a residual block keeps what it keeps without the skip connection"),
+    ("conserved-quantities", "two residual blocks keep less than two layers"),
 }
 
 

@@ -36,6 +36,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("orbits", ("classify", "--orbits", "--widths", "3,2", "--ranks", "2")),
     ("singular-ideal", ("classify", "--singular-ideal", "--widths", "2,1", "--ranks", "2")),
     ("singular-ideal", ("classify", "--singular-ideal", "--widths", "1,2", "--ranks", "2")),
+    ("conserved", ("conserved", *SHAPE)),
+    ("conserved", ("conserved", "--weights", EXAMPLES["rank_one"], "--tokens", "2")),
     ("config", ("dimension", "--config", EXAMPLES["config"])),
     ("degree", ("degree", *SHAPE)),
     ("degree", ("degree", "--widths", "2,2", "--ranks", "1", "--tokens", "1", "--heads", "2")),

@@ -1,0 +1,272 @@
+r"""What gradient flow keeps, for every loss and all data: the moments of linear symmetries (`docs/conserved.md`).
+
+If the function does not feel $W \mapsto e^{s G} W$ and $G$ is symmetric, then $\frac12 \langle G W, W \rangle$ is
+constant along $W' = -\nabla L$: its derivative is $-\langle G W, \nabla L \rangle = 0$, because $G W$ is tangent to a
+set of weights with one function (Proposition 1). Collected in matrices: $Q Q^\top - K K^\top$ for the basis changes
+inside queries and keys, and so on; `moments_of` is the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import no_truth_value
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.symmetries.attention_motions import counts_symmetrically
+from lightning_sym.symmetries.group import head_name
+from lightning_sym.symmetries.stream import pattern_is_constant
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which `docs/conserved.md`, Propositions 1 to 3, prove the table."""
+
+MOST_TERMS = 8
+"""Terms of a quantity that its name spells out."""
+
+
+class Kind(Enum):
+    """Which entries of a matrix of quantities count once."""
+
+    SYMMETRIC = "symmetric"
+    SKEW = "skew-symmetric"
+    FULL = "full"
+    SCALAR = "scalar"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "kind is Kind.SYMMETRIC")
+
+
+class Term(NamedTuple):
+    r"""$L R^\top$ (`outer`), $L^\top R$ (`inner`), its trace (`trace`) or $L$ (`plain`), with a sign."""
+
+    sign: int
+    form: str
+    left: str
+    right: str
+
+    def over(self, weights: Mapping[str, Any]) -> Any:
+        """The matrix without its sign; of a trace the matrix that the trace is taken of."""
+        left, right = weights[self.left], weights[self.right]
+        if self.form == "plain":
+            return left
+        return left.mT @ right if self.form == "inner" else left @ right.mT
+
+    def __str__(self) -> str:
+        left, right = _letter(self.left), _letter(self.right)
+        return {
+            "plain": left,
+            "outer": f"{left} {right}^T",
+            "inner": f"{left}^T {right}",
+            "trace": f"|{left}|^2" if left == right else f"tr({left} {right}^T)",
+        }[self.form]
+
+    @property
+    def latex(self) -> str:
+        """The term in LaTeX, without its sign."""
+        left, right = (_letter(name, "{{{}}}") for name in (self.left, self.right))
+        return {
+            "plain": left,
+            "outer": rf"{left} {right}^\top",
+            "inner": rf"{left}^\top {right}",
+            "trace": rf"\|{left}\|^2" if left == right else rf"\operatorname{{tr}} {left} {right}^\top",
+        }[self.form]
+
+
+def _letter(name: str, index: str = "{}") -> str:
+    return name if len(name) == 1 else f"{name[0]}_" + index.format(name[1:])
+
+
+def _signed(terms: list[tuple[int, str]]) -> str:
+    text = "".join((" + " if sign > 0 else " - ") + word for sign, word in terms)
+    return text[3:] if terms[0][0] > 0 else "-" + text[3:]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A matrix of conserved quantities: a sum of products of weights.
+
+    Attributes:
+        kind: which of its entries are counted.
+        shape: rows and columns; `(1, 1)` for a number.
+        terms: what is added.
+        reason: the symmetry that it comes from.
+
+    Example:
+        >>> found = next(moments_of(Architecture((2, 2), (3,), 2)))
+        >>> print(found)
+        Q_1 Q_1^T - K_1 K_1^T: 6 entries (symmetric 3 x 3)
+    """
+
+    kind: Kind
+    shape: tuple[int, int]
+    terms: tuple[Term, ...]
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The matrix as a formula; of very many terms the first ones."""
+        shown = [(term.sign, str(term)) for term in self.terms[:MOST_TERMS]]
+        left_out = len(self.terms) - len(shown)
+        return _signed(shown) + (f" ... ({left_out} more of the same kind)" if left_out else "")
+
+    @property
+    def latex(self) -> str:
+        """The matrix as a formula in LaTeX."""
+        shown = [(term.sign, term.latex) for term in self.terms[:MOST_TERMS]]
+        return _signed(shown) + (r" \cdots" if len(self.terms) > len(shown) else "")
+
+    def indices(self) -> list[tuple[int, int]]:
+        """The entries that are counted, from 0."""
+        rows, columns = self.shape
+        first = {Kind.SYMMETRIC: 0, Kind.SKEW: 1}.get(self.kind)
+        return [(i, j) for i in range(rows) for j in range(0 if first is None else i + first, columns)]
+
+    @property
+    def entries(self) -> int:
+        """How many entries are counted."""
+        rows, columns = self.shape
+        return {
+            Kind.SYMMETRIC: rows * (rows + 1) // 2,
+            Kind.SKEW: rows * (rows - 1) // 2,
+        }.get(self.kind, rows * columns)
+
+    def value(self, weights: Mapping[str, Any]) -> npt.NDArray[Any]:
+        """The matrix at weights over any ring whose matrices are object arrays: rationals, polynomials, symbols.
+
+        Args:
+            weights: arrays by the names of `Architecture.weight_shapes()`.
+        """
+        total: Any = 0
+        for term in self.terms:
+            matrix = term.over(weights)
+            if term.form == "trace":
+                matrix = np.array([[sum(matrix[i, i] for i in range(matrix.shape[0]))]], dtype=object)
+            total = total + term.sign * matrix
+        result: npt.NDArray[Any] = total
+        return result
+
+    def __str__(self) -> str:
+        size = f"{self.shape[0]} x {self.shape[1]}"
+        entries = f"{self.entries:,} {'entry' if self.entries == 1 else 'entries'}"
+        kind = {Kind.FULL: size, Kind.SCALAR: "a number"}.get(self.kind, f"{self.kind.value} {size}")
+        return f"{self.name}: {entries} ({kind})"
+
+
+def sees_symmetric_parts(architecture: Architecture) -> list[bool]:
+    r"""By layer, whether for all weights only the symmetric part of attention matrices matters.
+
+    Either symmetric parts count alone (`counts_symmetrically`), or all columns of the stream before the layer are
+    multiples of one vector $f$, so that scores are multiples of $f^\top A f$.
+
+    Example:
+        >>> from lightning_sym import SOFTMAX
+        >>> sees_symmetric_parts(Architecture((1, 3, 2), (2, 2), 2, SOFTMAX))
+        [True, True]
+    """
+    architecture.require("what a layer sees of attention matrices", KNOWN)
+    written = min(architecture.widths[0], architecture.input_width)
+    result = []
+    for i, symmetric in enumerate(counts_symmetrically(architecture)):
+        result.append(symmetric or written == 1)
+        inside = written if architecture.value_ranks is None else min(written, architecture.value_ranks[i])
+        total = architecture.heads * inside + (written if architecture.skip else 0)
+        if written == 1 and architecture.normalization is None and not architecture.skip and not architecture.causal:
+            total = 1  # every head writes a vector times the same row z z^T z
+        written = min(architecture.widths[i + 1], total)
+    return result
+
+
+def moments_of(architecture: Architecture) -> Iterator[Quantity]:
+    """All moments of a network, the table of `docs/conserved.md`, Propositions 2 and 3; not all of them independent.
+
+    Raises:
+        BadInput: the network has an option for which the table is not proved.
+
+    Example:
+        >>> for quantity in moments_of(Architecture((2, 3, 2), (2, 2), 2)):
+        ...     print(quantity.name)
+        Q_1 Q_1^T - K_1 K_1^T
+        |Q_1|^2 - |V_1|^2
+        Q_2 Q_2^T - K_2 K_2^T
+        |Q_2|^2 - |V_2|^2
+        V_1 V_1^T - Q_2^T Q_2 - K_2^T K_2 - V_2^T V_2
+    """
+    architecture.require("the table of conserved quantities", KNOWN)
+    symmetric = sees_symmetric_parts(architecture)
+    for i in range(architecture.depth):
+        for h in range(architecture.heads):
+            yield from _of_a_head(architecture, i, h, symmetric[i])
+        if pattern_is_constant(architecture):
+            yield from _between_heads(architecture, i)
+    yield from _of_the_stream(architecture)
+
+
+def _of_a_head(architecture: Architecture, i: int, h: int, symmetric: bool) -> Iterator[Quantity]:
+    name, a, d = head_name(architecture, i, h), architecture.attention_ranks[i], architecture.widths[i]
+    q, k, v, o = (letter + name for letter in "QKVO")
+    if pattern_is_constant(architecture):
+        reason = "one normalized token attends to itself, whatever queries and keys are"
+        for matrix in (q, k):
+            yield Quantity(Kind.FULL, (a, d), (Term(1, "plain", matrix, matrix),), reason)
+    else:
+        terms = (Term(1, "outer", q, q), Term(-1, "outer", k, k))
+        yield Quantity(Kind.SYMMETRIC, (a, a), terms, "basis changes inside queries and keys")
+        if symmetric and a > 1:
+            terms = (Term(1, "outer", q, k), Term(-1, "outer", k, q))
+            reason = "only the symmetric part of the attention matrix counts"
+            yield Quantity(Kind.SKEW, (a, a), terms, reason)
+        if architecture.normalization is None:
+            terms = (Term(1, "trace", q, q), Term(-1, "trace", v, v))
+            yield Quantity(Kind.SCALAR, (1, 1), terms, "rescaling of scores against values")
+    if architecture.value_ranks is not None:
+        b = architecture.value_ranks[i]
+        terms = (Term(1, "outer", v, v), Term(-1, "inner", o, o))
+        yield Quantity(Kind.SYMMETRIC, (b, b), terms, "basis changes between values and output projection")
+
+
+def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
+    """Where all patterns are constant a layer sees the sum of what its heads do."""
+    names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+    if architecture.value_ranks is None:
+        shape = (architecture.widths[i + 1], architecture.widths[i])
+        for first, second in pairwise(names):
+            terms = (Term(1, "plain", f"V{first}", f"V{first}"), Term(-1, "plain", f"V{second}", f"V{second}"))
+            yield Quantity(Kind.FULL, shape, terms, "only the sum of the heads counts")
+    else:
+        b = architecture.value_ranks[i]
+        for h, first in enumerate(names):
+            for second in names[h + 1 :]:
+                terms = (Term(1, "outer", f"V{first}", f"V{second}"), Term(-1, "inner", f"O{first}", f"O{second}"))
+                yield Quantity(Kind.FULL, (b, b), terms, "basis changes of all heads together")
+
+
+def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
+    """Basis changes between layers: what is written there against what is read from there."""
+    depth, heads = architecture.depth, range(architecture.heads)
+    writer = "V" if architecture.value_ranks is None else "O"
+
+    def at(i: int) -> list[Term]:
+        written = ["E"] * (architecture.embed is not None)
+        read = ["U"] * (architecture.unembed is not None)
+        if i > 0:
+            written = [writer + head_name(architecture, i - 1, h) for h in heads]
+        if i < depth:
+            letters = "V" if pattern_is_constant(architecture) else "QKV"
+            read = [letter + head_name(architecture, i, h) for h in heads for letter in letters]
+        return [Term(1, "outer", n, n) for n in written] + [Term(-1, "inner", n, n) for n in read]
+
+    first, last = (0 if architecture.embed is not None else 1), depth - (architecture.unembed is None)
+    places = [[i] for i in range(first, last + 1)]
+    if architecture.skip:
+        places = [list(range(depth + 1))] if (first, last) == (0, depth) else []
+    for group in places:
+        d = architecture.widths[group[0]]
+        terms = tuple(term for i in group for term in at(i))
+        where = "the stream" if architecture.skip else f"the stream of width {d} behind layer {group[0]}"
+        yield Quantity(Kind.SYMMETRIC, (d, d), terms, f"basis changes of {where}")

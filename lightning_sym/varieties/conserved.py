@@ -1,0 +1,333 @@
+r"""Quantities that gradient flow keeps, for every loss and all data, and how many there are (`docs/conserved.md`).
+
+Along $W' = -\nabla L(\phi_W)$ a function $h$ of the weights is kept, whatever the loss and the data are, if and only if
+it is constant along all gradients of coordinates of $\phi$, and so along the Lie algebra that they generate. Near
+generic weights there are exactly as many independent ones as parameters minus the rank of this Lie algebra.
+
+From below the number is the rank, modulo a prime, of the differentials of the moments of the network's own linear
+symmetries; from above it is parameters minus the rank, modulo a prime, of gradients and their brackets. Where the two
+meet it is certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.dimension.certify import Status
+from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian import random_weights, sweep_bytes
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym.rings.polynomials import entry_names
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.symmetries.group import verify_identity
+from lightning_sym.symmetries.moments import KNOWN, Kind, Quantity, moments_of
+from lightning_sym.varieties.gradient_brackets import bracket_rows
+
+if TYPE_CHECKING:
+    from sympy import ImmutableMatrix
+
+SURPLUS_ROWS = 8
+"""Rows beyond those that are missing: with as many random rows as the rank, a minor may vanish by chance."""
+
+LONGEST_BRACKET = 6
+"""Each longer one takes four times as long; two gradients are nearly always enough."""
+
+MOST_SHOWN = 12
+"""Quantities in a notebook; of more the first ones."""
+
+_SWEEP_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, repr=False)
+class ConservedQuantities:
+    """Quantities that gradient flow keeps, and bounds for how many independent ones there are.
+
+    Attributes:
+        architecture: the network.
+        quantities: the moments of its linear symmetries, matrix by matrix.
+        new: for each of them, how many of its entries are independent of each other and of the matrices before it.
+        lower: at least so many independent functions are kept.
+        upper: at most so many: parameters minus the rank of the Lie algebra that gradients generate, from below.
+        lie_ranks: rank of gradients, then with brackets of two, of three, and so on.
+        prime: the modulus of both ranks.
+        seed: picked the points.
+
+    Example:
+        >>> found = conserved_quantities(Architecture((2, 2), (2,), 2))
+        >>> found.count, [str(q) for q in found.quantities]
+        (4, ['Q_1 Q_1^T - K_1 K_1^T: 3 entries (symmetric 2 x 2)', '|Q_1|^2 - |V_1|^2: 1 entry (a number)'])
+    """
+
+    architecture: Architecture
+    quantities: tuple[Quantity, ...]
+    new: tuple[int, ...]
+    lower: int
+    upper: int
+    lie_ranks: tuple[int, ...]
+    prime: int
+    seed: int
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "result.status is Status.CERTIFIED")
+
+    @property
+    def status(self) -> Status:
+        """`CERTIFIED` if and only if the bounds meet."""
+        return Status.CERTIFIED if self.lower == self.upper else Status.UNDECIDED
+
+    @property
+    def count(self) -> int | None:
+        """How many independent quantities are kept near generic weights; `None` while undecided."""
+        return self.lower if self.lower == self.upper else None
+
+    @property
+    def listed(self) -> int:
+        """How many independent ones are among `quantities`."""
+        return sum(self.new)
+
+    def values(self, weights: Weights) -> dict[str, ObjectArray]:
+        """The quantities at given weights, exactly: matrices of `Fraction` by their formulas.
+
+        Raises:
+            ShapeError: the weights are of another network.
+
+        Example:
+            >>> found = conserved_quantities(Architecture((1, 1), (1,), 2))
+            >>> for name, matrix in found.values(Weights.of({"Q1": [[3]], "K1": [[0.5]], "V1": [[1]]})).items():
+            ...     print(name, "=", matrix[0, 0])
+            Q_1 Q_1^T - K_1 K_1^T = 35/4
+            |Q_1|^2 - |V_1|^2 = 8
+        """
+        if not isinstance(weights, Weights):
+            raise BadInput(f"the weights must be a Weights, got {type(weights).__name__}")
+        if (other := weights.architecture(self.architecture.tokens)) != self.architecture:
+            raise ShapeError(f"the weights must be of the network {self.architecture}, got those of {other}")
+        return {q.name: q.value(weights.matrices) for q in self.quantities}
+
+    def expressions(self) -> dict[str, ImmutableMatrix]:
+        """The quantities in SymPy: matrices by their formulas, in symbols `q_1_2`, with several layers `q1_1_2`.
+
+        Example:
+            >>> found = conserved_quantities(Architecture((1, 1), (1,), 2))
+            >>> print(found.expressions()["|Q_1|^2 - |V_1|^2"])
+            Matrix([[q_1_1**2 - v_1_1**2]])
+        """
+        import sympy
+
+        shapes = dict(self.architecture.weight_shapes())
+        one = self.architecture.depth == 1 and self.architecture.heads == 1
+        symbols: dict[str, ObjectArray] = {}
+        for name, (rows, columns) in shapes.items():
+            prefix = name[0].lower() if one else name.lower().replace(".", "_")
+            entries = [sympy.Symbol(entry) for entry in entry_names(prefix, rows, columns)]
+            symbols[name] = np.array(entries, dtype=object).reshape(rows, columns)
+        return {q.name: sympy.ImmutableMatrix(q.value(symbols)) for q in self.quantities}
+
+    def __repr__(self) -> str:
+        """As it would be typed."""
+        return f"conserved_quantities({self.architecture!r}{f', seed={self.seed}' if self.seed else ''})"
+
+    def __str__(self) -> str:
+        rank, parameters = self.lie_ranks[-1], self.architecture.parameter_count
+        lines = [f"network: {self.architecture}", f"parameters: {parameters:,}"]
+        if self.count is not None:
+            lines.append(f"conserved quantities: {self.count:,}  certified: the two bounds below meet")
+        else:
+            lines.append(f"conserved quantities: undecided, between {self.lower:,} and {self.upper:,}")
+        by_shape = " (all functions of this kind are multiples of one)" if self.lower > self.listed else ""
+        lines.append(f"at least: {self.lower:,}{by_shape or '  rank of the differentials of those below'}")
+        length = len(self.lie_ranks)
+        brackets = f" and brackets of up to {length} of them" if length > 1 else ""
+        lines.append(
+            f"at most: {self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of "
+            f"gradients{brackets}"
+        )
+        for quantity, new in zip(self.quantities, self.new, strict=True):
+            rest = "" if new == quantity.entries else f", {new:,} of them independent of each other and of those above"
+            lines.append(f"  {quantity}{rest}")
+        if self.listed < self.lower:
+            lines.append(f"  {self.lower - self.listed:,} more, not in this list")
+        return "\n".join(lines)
+
+    def _repr_latex_(self) -> str:
+        shown = list(zip(self.quantities, self.new, strict=True))
+        rows = [rf"{q.latex} && {new}" for q, new in shown[:MOST_SHOWN]]
+        if len(shown) > len(rows):
+            rows.append(rf"\vdots && {sum(new for _, new in shown[MOST_SHOWN:])}")
+        count = self.count if self.count is not None else rf"\text{{between {self.lower} and {self.upper}}}"
+        return r"$\begin{aligned}" + r"\\".join([*rows, rf"\text{{count}} && {count}"]) + r"\end{aligned}$"
+
+
+def _rows_of(quantities: Sequence[Quantity], names: Sequence[str], point: Sequence[PrimeFieldMatrix]) -> list[Any]:
+    """Differentials of the counted entries of each quantity at a point, by one sweep backwards each."""
+    p, blocks = point[0].prime, []
+    for quantity in quantities:
+        recorded = dict(zip(names, map(Recorded, point), strict=True))
+        indices = quantity.indices()
+        outputs, functionals = [], []
+        for term in quantity.terms:
+            output = term.over(recorded)
+            rows, columns = output.shape[-2:]
+            picked = np.zeros((len(indices), rows, columns))
+            for entry, place in zip(picked, indices, strict=True):
+                if quantity.kind is Kind.SCALAR:
+                    np.fill_diagonal(entry, term.sign)
+                else:
+                    entry[place] = term.sign
+            outputs.append(output)
+            functionals.append(PrimeFieldMatrix(picked, p))
+        found = gradients(outputs, functionals, list(recorded.values()))
+        parts = [
+            np.zeros((len(indices), w.entries.size), dtype=np.int64)
+            if g is None
+            else g.residues().reshape(len(indices), -1)
+            for g, w in zip(found, point, strict=True)
+        ]
+        blocks.append(np.concatenate(parts, axis=1))
+    return blocks
+
+
+def _is_one_function(architecture: Architecture) -> bool:
+    """Whether all functions of the kind are multiples of one: one row in, one row out, and the pattern is `z^T z`."""
+    alike = not architecture.causal or architecture.tokens == 1
+    ends = architecture.input_width == architecture.output_width == 1
+    return ends and alike and architecture.normalization is None and not architecture.skip
+
+
+def _level(
+    architecture: Architecture,
+    point: Sequence[PrimeFieldMatrix],
+    length: int,
+    size: int,
+    generator: np.random.Generator,
+    report: Callable[[int, int], None],
+) -> npt.NDArray[np.int64]:
+    """Rows of brackets of one length, as many at once as fit."""
+    _, each = sweep_bytes(architecture, None)
+    most = max(1, _SWEEP_BYTES // (each * 2**length))  # duals in duals: twice the entries for each bracket
+    blocks = []
+    for start in range(0, size, most):
+        report(start, size)
+        blocks.append(bracket_rows(architecture, point, length, min(most, size - start), generator))
+    return np.concatenate(blocks)
+
+
+def _require_orthogonal(
+    architecture: Architecture, moments: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], p: int
+) -> None:
+    if not moments.size:
+        return
+    products = PrimeFieldMatrix.of(moments, p) @ PrimeFieldMatrix.of(rows.T, p)
+    if products.residues().any():
+        raise ProgramError(f"a quantity listed as conserved is not kept by gradients of {architecture}")
+
+
+def conserved_quantities(
+    architecture: Architecture,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> ConservedQuantities:
+    r"""The independent quantities that gradient flow keeps, for any loss and data, and their certified number.
+
+    The metric is the Euclidean one on the weights as they are stored: $Q, K, V$, and $O$, $E$, $U$ where there are any.
+    Each quantity listed is the moment of a linear symmetry, whose identity is proved before; that it is orthogonal to
+    the gradients met on the way is checked besides.
+
+    Args:
+        architecture: the network; lightning attention, or softmax.
+        seed: picks the points; it may change the evidence, never a certified number.
+        memory: bytes that the matrices may take, by an estimate made before anything is computed.
+        progress: called as `progress(stage, done, total)`.
+
+    Returns:
+        The quantities, and bounds `lower <= number <= upper`.
+
+    Raises:
+        BadInput: the network has an option for which this is not proved, or another normalization than softmax, or the
+            seed is negative.
+        TooLarge: the estimate exceeds `memory`.
+        ProgramError: a quantity is not kept, or the lower bound exceeds the upper bound.
+
+    Example:
+        >>> conserved_quantities(Architecture((3, 3, 3), (2, 2), tokens=2)).count      # 2 (3 + 1) + 6
+        14
+    """
+    architecture.require("the number of conserved quantities", KNOWN)
+    require_integer(seed, "the seed")
+    if architecture.normalization not in (None, SOFTMAX):
+        raise BadInput(
+            "the number of conserved quantities is proved for lightning attention and softmax, "
+            f"got {architecture.normalization.name}"
+        )
+    parameters = architecture.parameter_count
+    what = f"gradients and brackets ({parameters:,} parameters)"
+    require_memory(8 * parameters * 4 * parameters, memory, what)  # this bounds the number of quantities too
+    entries = sum(quantity.entries for quantity in moments_of(architecture))
+    require_memory(8 * parameters * (4 * parameters + 3 * entries), memory, what)
+    fixed, each = sweep_bytes(architecture, None)
+    require_memory(4 * (fixed + each), memory, f"a bracket of gradients ({architecture.tokens:,} tokens)")
+
+    verify_identity()
+    report = progress or (lambda stage, done, total: None)
+    quantities = tuple(moments_of(architecture))
+    best = _at_a_point(architecture, quantities, (seed, 0), report)
+    if best.count is None and len(best.lie_ranks) < LONGEST_BRACKET:  # else longer brackets are missing, no better luck
+        again = _at_a_point(architecture, quantities, (seed, 1), report)
+        best = min(best, again, key=lambda found: found.upper - found.lower)
+    return best
+
+
+def _at_a_point(
+    architecture: Architecture, quantities: tuple[Quantity, ...], seeds: tuple[int, int], report: Progress
+) -> ConservedQuantities:
+    """Both bounds at a random point modulo a prime."""
+    p, generator, parameters = PRIMES[seeds[1]], np.random.default_rng(seeds), architecture.parameter_count
+    point = random_weights(architecture, generator, p)
+    names = [name for name, _ in architecture.weight_shapes()]
+    report("differentials of the quantities", 0, len(quantities))
+    blocks = _rows_of(quantities, names, point)
+    new = _increments(blocks, p, partial(report, "differentials of the quantities"))
+    lower = max(sum(new), parameters - 1 if _is_one_function(architecture) else 0)
+    moments = np.concatenate(blocks)
+    ranks, rows = list[int](), np.zeros((0, parameters), dtype=np.int64)
+    for length in range(1, LONGEST_BRACKET + 1):
+        missing = parameters - lower - (ranks[-1] if ranks else 0)
+        stage = f"brackets of {length} gradients modulo {p}" if length > 1 else f"gradients modulo {p}"
+        found = _level(architecture, point, length, missing + SURPLUS_ROWS, generator, partial(report, stage))
+        _require_orthogonal(architecture, moments, found, p)
+        rows = np.concatenate([rows, found])
+        ranks.append(rank_mod_p(rows, p))
+        stalled = len(ranks) > 2 and ranks[-1] == ranks[-2]
+        if ranks[-1] >= parameters - lower or stalled:
+            break
+    upper = parameters - ranks[-1]
+    if lower > upper:
+        raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for {architecture}")
+    return ConservedQuantities(architecture, quantities, new, lower, upper, tuple(ranks), p, seeds[0])
+
+
+def _increments(blocks: Sequence[npt.NDArray[np.int64]], p: int, report: Callable[[int, int], None]) -> tuple[int, ...]:
+    """For each block of rows, by how much it raises the rank."""
+    sizes = tuple(len(block) for block in blocks)
+    if rank_mod_p(np.concatenate(blocks), p) == sum(sizes):
+        return sizes
+    increments, ranks = [], [0]
+    for i in range(1, len(blocks) + 1):
+        report(i, len(blocks))
+        ranks.append(rank_mod_p(np.concatenate(blocks[:i]), p))
+        increments.append(ranks[-1] - ranks[-2])
+    return tuple(increments)
