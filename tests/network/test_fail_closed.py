@@ -40,7 +40,8 @@ UNKNOWN = {
 
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
-    "BallRank.__init__", "CertifiedDimension.__init__", "Fiber.__init__", "Classification.__init__",
+    "Agreement.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Fiber.__init__", "Held.__init__",
+    "Classification.__init__",
     "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
 }  # fmt: skip
 
@@ -84,7 +85,8 @@ def argument(name: str, network: Architecture) -> Any:
         "architecture": network, "shape": network, "network": network, "generator": rng, "p": P, "order": None,
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
-        "virtual": None, "point": None, "description": "",
+        "virtual": None, "point": None, "description": "", "expected": 1, "claim_id": "dimension-all-widths",
+        "function": abs, "floats": None, "ulps": 1,
     }  # fmt: skip
     return made[name]
 

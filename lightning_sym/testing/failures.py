@@ -1,0 +1,42 @@
+"""How an assertion fails: it is false, with a witness, or it could not be decided. Never one for the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 300
+"""Characters of one line of a message that are shown."""
+
+
+class Mismatch(AssertionError):
+    """What was asserted is false; the message shows where."""
+
+
+class NotDecided(AssertionError):
+    """What was asserted is neither shown nor refuted; the message says what is known."""
+
+
+def told(head: str, lines: Iterable[tuple[str, str]]) -> str:
+    """A message: what is wrong, and under it names and what there is to say of them.
+
+    Example:
+        >>> print(told("they differ", [("input", "X = 1 0"), ("first", "phi(X) = 2 0")]))
+        they differ
+          input  X = 1 0
+          first  phi(X) = 2 0
+    """
+    known = [(name, text if len(text) <= LONGEST else text[:LONGEST] + "...") for name, text in lines]
+    width = max((len(name) for name, _ in known), default=0)
+    return "\n".join([head, *(f"  {name:<{width}}  {text}" for name, text in known)])
+
+
+def spelled(matrix: Any) -> str:
+    """A matrix in one line, its rows with semicolons between them.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> spelled([[1, Fraction(-2, 3)], [0, Fraction(4)]])
+        '1 -2/3; 0 4'
+    """
+    return "; ".join(" ".join(map(str, row)) for row in matrix)
