@@ -114,5 +114,6 @@ and a > 1 or d' > 1), got widths 3,2, ranks 2, tokens 1
     found = [Said(part, tuple(part.at(network, weights))) for part in able if part.at is not None]
     if not any(said.instances for said in found):
         about = "; ".join(part.name for part in able)
-        raise BadInput(f"{claim.id} must be asked of what it is about ({about}), got {network}")
+        got = f"{network}" if weights is None else f"these weights of {network}"
+        raise BadInput(f"{claim.id} must be asked of what it is about ({about}), got {got}")
     return tuple(said for said in found if said.instances)

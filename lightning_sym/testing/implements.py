@@ -190,7 +190,8 @@ def _seconds(architecture: Architecture, trials: int) -> float:
     """A rough estimate of all exact evaluations together, one of them `d t a + t^2 d` products a layer and head."""
     t, wide = architecture.tokens, max(*architecture.widths, *architecture.attention_ranks)
     products = architecture.parameter_count * t + architecture.heads * architecture.depth * t * t * 2 * wide
-    return PRODUCT * products * (trials + 100) * 3 ** (architecture.depth // 2)
+    growth = float(3 ** (architecture.depth // 2))  # of the numbers, with depth
+    return PRODUCT * products * (trials + 100) * growth
 
 
 def _complaint(

@@ -1,4 +1,4 @@
-"""The pytest plugin: what `assert first == second` says of weights that differ. It imports what it needs when it does."""
+"""The pytest plugin: what `assert first == second` says of weights that differ. It imports nothing before."""
 
 from __future__ import annotations
 

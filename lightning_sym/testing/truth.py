@@ -27,7 +27,10 @@ GRID = 16
 """Entries of inputs to softmax are integers up to this, times a power of two."""
 
 BITS = (128, 256, 512, 1024)
-"""Precisions of balls, one after the other until the answer is certain."""
+"""Precisions of balls, one after the other until they are small."""
+
+SHARP = Fraction(1, 2**20)
+"""Units in the last place that a ball may be wide: nobody can tell numbers from the limit that are nearer to it."""
 
 
 class Exact:
@@ -105,22 +108,22 @@ class Enclosed:
         """The first place where an output is certainly too far off.
 
         Raises:
-            NotDecided: an output is so near to the limit that no precision in `BITS` decides.
+            NotDecided: no precision in `BITS` makes the balls small enough to tell.
         """
-        places = np.argwhere(np.equal(found, None))
-        if len(places):
-            return int(places[0][0]), int(places[0][1])
+        for (k, j), number in np.ndenumerate(found):
+            if number is None:
+                return int(k), int(j)
         for bits in BITS:
             with precision(bits):
                 distances, unit = self._distances(x, found)
             certainly = [place for place, (least, _) in distances.items() if least > self._ulps * unit]
             if certainly:
                 return certainly[0]
-            if all(most is not None and most <= self._ulps * unit for _, most in distances.values()):
+            if all(most is not None and most - least <= SHARP * unit for least, most in distances.values()):
                 return None
         raise NotDecided(
             told(
-                f"it is undecided whether an output is within {self._ulps} ulps, with balls of {BITS[-1]} bits",
+                f"it is undecided whether outputs are within {self._ulps} ulps, with balls of {BITS[-1]} bits",
                 [("network", str(self._architecture)), ("input", f"X = {spelled(self.step * x)}")],
             )
         )
@@ -133,8 +136,9 @@ class Enclosed:
         sizes = [distance(ball, Fraction(0))[1] for ball in balls.ravel()]
         largest = max((size for size in sizes if size is not None), default=Fraction(0))
         unit = unit_in_last_place(largest, self._floats)
-        between = {(int(k), int(j)): distance(ball, found[k, j]) for (k, j), ball in np.ndenumerate(balls)}
-        return between, unit
+        numbers: list[Fraction] = found.ravel().tolist()
+        pairs = zip(np.ndenumerate(balls), numbers, strict=True)
+        return {(int(k), int(j)): distance(ball, number) for ((k, j), ball), number in pairs}, unit
 
     def by_how_much(self, x: ObjectArray, found: ObjectArray) -> str:
         """How many units it is off at the place that is shown."""
