@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import ambient_dimension
 from lightning_sym.network.weights import Weights
-from proofs_check.claim import At, Claim, Part
+from proofs_check.claim import At
 
 MOST_COORDINATES = 4_000_000
 """Coefficients of a function that is written out: some seconds."""
@@ -75,45 +75,3 @@ def weights_if(
             yield instance(each, network.tokens)
 
     return at
-
-
-class Said(NamedTuple):
-    """What a claim says of one network.
-
-    Attributes:
-        part: with the check.
-        instances: to be checked, at least one.
-    """
-
-    part: Part
-    instances: tuple[Any, ...]
-
-
-def said_of(claim: Claim, network: Architecture, weights: Weights | None = None) -> tuple[Said, ...]:
-    """Every part of a claim that says something of a network, with the instances that it says it of.
-
-    Raises:
-        BadInput: there is none: the claim is about something else, or the network is outside of its hypotheses.
-        TooLarge: the function of the network has too many coefficients to be written out.
-
-    Example:
-        >>> from proofs_check.registry import claim_by_id
-        >>> [said.part.name for said in said_of(claim_by_id("corollary-3.3"), Architecture((3, 2), (2,), 2))]
-        ["the formula, t >= 2 and a > 1 or d' > 1"]
-        >>> said_of(claim_by_id("corollary-3.3"), Architecture((3, 2), (2,), 1))
-        Traceback (most recent call last):
-        lightning_sym.errors.BadInput: corollary-3.3 must be asked of what it is about (the formula, t >= 2 \
-and a > 1 or d' > 1), got widths 3,2, ranks 2, tokens 1
-    """
-    able = [part for part in claim.parts if part.at is not None]
-    if not able:
-        from proofs_check.registry import all_claims
-
-        others = [other.id for other in all_claims() if any(part.at is not None for part in other.parts)]
-        raise BadInput(f"{claim.id} is not about one network; claims that are: {', '.join(others)}")
-    found = [Said(part, tuple(part.at(network, weights))) for part in able if part.at is not None]
-    if not any(said.instances for said in found):
-        about = "; ".join(part.name for part in able)
-        got = f"{network}" if weights is None else f"these weights of {network}"
-        raise BadInput(f"{claim.id} must be asked of what it is about ({about}), got {got}")
-    return tuple(said for said in found if said.instances)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.testing.failures import LONGEST, Mismatch, NotDecided, told
-from proofs_check.claim import Refutation, Undecided
-from proofs_check.one_network import said_of
-from proofs_check.registry import claim_by_id
+from proofs_check.claim import Claim, Part, Refutation, Undecided
+from proofs_check.registry import all_claims, claim_by_id
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ hypotheses), got widths 4,4,4, ranks 2,2, tokens 1
     else:
         raise BadInput(f"the network must be an Architecture or Weights, got {type(network).__name__}")
     checked, undecided = [], []
-    for part, instances in said_of(claim, shape, weights):
+    for part, instances in _said_of(claim, shape, weights):
         for instance in instances:
             lines = [("network", str(shape)), ("claim", claim.title), ("part", part.name)]
             try:
@@ -95,3 +95,42 @@ hypotheses), got widths 4,4,4, ranks 2,2, tokens 1
     if undecided:
         raise NotDecided(undecided[0])
     return Held(claim.id, shape, tuple(checked))
+
+
+class _Said(NamedTuple):
+    """What a claim says of one network.
+
+    Attributes:
+        part: with the check.
+        instances: to be checked, at least one.
+    """
+
+    part: Part
+    instances: tuple[Any, ...]
+
+
+def _said_of(claim: Claim, network: Architecture, weights: Weights | None = None) -> tuple[_Said, ...]:
+    """Every part of a claim that says something of a network, with the instances that it says it of.
+
+    Raises:
+        BadInput: there is none: the claim is about something else, or the network is outside of its hypotheses.
+        TooLarge: the function of the network has too many coefficients to be written out.
+
+    Example:
+        >>> [said.part.name for said in _said_of(claim_by_id("corollary-3.3"), Architecture((3, 2), (2,), 2))]
+        ["the formula, t >= 2 and a > 1 or d' > 1"]
+        >>> _said_of(claim_by_id("corollary-3.3"), Architecture((3, 2), (2,), 1))
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: corollary-3.3 must be asked of what it is about (the formula, t >= 2 \
+and a > 1 or d' > 1), got widths 3,2, ranks 2, tokens 1
+    """
+    able = [part for part in claim.parts if part.at is not None]
+    if not able:
+        others = [other.id for other in all_claims() if any(part.at is not None for part in other.parts)]
+        raise BadInput(f"{claim.id} is not about one network; claims that are: {', '.join(others)}")
+    found = [_Said(part, tuple(part.at(network, weights))) for part in able if part.at is not None]
+    if not any(said.instances for said in found):
+        about = "; ".join(part.name for part in able)
+        got = f"{network}" if weights is None else f"these weights of {network}"
+        raise BadInput(f"{claim.id} must be asked of what it is about ({about}), got {got}")
+    return tuple(said for said in found if said.instances)
