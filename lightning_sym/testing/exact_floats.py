@@ -17,7 +17,7 @@ from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import as_fraction, map_entries, rational_matrix
+from lightning_sym.rings.rationals import RationalMatrix, map_entries
 
 
 class Floats(NamedTuple):
@@ -97,16 +97,22 @@ class Exactness:
 
     def __init__(self, architecture: Architecture, weights: Weights) -> None:
         architecture.require("a bound for sums of floats", SHAPED - {"normalization"})
-        self._open = replace(architecture, causal=False)
+        # equal inputs stay equal, so that one column stands for all, and their number for the sum over them
+        self._open = replace(architecture, causal=False, tokens=1)
         units = {name: unit_exponent(matrix, name) for name, matrix in weights.named().items()}
-        self._matrices = [rational_matrix(_at_least(weights[name], Fraction(1, 2**k))) for name, k in units.items()]
+        self._matrices = [
+            RationalMatrix.of(
+                _at_least(weights[name], Fraction(1, 2**k)) * (architecture.tokens if name[0] == "V" else 1)
+            )
+            for name, k in units.items()
+        ]
         self.unit = _unit_of_outputs(architecture, units.__getitem__)
 
     def __call__(self, bound: int) -> int:
         """No intermediate result is larger for inputs of this size, in units of its own."""
-        x = rational_matrix(np.full((self._open.input_width, self._open.tokens), bound, dtype=object))
+        x = RationalMatrix.of(np.full((self._open.input_width, 1), bound, dtype=object))
         outputs = network_output(x, self._open, self._matrices)
-        return int(as_fraction(max(outputs.ravel())) * 2**self.unit)
+        return int(max(outputs.fractions().ravel()) * 2**self.unit)
 
     def largest_input(self, floats: Floats) -> int:
         """The largest size of inputs, up to `LARGEST_INPUT`, at which these floats are exact.

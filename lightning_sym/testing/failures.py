@@ -9,6 +9,10 @@ LONGEST = 300
 """Characters of one line of a message that are shown."""
 
 
+MOST_SHOWN = 24
+"""Entries of a matrix that is shown as it is."""
+
+
 class Mismatch(AssertionError):
     """What was asserted is false; the message shows where."""
 
@@ -40,3 +44,17 @@ def spelled(matrix: Any) -> str:
         '1 -2/3; 0 4'
     """
     return "; ".join(" ".join(map(str, row)) for row in matrix)
+
+
+def shown_sparsely(x: Any) -> str:
+    """A matrix in one line; of a large one the entries that are not zero, by coordinate and token.
+
+    Example:
+        >>> import numpy as np
+        >>> print(shown_sparsely(np.array([[0, 1], [2, 0]])), shown_sparsely(np.diag([3] + [0] * 8)), sep=", ")
+        0 1; 2 0, 0 but for x_1_1 = 3
+    """
+    if x.size <= MOST_SHOWN:
+        return spelled(x)
+    entries = [f"x_{k + 1}_{j + 1} = {x[k, j]}" for k, j in zip(*x.nonzero(), strict=True)]
+    return "0 but for " + ", ".join(entries) if entries else "0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.same_function import DEEPEST
@@ -15,15 +15,15 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.testing.callers import Caller, Function
 from lightning_sym.testing.exact_floats import floats_named
-from lightning_sym.testing.failures import Mismatch, NotDecided, spelled, told
+from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, shown_sparsely, spelled, told
 from lightning_sym.testing.inputs import first_inputs, random_input, shrunk
 from lightning_sym.testing.truth import Enclosed, Exact, recognized
 
 FIRST = 8
 """Random inputs with small entries, before the larger ones that are counted."""
 
-PRODUCT = 1e-6
-"""Seconds for a product of two exact numbers, in each of the places where it is made; rough."""
+PRODUCT = {Exact: 1e-8, Enclosed: 5e-6}
+"""Seconds for a product of two exact numbers; rough, and more where numbers are long."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,6 @@ class Agreement:
             f"{tried}, exactly; another polynomial map of degree at most {self.degree} does so with probability at "
             f"most {float(self.error_bound):.2g} (Schwartz-Zippel)"
         )
-
-
-class _Truth(Protocol):
-    """What the function is compared with."""
-
-    bound: int
-    step: Fraction
-
-    def output(self, x: ObjectArray) -> str: ...
-    def wrong(self, x: ObjectArray, found: ObjectArray) -> tuple[int, int] | None: ...
 
 
 def assert_implements(
@@ -141,7 +131,7 @@ def assert_implements(
           input     X = 0 1; 1 0
           function  f(X) = 0 11
           exact     phi(X) = 6 3
-          differs   at coordinate 1 of token 1
+          differs   at coordinate 1 of token 1: 0 instead of 6
           is it     the network with queries and keys exchanged? they agree at all inputs tried
     """
     __tracebackhide__ = True
@@ -155,7 +145,8 @@ def assert_implements(
         require_integer(degree, "the degree", 1)
     if architecture.depth > DEEPEST:
         raise TooLarge(f"networks that are evaluated must have at most {DEEPEST} layers, got {architecture.depth}")
-    Work(work, progress).spend(_seconds(architecture, trials), "exact evaluations")
+    kind = Exact if architecture.normalization is None else Enclosed
+    Work(work, progress).spend(PRODUCT[kind] * _products(architecture, trials), "exact evaluations")
     truth: Exact | Enclosed
     if architecture.normalization is None:
         if ulps is not None:
@@ -186,12 +177,11 @@ def assert_implements(
     return found
 
 
-def _seconds(architecture: Architecture, trials: int) -> float:
-    """A rough estimate of all exact evaluations together, one of them `d t a + t^2 d` products a layer and head."""
+def _products(architecture: Architecture, trials: int) -> int:
+    """A rough number for all evaluations together, one of them `d t a + t^2 d` products a layer and head."""
     t, wide = architecture.tokens, max(*architecture.widths, *architecture.attention_ranks)
     products = architecture.parameter_count * t + architecture.heads * architecture.depth * t * t * 2 * wide
-    growth = float(3 ** (architecture.depth // 2))  # of the numbers, with depth
-    return PRODUCT * products * (trials + 100) * growth
+    return int(products) * (trials + 100)
 
 
 def _complaint(
@@ -203,16 +193,17 @@ def _complaint(
     tried: list[ObjectArray],
 ) -> str:
     small = shrunk(x, lambda other: truth.wrong(other, caller(truth.step * other)) is not None)
-    found = caller(truth.step * small)
-    k, j = truth.wrong(small, found) or (0, 0)
-    lines = [
-        ("network", str(architecture)),
-        ("input", f"X = {spelled(truth.step * small)}"),
-        ("function", f"f(X) = {spelled(truth.shown(found))}"),
-        ("exact", f"phi(X) = {truth.output(small)}"),
-        ("differs", f"at coordinate {k + 1} of token {j + 1}{truth.by_how_much(small, found)}"),
-    ]
-    if other := recognized(truth, weights, caller, [small, x, *tried[-6:]]):
+    found, at = caller(truth.step * small), truth.step * small
+    place = truth.wrong(small, found)
+    if place is None:
+        raise BadInput("the function must give one output for one input, got another one when it was asked again")
+    lines = [("network", str(architecture)), ("input", f"X = {shown_sparsely(at)}")]
+    if found.size <= MOST_SHOWN:
+        lines.append(("function", f"f(X) = {spelled(truth.shown(found))}"))
+        lines.append(("exact", f"phi(X) = {spelled(truth.output(small))}"))
+    where = f"at coordinate {place[0] + 1} of token {place[1] + 1}"
+    lines.append(("differs", where + truth.by_how_much(small, found, place)))
+    if other := recognized(truth, weights, caller, [small, x, *tried[-4:]]):
         lines.append(("is it", f"{other}? they agree at all inputs tried"))
     return told("the function is not the map of this network", lines)
 

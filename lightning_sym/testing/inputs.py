@@ -53,6 +53,13 @@ def shrunk(x: ObjectArray, fails: Callable[[ObjectArray], bool]) -> ObjectArray:
     """
     steps = 0
     found = True
+    for axis, size in ((1, x.shape[1]), (0, x.shape[0])):  # whole tokens and coordinates before single entries
+        for i in range(size):
+            other = x.copy()
+            other.swapaxes(0, axis)[i] = 0
+            steps += 1
+            if fails(other):
+                x = other
     while found and steps < MOST_STEPS:
         found = False
         for place in range(x.size):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
@@ -33,6 +33,24 @@ SHARP = Fraction(1, 2**20)
 """Units in the last place that a ball may be wide: nobody can tell numbers from the limit that are nearer to it."""
 
 
+def exactly(architecture: Architecture, weights: Weights, bound: int) -> Callable[[ObjectArray], ObjectArray]:
+    """The outputs of a lightning network at integer inputs up to a bound: in machine integers where these suffice.
+
+    They do if no intermediate result has more bits: the forward pass is one of the programs of `docs/exact-floats.md`.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> exactly(w.architecture(2), w, 9)(np.array([[9, 0], [-9, 1]], dtype=object)).tolist()
+        [[729, -162]]
+    """
+    known = Exactness(architecture, weights)
+    if known.unit == 0 and known(bound) < 2**63:
+        integers = [matrix.astype(np.int64) for matrix in weights.named().values()]
+        return lambda x: network_output(x.astype(np.int64), architecture, integers).astype(object)
+    matrices = [rational_matrix(matrix) for matrix in weights.named().values()]
+    return lambda x: to_fractions(network_output(rational_matrix(x), architecture, matrices))
+
+
 class Exact:
     """A lightning network: outputs are equal or they are not.
 
@@ -46,16 +64,11 @@ class Exact:
         self.bound = Exactness(architecture, weights).largest_input(floats)
         self.step = Fraction(1)
         self.degree: int | None = architecture.degree
-        self._architecture = architecture
-        self._matrices = [rational_matrix(matrix) for matrix in weights.named().values()]
+        self.values = exactly(architecture, weights, self.bound)
 
-    def values(self, x: ObjectArray) -> ObjectArray:
-        """The outputs."""
-        return to_fractions(network_output(rational_matrix(x), self._architecture, self._matrices))
-
-    def output(self, x: ObjectArray) -> str:
-        """The outputs in one line."""
-        return spelled(self.values(x))
+    def output(self, x: ObjectArray) -> ObjectArray:
+        """The outputs, as they are shown."""
+        return self.values(x)
 
     def shown(self, found: ObjectArray) -> ObjectArray:
         """What a function returned, as it is shown."""
@@ -66,9 +79,9 @@ class Exact:
         places = np.argwhere(found != self.values(x))
         return None if not len(places) else (int(places[0][0]), int(places[0][1]))
 
-    def by_how_much(self, x: ObjectArray, found: ObjectArray) -> str:
-        """Nothing to say: both numbers are shown."""
-        return ""
+    def by_how_much(self, x: ObjectArray, found: ObjectArray, place: tuple[int, int]) -> str:
+        """Both numbers."""
+        return f": {self.shown(found)[place]} instead of {self.values(x)[place]}"
 
 
 class Enclosed:
@@ -95,10 +108,10 @@ class Enclosed:
         outputs: Balls = network_output(Balls.of(self.step * x), self._architecture, matrices)
         return outputs.values()
 
-    def output(self, x: ObjectArray) -> str:
-        """The outputs in one line, rounded."""
+    def output(self, x: ObjectArray) -> ObjectArray:
+        """The outputs, as they are shown: rounded."""
         with precision(BITS[0]):
-            return spelled(map_entries(lambda ball: f"{float(ball.mid()):.17g}", self._balls(x)))
+            return map_entries(lambda ball: f"{float(ball.mid()):.17g}", self._balls(x))
 
     def shown(self, found: ObjectArray) -> ObjectArray:
         """What a function returned, as it is shown."""
@@ -140,14 +153,13 @@ class Enclosed:
         pairs = zip(np.ndenumerate(balls), numbers, strict=True)
         return {(int(k), int(j)): distance(ball, number) for ((k, j), ball), number in pairs}, unit
 
-    def by_how_much(self, x: ObjectArray, found: ObjectArray) -> str:
-        """How many units it is off at the place that is shown."""
-        place = self.wrong(x, found)
-        if place is None or found[place] is None:
-            return ""
+    def by_how_much(self, x: ObjectArray, found: ObjectArray, place: tuple[int, int]) -> str:
+        """How many units it is off there."""
+        if found[place] is None:
+            return ": not finite"
         with precision(BITS[0]):
             distances, unit = self._distances(x, found)
-        return f", by {float(distances[place][0] / unit):.3g} ulps, allowed are {self._ulps}"
+        return f": {float(distances[place][0] / unit):.3g} ulps, allowed are {self._ulps}"
 
 
 def unit_in_last_place(size: Fraction, floats: Floats) -> Fraction:
@@ -194,15 +206,9 @@ def recognized(truth: Exact | Enclosed, weights: Weights, caller: Caller, inputs
     outputs = [(x, caller(x)) for x in inputs]
     tokens = inputs[0].shape[1]
     for words, other, turned in _mistakes(weights, tokens):
-        architecture = other.architecture(tokens)
-        matrices = [rational_matrix(matrix) for matrix in other.named().values()]
+        values = exactly(other.architecture(tokens), other, truth.bound)
         order = slice(None, None, -1) if turned else slice(None)
-        if all(
-            np.array_equal(
-                to_fractions(network_output(rational_matrix(x[:, order]), architecture, matrices))[:, order], y
-            )
-            for x, y in outputs
-        ):
+        if all(np.array_equal(values(x[:, order])[:, order], y) for x, y in outputs):
             return words
     return ""
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy_attention import attention
 
-from lightning_sym import SOFTMAX, Architecture, BadInput, NetworkForm, ShapeError, TooLarge, Weights
+from lightning_sym import SOFTMAX, Architecture, BadInput, NetworkForm, ShapeError, TooLarge, Weights, network_output
 from lightning_sym.testing import Mismatch, NotDecided, assert_implements
+from lightning_sym.testing.exact_floats import FLOATS
+from lightning_sym.testing.inputs import random_input
+from lightning_sym.testing.truth import Exact, exactly
 
 NETWORKS = {
     "one layer": Architecture((3, 2), (2,), 3),
@@ -83,10 +88,10 @@ def test_the_message_is_short_and_the_input_small() -> None:
     assert str(failure.value) == (
         "the function is not the map of this network\n"
         "  network   widths 2,1, ranks 1, tokens 2, causal\n"
-        "  input     X = 0 1; 1 0\n"
-        "  function  f(X) = 6 3\n"
-        "  exact     phi(X) = 0 3\n"
-        "  differs   at coordinate 1 of token 1\n"
+        "  input     X = 1 1; 0 0\n"
+        "  function  f(X) = 6 6\n"
+        "  exact     phi(X) = 3 6\n"
+        "  differs   at coordinate 1 of token 1: 6 instead of 3\n"
         "  is it     the network without its causal mask? they agree at all inputs tried"
     )
 
@@ -197,3 +202,38 @@ def test_errors_of_the_function_are_its_own() -> None:
 
     with pytest.raises(RuntimeError, match="mine"):
         assert_implements(broken, weights_of("one layer"), tokens=3)
+
+
+def test_large_matrices_are_shown_by_what_is_not_zero() -> None:
+    network = Architecture((16, 16), (4,), 8, heads=2, value_ranks=(4,), causal=True)
+    weights = Weights.random(network, seed=1, bound=1)
+    with pytest.raises(Mismatch) as failure:
+        assert_implements(attention(weights, mistake="mask"), weights, tokens=8)
+    lines = str(failure.value).splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["network", "input", "differs"]
+    assert re.fullmatch(r"  input    X = 0 but for x_\d+_\d = 1, x_\d+_\d = 1", lines[2])
+    assert max(map(len, lines)) < 100
+
+
+def test_a_function_with_dropout_is_told_apart_from_a_wrong_one() -> None:
+    weights, calls = weights_of("one layer"), []
+    right = attention(weights)
+
+    def dropout(x: Any) -> Any:
+        calls.append(x)
+        return right(x) + (len(calls) == 20)
+
+    with pytest.raises(BadInput, match="must give one output for one input"):
+        assert_implements(dropout, weights, tokens=3)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_machine_integers_and_rationals_agree(name: str) -> None:
+    """Two roads to the exact outputs, at the largest inputs that the bound allows."""
+    network, weights = NETWORKS[name], weights_of(name)
+    truth = Exact(network, weights, FLOATS["float64"])
+    x = random_input(Random(1), (network.input_width, network.tokens), truth.bound)
+    assert np.array_equal(truth.values(x), network_output(x, network, weights))
+    halves = Weights.of({n: m / 2 for n, m in weights.named().items()}, weights.form)
+    slow = exactly(network, halves, 3)
+    assert np.array_equal(slow(x), network_output(x, network, halves))

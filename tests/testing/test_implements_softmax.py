@@ -62,7 +62,7 @@ def test_how_far_off_it_is_stands_in_the_message() -> None:
     assert_implements(off, ONE, tokens=1, ulps=40)
     with pytest.raises(Mismatch) as failure:
         assert_implements(off, ONE, tokens=1, ulps=39)
-    assert "by 40 ulps, allowed are 39" in str(failure.value)
+    assert ": 40 ulps, allowed are 39" in str(failure.value)
 
 
 def test_the_unit_is_that_of_the_largest_output() -> None:

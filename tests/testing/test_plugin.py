@@ -75,10 +75,10 @@ def test_in_a_repository_of_somebody_else(tmp_path: Path) -> None:
     message = [
         "E       lightning_sym.testing.failures.Mismatch: the function is not the map of this network",
         "E         network   widths 2,2, ranks 1, tokens 2, causal",
-        "E         input     X = 0 1; 1 0",
-        "E         function  f(X) = 6 3; 0 0",
-        "E         exact     phi(X) = 0 3; 0 0",
-        "E         differs   at coordinate 1 of token 1",
+        "E         input     X = 1 1; 0 0",
+        "E         function  f(X) = 6 6; 0 0",
+        "E         exact     phi(X) = 3 6; 0 0",
+        "E         differs   at coordinate 1 of token 1: 6 instead of 3",
         "E         is it     the network without its causal mask? they agree at all inputs tried",
     ]
     assert "\n".join(message) in told
