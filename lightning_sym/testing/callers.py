@@ -53,7 +53,9 @@ class Caller:
             hint = ": one column a token; lambda x: f(x.T).T turns a function of rows" if turned else ""
             got = " x ".join(map(str, output.shape)) or "a number"
             raise ShapeError(f"the function must return a matrix {self._rows} x {self._columns}, got {got}{hint}")
-        if output.dtype.name not in FLOATS or FLOATS[output.dtype.name].bits < self._floats.bits:
+        if output.dtype.name not in FLOATS:
+            raise BadInput(f"the function must return one of {', '.join(FLOATS)}, got an array of {output.dtype}")
+        if FLOATS[output.dtype.name].bits < self._floats.bits:
             raise BadInput(
                 f"the function must compute in {self._floats.name}, which it was given, got an output of "
                 f"{output.dtype}: give dtype='{output.dtype}' if that is what it computes in"
@@ -77,6 +79,6 @@ def _as_numpy(output: Any) -> npt.NDArray[Any]:
         raise BadInput(
             f"the function must return an array that NumPy can read, got {type(output).__name__}: {str(error)[:80]}"
         ) from error
-    if found.dtype.kind not in "fiu":
+    if found.dtype.kind in "OUSV":
         raise BadInput(f"the function must return an array of floats, got {type(output).__name__}")
     return found

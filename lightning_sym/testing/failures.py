@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 LONGEST = 300
@@ -58,3 +59,15 @@ def shown_sparsely(x: Any) -> str:
         return spelled(x)
     entries = [f"x_{k + 1}_{j + 1} = {x[k, j]}" for k, j in zip(*x.nonzero(), strict=True)]
     return "0 but for " + ", ".join(entries) if entries else "0"
+
+
+def power_of_ten(chance: Fraction) -> str:
+    """A power of ten that is at least this probability, as it is written.
+
+    Example:
+        >>> power_of_ten(Fraction(3, 95)), power_of_ten(Fraction(1))
+        ('10^-1', '1')
+    """
+    # 2^-(bits - 1) is at least the chance, and 0.30102 less than the logarithm of two
+    exponent = ((chance.denominator // chance.numerator).bit_length() - 1) * 30_102 // 100_000
+    return f"10^-{exponent}" if exponent else "1"

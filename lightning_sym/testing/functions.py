@@ -10,7 +10,7 @@ from lightning_sym.limits import DEFAULT_WORK, Progress
 from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
 from lightning_sym.network.weight_files import load_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.testing.failures import Mismatch, NotDecided, spelled, told
+from lightning_sym.testing.failures import Mismatch, NotDecided, power_of_ten, spelled, told
 
 Network = Weights | PolynomialMap | str | os.PathLike[str]
 """Exact weights, a file of them, or a polynomial map with numbers for weights."""
@@ -63,7 +63,7 @@ def assert_same_function(
     if found.answer is Answer.DIFFERENT:
         raise Mismatch(told(f"the networks compute different functions of inputs with {t} tokens", _lines(found)))
     if found.answer is Answer.UNDECIDED:
-        bound = f"at most {float(found.error_bound):.3g}" if found.error_bound < 1 else "anything up to 1"
+        bound = f"at most {power_of_ten(found.error_bound)}"
         raise NotDecided(
             told(
                 f"it is undecided whether the networks compute the same function of inputs with {t} tokens",

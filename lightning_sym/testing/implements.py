@@ -15,7 +15,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.testing.callers import Caller, Function
 from lightning_sym.testing.exact_floats import floats_named
-from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, shown_sparsely, spelled, told
+from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, spelled, told
 from lightning_sym.testing.inputs import first_inputs, random_input, shrunk
 from lightning_sym.testing.truth import Enclosed, Exact, recognized
 
@@ -38,7 +38,8 @@ class Agreement:
             `step`.
         bound: of their entries.
         step: what one of these is.
-        degree: of the polynomials that the function is assumed to compute at most; `None` with softmax.
+        degree: of the polynomials that the function is assumed to compute at most, and that of the network at least;
+            `None` with softmax.
         error_bound: if the function is a polynomial map of that degree and another one than the network's, it agrees
             in all trials with probability at most this; `None` with softmax, where agreement proves nothing beyond the
             inputs that were tried.
@@ -61,7 +62,7 @@ class Agreement:
             return f"{tried}, up to {self.ulps} ulps; between them nothing is shown"
         return (
             f"{tried}, exactly; another polynomial map of degree at most {self.degree} does so with probability at "
-            f"most {float(self.error_bound):.2g} (Schwartz-Zippel)"
+            f"most {power_of_ten(self.error_bound)} (Schwartz-Zippel)"
         )
 
 
@@ -112,10 +113,10 @@ def assert_implements(
     Raises:
         Mismatch: an output is wrong; the message shows a smallest input where it is, and what the function may be
             instead.
-        NotDecided: they agree, and inputs are too small for that to show anything; or with softmax, an output is too
-            near to the limit.
-        BadInput: a weight is no float; the output has another shape or type than it must have; or softmax without
-            `ulps`, lightning attention with them.
+        NotDecided: they agree, and inputs are too small for that to show anything; or with softmax, no precision makes
+            the balls small enough.
+        BadInput: a weight is no float; the output has another shape or type than it must have, or is another one when
+            it is asked for again; or softmax without `ulps`, lightning attention with them.
         TooLarge: no inputs but zero are exact in these floats, or the estimate exceeds `work`.
 
     Example:
@@ -169,7 +170,8 @@ def assert_implements(
             progress("comparing outputs", done, len(tried))
         if truth.wrong(x, caller(truth.step * x)) is not None:
             raise Mismatch(_complaint(truth, caller, architecture, weights, x, tried))
-    known = truth.degree if degree is None else degree
+    # a difference has the larger of both degrees
+    known = None if truth.degree is None else max(truth.degree, degree or 0)
     chance = None if known is None else min(Fraction(1), Fraction(known, 2 * truth.bound + 1)) ** trials
     found = Agreement(architecture, floats.name, len(tried), trials, truth.bound, truth.step, known, chance, ulps or 0)
     if chance == 1:
@@ -203,7 +205,7 @@ def _complaint(
         lines.append(("exact", f"phi(X) = {spelled(truth.output(small))}"))
     where = f"at coordinate {place[0] + 1} of token {place[1] + 1}"
     lines.append(("differs", where + truth.by_how_much(small, found, place)))
-    if other := recognized(truth, weights, caller, [small, x, *tried[-4:]]):
+    if other := recognized(truth, weights, caller, [small, *tried]):
         lines.append(("is it", f"{other}? they agree at all inputs tried"))
     return told("the function is not the map of this network", lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from fractions import Fraction
 from random import Random
@@ -14,6 +15,7 @@ from numpy_attention import attention
 from lightning_sym import SOFTMAX, Architecture, BadInput, NetworkForm, ShapeError, TooLarge, Weights, network_output
 from lightning_sym.testing import Mismatch, NotDecided, assert_implements
 from lightning_sym.testing.exact_floats import FLOATS
+from lightning_sym.testing.failures import power_of_ten
 from lightning_sym.testing.inputs import random_input
 from lightning_sym.testing.truth import Exact, exactly
 
@@ -41,6 +43,20 @@ def test_the_network_itself_passes(name: str) -> None:
     assert found.error_bound < Fraction(1, 10**6)
     assert found.degree == NETWORKS[name].degree
     assert "exactly; another polynomial map of degree at most" in str(found)
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
+    assert "\n" not in repr(found)
+
+
+def test_the_error_bound_is_never_rounded_down() -> None:
+    for chance in (Fraction(1), Fraction(1, 2), Fraction(3, 95), Fraction(1, 10), Fraction(3, 95017) ** 1000):
+        text = power_of_ten(chance)
+        stated = Fraction(1) if text == "1" else Fraction(1, 10 ** int(text.removeprefix("10^-")))
+        assert chance <= stated
+    weights = weights_of("one layer")
+    found = assert_implements(attention(weights), weights, tokens=3, trials=200)
+    assert "at most 10^-8" in str(found)
+    # a difference from the network has its degree at least, whatever the function's
+    assert assert_implements(attention(weights), weights, tokens=3, degree=1).degree == 3
 
 
 @pytest.mark.parametrize("name", ["one layer", "causal", "skip", "heads", "one token"])
