@@ -119,7 +119,12 @@ def test_other_sizes_and_versions_are_compared_where_they_can_be(
     assert code == 0
     assert "baseline: the baseline is of version 0.0.1, this is" in out
     assert "baseline: only verdicts are compared: the baseline is of the full size, this run of the quick one" in out
-    verdict = changed(kept, tmp_path, lambda d: (change(d), claim(d).update(verdict="REFUTED")))
+
+    def refuted(document: Any) -> None:
+        change(document)
+        claim(document).update(verdict="REFUTED")
+
+    verdict = changed(kept, tmp_path, refuted)
     assert run(capsys, "check", "definition-1", "--quick", "--baseline", verdict)[0] == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lightning_sym import SOFTMAX, Architecture, BadInput, TooLarge, Weights, polynomial_map
+from lightning_sym import SOFTMAX, Architecture, BadInput, TooLarge, Weights, certified_dimension, polynomial_map
 from lightning_sym.fibers import same_function as same
 from lightning_sym.testing import Mismatch, NotDecided, assert_dimension, assert_holds, assert_same_function
 from lightning_sym.testing import dimensions as asserted
@@ -93,7 +93,7 @@ def test_dimension() -> None:
 
 def test_a_dimension_between_the_bounds_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     network = Architecture((3, 2), (2,), 2)
-    found = asserted.certified_dimension(network)
+    found = certified_dimension(network)
     loose = replace(found, lower=found.lower - 2)
     monkeypatch.setattr(asserted, "certified_dimension", lambda *args, **more: loose)
     with pytest.raises(NotDecided) as failure:
@@ -180,6 +180,7 @@ def test_a_part_says_of_its_own_instances_what_it_checks(claim: Any, part: Any) 
 
 def test_no_part_speaks_of_unknown_or_excluded_networks() -> None:
     for _, part in ABLE:
+        assert part.at is not None
         assert not list(part.at(Architecture((3, 2, 2), (1, 2), 2, heads=2, unembed=1), None))
     spoken = {claim.id for claim, _ in ABLE}
     assert {"theorem-3.2", "theorem-3.7", "corollary-3.3", "corollary-3.8", "conjecture-3.10"} <= spoken
