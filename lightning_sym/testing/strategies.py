@@ -101,6 +101,8 @@ def exact_weights(
         >>> find(exact_weights(network, kinds={"skew"}), lambda w: w["K1"].any())["K1"].astype(int).tolist()
         [[0, 1], [0, 0]]
     """
+    if not isinstance(network, Architecture):
+        raise BadInput(f"the network must be an Architecture, got {type(network).__name__}")
     network.require("strategies for weights", SHAPED)
     st = _hypothesis()
     require_integer(bound, "the bound", 1)

@@ -137,7 +137,9 @@ def test_architectures_have_every_option() -> None:
 
 def test_what_cannot_be_drawn_is_refused_in_a_line() -> None:
     network = Architecture((2, 2), (1,), 2)
+    shape: Any = "2,2"
     for call, said in (
+        (lambda: exact_weights(shape), "the network must be an Architecture, got str"),
         (lambda: architectures(options={"rotary"}), "options must be among .*got rotary"),
         (lambda: architectures(max_depth=0), "max_depth must be an integer of at least 1"),
         (lambda: exact_weights(network, kinds={"flat"}), "kinds must be among .*got flat"),
