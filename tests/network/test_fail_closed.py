@@ -86,7 +86,7 @@ def argument(name: str, network: Architecture) -> Any:
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
         "virtual": None, "point": None, "description": "", "expected": 1, "claim_id": "dimension-all-widths",
-        "function": abs, "floats": None, "ulps": 1,
+        "function": abs, "floats": None, "ulps": 1, "bound": 1,
     }  # fmt: skip
     return made[name]
 
