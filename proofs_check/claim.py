@@ -8,6 +8,8 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from lightning_sym.errors import LightningError
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
 
 
 class Verdict(Enum):
@@ -62,6 +64,8 @@ class Certifiable(NamedTuple):
 
 Check = Callable[[Any], "str | None"]
 
+At = Callable[[Architecture, "Weights | None"], Iterable[Any]]
+
 
 @dataclass(frozen=True)
 class Part:
@@ -79,6 +83,8 @@ class Part:
         instance: what one instance is, where its type does not say so. Numbers and plain tuples are the same instance
             of two parts of a claim only if both parts call them the same.
         certifies: from an instance to what of it can be certified; the runner writes the certificates.
+        at: what the part says of one network, as instances: of the network, and of its weights if these are given; none
+            outside of its hypotheses. `None` where the part is not the statement itself, or not about a network.
     """
 
     name: str
@@ -89,6 +95,7 @@ class Part:
     expected: Verdict = Verdict.HOLDS
     instance: str = ""
     certifies: Callable[[Any], Iterable[Certifiable]] | None = None
+    at: At | None = None
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,16 @@ import click
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
+    from proofs_check.baseline import Compared
     from proofs_check.claim import Claim
     from proofs_check.run import ClaimResult, Progress
 
 SCHEMA = "lightning-sym/check/1"
 
 
-def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dict[str, Any]:
+def as_document(
+    claims: Sequence[Claim], results: dict[str, ClaimResult], compared: Compared | None = None
+) -> dict[str, Any]:
     """All claims as JSON; a claim without a result has null for what running it would give."""
     document: list[dict[str, Any]] = []
     for claim in claims:
@@ -55,7 +58,14 @@ def as_document(claims: Sequence[Claim], results: dict[str, ClaimResult]) -> dic
                 "parts": parts,
             }
         )
-    return {"schema": SCHEMA, "claims": document}
+    beside = None
+    if compared is not None:
+        beside = {
+            "compared": compared.compared,
+            "differences": [difference._asdict() for difference in compared.differences],
+            "notes": list(compared.notes),
+        }
+    return {"schema": SCHEMA, "claims": document, "baseline": beside}
 
 
 class _Display(NamedTuple):
@@ -153,6 +163,18 @@ def _finish_certificates(directory: Path, claims: Sequence[Claim], results: dict
             click.echo(f"no certificates: {claim_id}, {part.name}", err=True)
 
 
+def _write_baseline(path: str, results: dict[str, ClaimResult], quick: bool) -> None:
+    """Write it, unless there is nothing whole to be kept."""
+    from proofs_check.baseline import write_baseline
+
+    if any(result.error is not None for result in results.values()):
+        click.echo(f"baseline: {path} is not written, a claim did not run to its end", err=True)
+        return
+    write_baseline(path, results, quick)
+    words = "check --quick" if quick else "check"
+    click.echo(f"baseline: {path}, compared with by: lightning-sym {words} --baseline {path}", err=True)
+
+
 @click.command(
     "check",
     epilog="""\b
@@ -160,9 +182,11 @@ Examples:
   lightning-sym check --quick
   lightning-sym check corollary-3.3 equation-12 --json
   lightning-sym check --certificates DIR
+  lightning-sym check --quick --write-baseline FILE
+  lightning-sym check --quick --baseline FILE
 
-Exit codes: 0 every verdict is the expected one, 1 some verdict is not, 2 bad input, 3 something is
-undecided, 4 an error of the program.""",
+Exit codes: 0 every verdict is the expected one, 1 some verdict is not, or something differs from the
+baseline, 2 bad input, 3 something is undecided, 4 an error of the program.""",
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--list", "only_list", is_flag=True, help="Name the claims without running them.")
@@ -174,16 +198,31 @@ undecided, 4 an error of the program.""",
     metavar="DIR",
     help="Write a certificate for every instance that is certified for almost all weights into DIR.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(),
+    metavar="FILE",
+    help="Compare verdicts, counts and witnesses with those in FILE.",
+)
+@click.option("--write-baseline", type=click.Path(), metavar="FILE", help="Write them into FILE.")
 @options.as_json
 def command(
-    ids: tuple[str, ...], only_list: bool, quick: bool, report: str | None, certificates: str | None, as_json: bool
+    ids: tuple[str, ...],
+    only_list: bool,
+    quick: bool,
+    report: str | None,
+    certificates: str | None,
+    baseline: str | None,
+    write_baseline: str | None,
+    as_json: bool,
 ) -> int:
     """Check the statements of the paper: all of them, or those with the given ids."""
     from lightning_cli.writing import check_text
     from lightning_cli.writing.output import console, write_json
     from proofs_check.registry import all_claims, claim_by_id
 
-    for option, value in (("--report", report), ("--certificates", certificates)):
+    given = {"--report": report, "--certificates": certificates, "--baseline": baseline}
+    for option, value in (given | {"--write-baseline": write_baseline}).items():
         if only_list and value is not None:
             raise click.UsageError(f"--list runs nothing that could be written down: leave out {option}")
     claims = [claim_by_id(name) for name in dict.fromkeys(ids)] or list(all_claims())
@@ -202,7 +241,12 @@ def command(
         report_directory = require_report(report)
     certificate_directory = None if certificates is None else _require_certificates(certificates)
 
+    from proofs_check.baseline import compare, read_baseline, require_baseline_path
     from proofs_check.workers import run_claims
+
+    known = None if baseline is None else read_baseline(baseline, [claim.id for claim in claims])
+    if write_baseline is not None:
+        require_baseline_path(write_baseline)
 
     by_id = {claim.id: claim for claim in claims}
     with (
@@ -213,8 +257,9 @@ def command(
         for result in found:
             results[result.id] = result
             display.finished(by_id[result.id], result)
+    compared = None if known is None else compare(known, results, quick, everything=not ids)
     if as_json:
-        write_json(as_document(claims, results))
+        write_json(as_document(claims, results, compared))
     else:
         out = console()
         (check_text.print_lines if quick else check_text.print_table)(claims, results, out)
@@ -223,6 +268,8 @@ def command(
             if error := results[claim.id].error:
                 click.echo(f"program error in {claim.id}:\n{error}", err=True)
         check_text.print_total(results, out)
+        if compared is not None:
+            check_text.print_compared(compared, str(baseline), out)
     if report_directory is not None:
         from lightning_cli.writing.report import write_report
 
@@ -230,4 +277,8 @@ def command(
         click.echo(f"report: {page}", err=True)
     if certificate_directory is not None:
         _finish_certificates(certificate_directory, claims, results)
-    return exit_code(list(results.values()))
+    if write_baseline is not None:
+        _write_baseline(write_baseline, results, quick)
+    differs = compared is not None and compared.differences
+    codes = [exit_code(list(results.values())), exit_codes.NOT_AS_EXPECTED if differs else exit_codes.AS_EXPECTED]
+    return exit_codes.worst(codes)

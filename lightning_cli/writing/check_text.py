@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from proofs_check.baseline import Compared
     from proofs_check.claim import Claim
     from proofs_check.run import ClaimResult
 
@@ -130,3 +131,15 @@ def print_total(results: Mapping[str, ClaimResult], out: Console) -> None:
     fine = sum(result.as_expected for result in results.values())
     total = sum(result.instances for result in results.values())
     out.print(f"{fine} of {len(results)} claims as expected, {total:,} instances")
+
+
+def print_compared(compared: Compared, path: str, out: Console) -> None:
+    """What differs from a baseline, a line each, and what could not be compared."""
+    for note in compared.notes:
+        out.print(f"baseline: {note}", markup=False, soft_wrap=True)
+    for difference in compared.differences:
+        out.print(f"differs: {difference}", markup=False, soft_wrap=True, style="red")
+    count = len(compared.differences)
+    found = "no difference" if not count else "1 difference" if count == 1 else f"{count} differences"
+    claims = "1 claim" if compared.compared == 1 else f"{compared.compared} claims"
+    out.print(f"baseline {path}: {found} in {claims}", markup=False, soft_wrap=True)

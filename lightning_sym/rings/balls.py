@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,28 @@ def _reciprocal(entry: arb_series) -> arb_series:
     if entry[0].contains(0):  # flint refuses to divide; no real number is known to be wrong here
         return arb_series([arb(0, float("inf"))] * 2, 2)
     return 1 / entry
+
+
+def distance(ball: arb, number: Fraction) -> tuple[Fraction, Fraction | None]:
+    """Between which bounds the distance of the true number from this one lies; `None` where none above is known.
+
+    Example:
+        >>> half = Balls.of(np.array([[Fraction(1, 2)]])).values()[0, 0]
+        >>> distance(half, Fraction(3))
+        (Fraction(5, 2), Fraction(5, 2))
+        >>> distance(arb(0, float("inf")), Fraction(3))
+        (Fraction(0, 1), None)
+    """
+    difference = ball - _ball(number)
+    if not difference.is_finite():
+        return Fraction(0), None
+    return _exactly(difference.abs_lower()), _exactly(difference.abs_upper())
+
+
+def _exactly(midpoint: arb) -> Fraction:
+    """A ball of radius zero."""
+    mantissa, exponent = midpoint.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _pivots(matrix: ObjectArray, count: int) -> tuple[list[int], list[int]]:

@@ -40,7 +40,7 @@ UNKNOWN = {
 
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
-    "BallRank.__init__", "CertifiedDimension.__init__", "Comparison.__init__", "ConservedQuantities.__init__",
+    "Agreement.__init__", "Held.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Comparison.__init__", "ConservedQuantities.__init__",
     "Fiber.__init__",
     "Classification.__init__",
     "PolynomialMap.__init__", "Family.__init__", "Family.belongs_to", "families_of", "head_name", "printed_formula",
@@ -91,7 +91,8 @@ def argument(name: str, network: Architecture) -> Any:
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
         "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "sizes": None,
         "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
-        "size": 1, "length": 1, "phi": None, "candidate": None, "attention": [],
+        "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
+        "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
         "value": None, "document": None, "entries": None, "ring": None, "given": None,
     }  # fmt: skip
     return made[name]

@@ -36,6 +36,8 @@ LANGUAGES = {
     "sh": "`make` and `lightning-sym` are looked up; it changes a machine, or takes long",
     "text": "no program: a drawing, or figures with the date and machine they were taken on",
     "bibtex": "no program",
+    "yaml": "no program: a file of another repository",
+    "{code-block}": "run by a test of its own, with what stands in for a library that is not there",
     "{toctree}": "the site's table of contents, checked by `make docs`",
     "{eval-rst}": "the reference of Python names, checked by `make docs`",
 }

@@ -25,6 +25,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope
 from proofs_check.expect import expect_dimension, expect_orbit
+from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -144,6 +145,7 @@ CLAIM = Claim(
             check,
             MUTANTS,
             certifies=by_its_bounds,
+            at=itself_if(lambda network: True),
         ),
     ),
 )

@@ -20,6 +20,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.expect import dimension_by_orbit, expect_dimension
+from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -117,6 +118,7 @@ CLAIM = Claim(
             check,
             MUTANTS,
             certifies=itself_by_orbit,
+            at=itself_if(hypotheses_hold, {"normalization", "causal"}),
         ),
     ),
 )

@@ -14,6 +14,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Refutation, Scope
 from proofs_check.expect import dimension_by_orbit, expect_dimension, expect_equal, expect_orbit, meeting_bounds
+from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
 
 Formula = Callable[[Architecture], int]
@@ -140,6 +141,7 @@ CLAIM = Claim(
                 ),
             },
             certifies=itself_by_orbit,
+            at=itself_if(hypotheses_hold),
         ),
         Part(
             "t >= 2, some ranks one: the formula holds exactly if no rank >= 2 stands behind a rank one",

@@ -32,6 +32,7 @@ from proofs_check.claims.deep.theorem_3_7_moves import identities, identity, res
 from proofs_check.claims.deep.theorem_3_7_one_token import orbits, products
 from proofs_check.claims.deep.theorem_3_7_peeling import deep_weights, peeled
 from proofs_check.expect import expect_equal, spell
+from proofs_check.one_network import weights_if
 
 
 def hypotheses_hold(weights: VirtualWeights, tokens: int) -> bool:
@@ -257,6 +258,11 @@ CLAIM = Claim(
                 "V~ doubled": partial(only_rescalings, value_doubled=True),
                 "first attention matrix of rank one": partial(only_rescalings, first_of_rank_one=True),
             },
+            at=weights_if(
+                lambda network: network.depth == 2,
+                lambda weights, tokens: hypotheses_hold(virtual_weights(weights.layers), tokens),
+                Instance,
+            ),
         ),
         Part(
             "the same by Groebner bases over Q: no other point over the complex numbers",

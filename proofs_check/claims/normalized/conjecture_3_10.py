@@ -26,6 +26,7 @@ from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_less, expect_value, meeting_bounds
+from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
 
 Formula = Callable[[Architecture], int]
@@ -162,6 +163,9 @@ CLAIM = Claim(
                 "one more": partial(check, formula=lambda n: equation_16(n) + 1),
             },
             certifies=itself_by_orbit,
+            at=itself_if(
+                lambda n: n.normalization is SOFTMAX and n.depth > 1 and hypotheses_hold(n), {"normalization"}
+            ),
         ),
         Part(
             "generic fibers in virtual weights are finite",

@@ -14,6 +14,7 @@ from lightning_sym import Architecture, certified_dimension
 from proofs_check.certificates import itself, itself_by_orbit
 from proofs_check.claim import Claim, Part, Refutation, Scope
 from proofs_check.expect import dimension_by_orbit, expect_dimension
+from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks
 
 Formula = Callable[[int, int, int], int]
@@ -111,6 +112,7 @@ CLAIM = Claim(
                 ),
             },
             certifies=itself_by_orbit,
+            at=itself_if(lambda network: network.depth == 1 and hypotheses_hold(network)),
         ),
         Part(
             "the formula holds at t >= 2, a = d' = 1",

@@ -25,6 +25,7 @@ from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Pair, solve
 from proofs_check.expect import expect_equal, spell
+from proofs_check.one_network import weights_if
 
 Names = tuple[str, str, str, str]
 THE_EXCHANGE: Names = ("w", "q", "v", "p")
@@ -199,6 +200,9 @@ CLAIM = Claim(
                     solved_over_q, stated=lambda a, v: (known := stated_fiber(a, v)) and [*known, (a.T, v)]
                 ),
             },
+            at=weights_if(
+                lambda network: network.depth == 1, lambda weights, t: hypotheses_hold(t), lambda weights, _: weights
+            ),
         ),
         Part(
             "one token: a matrix and its transpose give one function",

@@ -26,6 +26,7 @@ from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, meeting_bounds
+from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 
 Formula = Callable[[Architecture], int]
@@ -63,6 +64,21 @@ def lightning_formula(network: Architecture) -> int:
 def hypotheses_hold(network: Architecture) -> bool:
     n, d, *_ = sizes(network)
     return n >= d and network.tokens >= 2
+
+
+OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+
+
+def is_transformer(network: Architecture, normalization: Normalization | None) -> bool:
+    """Whether it is one of these: embeddings of one width, and every layer like the first."""
+    n, d, a = network.embed, network.widths[0], network.attention_ranks[0]
+    if n is None or network.value_ranks is None or network.normalization is not normalization:
+        return False
+    alike = transformer(
+        n, d, network.depth, network.heads, a, network.value_ranks[0],
+        normalization=normalization, causal=network.causal, tokens=network.tokens,
+    )  # fmt: skip
+    return network == alike and hypotheses_hold(network)
 
 
 def transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
@@ -184,6 +200,7 @@ CLAIM = Claim(
                 "rescalings inside heads": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads),
             },
             certifies=itself,
+            at=itself_if(partial(is_transformer, normalization=SOFTMAX), OPTIONS),
         ),
         Part(
             "lightning, causal or not",
@@ -192,6 +209,7 @@ CLAIM = Claim(
             partial(check, stated=lightning_formula),
             {"heads do not mix": partial(check, stated=lambda n: softmax_formula(n) - n.depth * n.heads)},
             certifies=itself,
+            at=itself_if(partial(is_transformer, normalization=None), OPTIONS),
         ),
         Part(
             "softmax: random shapes up to d = 8",

@@ -24,6 +24,7 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, spell
+from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -144,6 +145,7 @@ CLAIM = Claim(
             one_to_one,
             expected=Verdict.REFUTED,
             certifies=itself,
+            at=itself_if(hypotheses_hold, {"skip"}, written_out=True),
         ),
         Part(
             "(lambda A_i, V_i / lambda) has the same function, all widths",

@@ -1,0 +1,84 @@
+"""Calling a function of somebody else's: exact numbers in, exact numbers out, whichever library computes between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.testing.exact_floats import FLOATS, Floats
+
+Function = Callable[[Any], Any]
+
+
+class Caller:
+    """A function of matrices of floats, taken at exact numbers.
+
+    Args:
+        function: takes and returns matrices, one column a token, of any library that gives arrays to NumPy.
+        shape: of its outputs.
+        floats: what it is given, and what it must return.
+        array: makes the function's own kind of array of one of NumPy's.
+
+    Example:
+        >>> caller = Caller(lambda x: x / 3, (1, 2), FLOATS["float64"])
+        >>> caller(np.array([[3, 0]], dtype=object)).tolist()
+        [[Fraction(1, 1), Fraction(0, 1)]]
+    """
+
+    def __init__(
+        self, function: Function, shape: tuple[int, int], floats: Floats, array: Function | None = None
+    ) -> None:
+        if not callable(function):
+            raise BadInput(f"the function must be callable, got {type(function).__name__}")
+        self._function, self._array, self._floats = function, array, floats
+        self._rows, self._columns = shape
+
+    def __call__(self, x: ObjectArray) -> ObjectArray:
+        """The output as exact numbers, `None` for those that are not finite.
+
+        Raises:
+            ShapeError: the output has another shape than the network's.
+            BadInput: it is no array of the floats that were asked for.
+        """
+        given = x.astype(self._floats.name)
+        output = _as_numpy(self._function(given if self._array is None else self._array(given)))
+        if output.shape != (self._rows, self._columns):
+            turned = self._rows != self._columns and output.shape == (self._columns, self._rows)
+            hint = ": one column a token; lambda x: f(x.T).T turns a function of rows" if turned else ""
+            got = " x ".join(map(str, output.shape)) or "a number"
+            raise ShapeError(f"the function must return a matrix {self._rows} x {self._columns}, got {got}{hint}")
+        if output.dtype.name not in FLOATS:
+            raise BadInput(f"the function must return one of {', '.join(FLOATS)}, got an array of {output.dtype}")
+        if FLOATS[output.dtype.name].bits < self._floats.bits:
+            raise BadInput(
+                f"the function must compute in {self._floats.name}, which it was given, got an output of "
+                f"{output.dtype}: give dtype='{output.dtype}' if that is what it computes in"
+            )
+        exact = np.empty(output.shape, dtype=object)
+        for index, number in np.ndenumerate(output):
+            exact[index] = Fraction(float(number)) if np.isfinite(number) else None
+        return exact
+
+
+def _as_numpy(output: Any) -> npt.NDArray[Any]:
+    """An array of whichever library as NumPy's: off the tape of derivatives, and in main memory."""
+    for step in ("detach", "cpu"):  # PyTorch
+        if hasattr(output, step):
+            output = getattr(output, step)()
+    try:
+        found = np.asarray(output)
+        if found.dtype.kind == "O" and hasattr(output, "__dlpack__"):
+            found = np.from_dlpack(output)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise BadInput(
+            f"the function must return an array that NumPy can read, got {type(output).__name__}: {str(error)[:80]}"
+        ) from error
+    if found.dtype.kind in "OUSV":
+        raise BadInput(f"the function must return an array of floats, got {type(output).__name__}")
+    return found

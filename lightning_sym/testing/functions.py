@@ -1,0 +1,126 @@
+"""That two networks compute the same function."""
+
+from __future__ import annotations
+
+import os
+
+from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.fibers.same_function import Answer, Comparison, same_function
+from lightning_sym.limits import DEFAULT_WORK, Progress
+from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
+from lightning_sym.network.weight_files import load_weights
+from lightning_sym.network.weights import Weights
+from lightning_sym.testing.failures import Mismatch, NotDecided, power_of_ten, spelled, told
+
+Network = Weights | PolynomialMap | str | os.PathLike[str]
+"""Exact weights, a file of them, or a polynomial map with numbers for weights."""
+
+
+def assert_same_function(
+    first: Network,
+    second: Network,
+    tokens: int | None = None,
+    *,
+    seed: int = 0,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
+) -> None:
+    """Fail unless two networks compute the same function, by a proof.
+
+    Args:
+        first: exact weights, the path of a file of them, or a polynomial map without letters for weights.
+        second: the same.
+        tokens: of the inputs; by default 2, or what a polynomial map says.
+        seed: picks the inputs that are tried.
+        work: seconds that exact work may take, by a rough estimate made before each step.
+        progress: called with stage, steps done and steps in all.
+
+    Raises:
+        Mismatch: they differ; the message shows an input and both outputs, or a coefficient.
+        NotDecided: there is no proof for either answer; the message says how often they agreed.
+        BadInput: the networks are not decided, do not have the same input and output widths, or a file is bad.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> half = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[1.5, 2]]})
+        >>> assert_same_function(w, half)
+        >>> double = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> assert_same_function(w, double)
+        Traceback (most recent call last):
+        lightning_sym.testing.failures.Mismatch: the networks compute different functions of inputs with 2 tokens
+          because  the outputs for an integer input differ
+          input    X = 3 0; 3 0
+          first    phi(X) = 567 0
+          second   phi(X) = 1134 0
+    """
+    __tracebackhide__ = True
+    one, other = map(_loaded, (first, second))
+    if isinstance(one, PolynomialMap) or isinstance(other, PolynomialMap):
+        _compare_maps(one, other, tokens)
+        return
+    t = 2 if tokens is None else tokens
+    found = same_function(one, other, t, seed=seed, work=work, progress=progress)
+    if found.answer is Answer.DIFFERENT:
+        raise Mismatch(told(f"the networks compute different functions of inputs with {t} tokens", _lines(found)))
+    if found.answer is Answer.UNDECIDED:
+        bound = f"at most {power_of_ten(found.error_bound)}"
+        raise NotDecided(
+            told(
+                f"it is undecided whether the networks compute the same function of inputs with {t} tokens",
+                [
+                    ("known", f"{found.evaluations} exact evaluations at random integer inputs agree"),
+                    ("error", f"if they differ, that happens with probability {bound} (Schwartz-Zippel)"),
+                ],
+            )
+        )
+
+
+def _loaded(network: Network) -> Weights | PolynomialMap:
+    if isinstance(network, (str, os.PathLike)):
+        return load_weights(network)
+    if isinstance(network, PolynomialMap) and network.weight_names:
+        raise BadInput("a polynomial map must have numbers for weights, got one with the letters of all of them")
+    if not isinstance(network, (Weights, PolynomialMap)):
+        raise BadInput(f"a network must be Weights, a PolynomialMap or a file of weights, got {type(network).__name__}")
+    return network
+
+
+def _lines(found: Comparison) -> list[tuple[str, str]]:
+    lines = [("because", found.reason.message)]
+    if found.input is not None and found.outputs is not None:
+        lines.append(("input", f"X = {spelled(found.input)}"))
+        names = zip(("first", "second"), found.outputs, strict=True)
+        lines += [(name, f"phi(X) = {spelled(output)}") for name, output in names]
+    return lines
+
+
+def _compare_maps(one: Weights | PolynomialMap, other: Weights | PolynomialMap, tokens: int | None) -> None:
+    """All coefficients of both."""
+    __tracebackhide__ = True
+    said = {found.architecture.tokens for found in (one, other) if isinstance(found, PolynomialMap)}
+    said |= set() if tokens is None else {tokens}
+    if len(said) > 1:
+        raise ShapeError(f"both must be maps of the same number of tokens, got {' and '.join(map(str, sorted(said)))}")
+    (t,) = said
+    maps = [polynomial_map(w.architecture(t), w) if isinstance(w, Weights) else w for w in (one, other)]
+    for what in ("input", "output"):
+        sizes = [getattr(found.architecture, f"{what}_width") for found in maps]
+        if sizes[0] != sizes[1]:
+            raise ShapeError(f"both networks must have the same {what} width, got {sizes[0]} and {sizes[1]}")
+    known = [found.coefficients() for found in maps]
+    names = maps[0].input_names
+    for place in sorted({*known[0], *known[1]}):
+        values = [coefficients.get(place, 0) for coefficients in known]
+        if values[0] != values[1]:
+            k, j, exponents = place
+            monomial = " ".join(f"{n}^{e}" if e > 1 else n for n, e in zip(names, exponents, strict=True) if e)
+            raise Mismatch(
+                told(
+                    f"the networks compute different functions of inputs with {t} tokens",
+                    [
+                        ("output", f"coordinate {k + 1} of token {j + 1}, coefficient of {monomial}"),
+                        ("first", str(values[0])),
+                        ("second", str(values[1])),
+                    ],
+                )
+            )
