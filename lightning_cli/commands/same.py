@@ -52,6 +52,7 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
         "tokens": tokens,
         "answer": result.answer.value,
         "reason": result.reason.value,
+        "differing": result.differing,
         "symmetry": symmetry,
         "input": None if result.input is None else [[int(x) for x in row] for row in result.input],
         "outputs": None if result.outputs is None else [exact(y) for y in result.outputs],
@@ -87,7 +88,9 @@ def _lines(result: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
     if result.reason == "zero":
         which = "both are" if result.answer.value == "same" else "only one of them is"
         return [("because", f"{which} the zero function")]
-    if result.reason in ("degree", "coefficients", "identical"):
+    if result.differing is not None:
+        return [("because", f"{result.differing} differs, and {result.reason.message}")]
+    if result.reason in ("degree", "coefficients", "identical", "visible"):
         return [("because", result.reason.message)]
     if (found := result.connection) is None:
         bound = result.error_bound
@@ -163,7 +166,7 @@ def command(
     """Decide whether two networks compute the same function.
 
     FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
-    Decided for lightning attention with one head and nothing added; of other networks, which a file or the options
+    Decided for one head a layer and nothing added, lightning or softmax; of other networks, which a file or the options
     below name, only equal weights are known to be the same function.
     """
     from lightning_cli.writing.output import progress_bar, write_json
