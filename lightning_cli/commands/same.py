@@ -166,8 +166,8 @@ def command(
     """Decide whether two networks compute the same function.
 
     FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
-    Decided for one head a layer and nothing added, lightning or softmax; of other networks, which a file or the options
-    below name, only equal weights are known to be the same function.
+    Decided for one head a layer and nothing added, lightning or softmax, this also with a causal mask; of other
+    networks, which a file or the options below name, only equal weights are known to be the same function.
     """
     from lightning_cli.writing.output import progress_bar, write_json
     from lightning_sym.fibers.same_function import Answer, same_function

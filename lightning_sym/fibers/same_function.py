@@ -73,7 +73,7 @@ class Reason(StrEnum):
     INPUT = "input", "the outputs for an integer input differ"
     VISIBLE = (
         "visible",
-        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md, Theorem 1)",
+        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md)",
     )
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
 
@@ -222,14 +222,14 @@ def _by_coefficients(question: _Question) -> Comparison | None:
 
 
 def _by_visible_weights(first: Weights, second: Weights, tokens: int, work: Work) -> Comparison:
-    """Softmax, one head: Theorem 1 of docs/softmax-fibers.md decides every pair."""
+    """Softmax, one head: docs/softmax-fibers.md, Theorem 1 and, with a causal mask, Theorem 4 decide every pair."""
     for number, weights in enumerate((first, second)):
         work.spend(
             virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights)), "virtual weights", number, 2
         )
     named = (list(weights.matrices.values()) for weights in (first, second))
     one, other = (exact_virtual_weights(Layer(*m[i : i + 3]) for i in range(0, len(m), 3)) for m in named)
-    found = first_difference(one, other, tokens)
+    found = first_difference(one, other, tokens, first.form.causal)
     answer = Answer.SAME if found is None else Answer.DIFFERENT
     return Comparison(answer, Reason.VISIBLE, differing=found)
 
@@ -259,8 +259,8 @@ def same_function(
 
     Depths and inner widths may differ. Equal virtual weights, up to Eq. 13, mean equal functions for every number of
     tokens. Nothing is rounded up: without a symmetry, an input or room for all coefficients the answer is undecided.
-    Networks with one softmax head a layer and nothing else added are decided by Theorem 1 of docs/softmax-fibers.md; of
-    other networks only equal weights are known to be the same function.
+    One softmax head a layer and nothing else added but a causal mask: docs/softmax-fibers.md, Theorems 1 and 4, decides.
+    Of other networks only equal weights are known to be the same function.
 
     Args:
         first: exact weights.
@@ -297,7 +297,7 @@ def same_function(
     if not (shapes[0].is_plain and shapes[1].is_plain):
         if first == second:
             return Comparison(Answer.SAME, Reason.IDENTICAL)
-        if all(shape.options == PROVED and shape.normalization == SOFTMAX for shape in shapes):
+        if first.form == second.form and all(s.options in PROVED and s.normalization == SOFTMAX for s in shapes):
             return _by_visible_weights(first, second, tokens, budget)
         for weights in (first, second):
             weights.require_plain("whether two networks have the same function")

@@ -34,7 +34,6 @@ from lightning_sym.limits import Work
 PLAIN = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
 FORMS = {
     "causal": NetworkForm(causal=True),
-    "softmax, causal": NetworkForm(SOFTMAX, causal=True),
 }
 RESULTS: dict[str, Callable[[], Any]] = {
     "Answer": lambda: Answer.SAME,
