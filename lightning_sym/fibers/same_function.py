@@ -259,7 +259,7 @@ def same_function(
 
     Depths and inner widths may differ. Equal virtual weights, up to Eq. 13, mean equal functions for every number of
     tokens. Nothing is rounded up: without a symmetry, an input or room for all coefficients the answer is undecided.
-    One softmax head a layer and nothing else added but a causal mask: docs/softmax-fibers.md, Theorems 1 and 4, decides.
+    One softmax head a layer and nothing else added but a causal mask: docs/softmax-fibers.md, Theorems 1, 4, decides.
     Of other networks only equal weights are known to be the same function.
 
     Args:
