@@ -53,7 +53,8 @@ def peeled() -> Iterator[Step]:
         "What the third order shows",
         r"Near zero $p = \tfrac{1}{2} + \tfrac{1}{4} T$ to first order, so the mean output is $V m$, in degree one, "
         r"and then, in degree three, $\tfrac{1}{4} (V y)(y^\top A_1 m)$. Later layers see tokens that agree up to "
-        r"degree three, and add nothing there. $y$ and $m$ are free: for $y, m \in \{e_1, e_2\}$ this is every entry of $A_1$.",
+        r"degree three, and add nothing there. $y$ and $m$ are free: for $y, m \in \{e_1, e_2\}$ this is every entry "
+        r"of $A_1$.",
         (
             show("V", value),
             show(r"\tfrac{1}{4} (V y)(y^\top A_1 m)", third_order(m, y)),
@@ -62,9 +63,9 @@ def peeled() -> Iterator[Step]:
     )
     yield Step(
         "Peel off the layer",
-        r"$A_1$ is known, so the first layer is a known map, and the rest of the network is asked about its outputs. If "
-        r"these fill an open set, the rest is known there, and by analyticity everywhere. To lowest order the "
-        r"new difference is $\tfrac{1}{4} q(y)\, y$ with $q(y) = y^\top A_1 y$; the determinant of its derivative is "
+        r"$A_1$ is known, so the first layer is a known map, and the rest of the network is asked about its outputs. "
+        r"If these fill an open set, the rest is known there, and by analyticity everywhere. To lowest order the new "
+        r"difference is $\tfrac{1}{4} q(y)\, y$ with $q(y) = y^\top A_1 y$; the determinant of its derivative is "
         r"$3\, (q/4)^d$, not zero where $q$ is not. Then the next layer gives itself away in the same way, and so on.",
         (show("q(y)", b),),
     )
