@@ -39,6 +39,7 @@ MODULES = (
     "any_width.dimension_all_widths",
     "any_width.dimension_every_width",
     "normalized.free_exponentials",
+    "normalized.softmax_fibers",
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
     "varieties.degree",

@@ -51,6 +51,7 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
         "tokens": tokens,
         "answer": result.answer.value,
         "reason": result.reason.value,
+        "differing": result.differing,
         "symmetry": symmetry,
         "input": None if result.input is None else [[int(x) for x in row] for row in result.input],
         "outputs": None if result.outputs is None else [exact(y) for y in result.outputs],
@@ -96,8 +97,8 @@ def command(
     """Decide whether two networks compute the same function.
 
     FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
-    Decided for lightning attention with one head and nothing added; of other networks, which a file or the options
-    below name, only equal weights are known to be the same function.
+    Decided for one head a layer and nothing added, lightning or softmax, this also with a causal mask; of other
+    networks, which a file or the options below name, only equal weights are known to be the same function.
     """
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.same_function import Answer, same_function

@@ -37,7 +37,9 @@ def _evidence(result: Any) -> Lines:
     if result.reason == "zero":
         which = "both are" if result.answer.value == "same" else "only one of them is"
         return [("because", f"{which} the zero function")]
-    if result.reason in ("degree", "coefficients", "identical"):
+    if result.differing is not None:
+        return [("because", f"{result.differing} differs, and {result.reason.message}")]
+    if result.reason in ("degree", "coefficients", "identical", "visible"):
         return [("because", result.reason.message)]
     if result.connection is not None:
         return connection_lines(result.connection)

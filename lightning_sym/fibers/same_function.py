@@ -17,6 +17,7 @@ from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_va
 from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
 from lightning_sym.fibers.connection import Connection, connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.softmax import PROVED, first_difference
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
@@ -26,6 +27,7 @@ from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 
 COEFFICIENT_MEMORY = 2**25
@@ -74,6 +76,10 @@ class Reason(StrEnum):
     ZERO = "zero", "both are the zero function, or only one of them is"
     DEGREE = "degree", "neither is zero, and they are homogeneous of different degrees"
     INPUT = "input", "the outputs for an integer input differ"
+    VISIBLE = (
+        "visible",
+        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md)",
+    )
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
 
 
@@ -90,6 +96,8 @@ class Comparison(Result):
         evaluations: exact evaluations at uniformly random inputs, all in agreement.
         error_bound: the probability that different functions agree that often is at most this (Schwartz-Zippel:
             degree over number of values, each time).
+        differing: for `VISIBLE` and different functions, the first virtual weight that they show and do not share,
+            such as `A~2`.
         networks: the two networks, where the answer is one of `same_function`.
     """
 
@@ -100,6 +108,7 @@ class Comparison(Result):
     outputs: tuple[ObjectArray, ObjectArray] | None = None
     evaluations: int = 0
     error_bound: Fraction = Fraction(1)
+    differing: str | None = None
     networks: tuple[Architecture, ...] = ()
 
     def lines(self) -> Lines:
@@ -226,6 +235,19 @@ def _by_coefficients(question: _Question) -> Comparison | None:
     return Comparison(Answer.SAME, Reason.COEFFICIENTS) if first == second else question.witness()
 
 
+def _by_visible_weights(first: Weights, second: Weights, tokens: int, work: Work) -> Comparison:
+    """Softmax, one head: docs/softmax-fibers.md, Theorem 1 and, with a causal mask, Theorem 4 decide every pair."""
+    for number, weights in enumerate((first, second)):
+        work.spend(
+            virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights)), "virtual weights", number, 2
+        )
+    named = (list(weights.matrices.values()) for weights in (first, second))
+    one, other = (exact_virtual_weights(Layer(*m[i : i + 3]) for i in range(0, len(m), 3)) for m in named)
+    found = first_difference(one, other, tokens, first.form.causal)
+    answer = Answer.SAME if found is None else Answer.DIFFERENT
+    return Comparison(answer, Reason.VISIBLE, differing=found)
+
+
 STRATEGIES: tuple[Callable[[_Question], Comparison | None], ...] = (
     _both_zero,
     _by_symmetry,
@@ -251,8 +273,8 @@ def same_function(
 
     Depths and inner widths may differ. Equal virtual weights, up to Eq. 13, mean equal functions for every number of
     tokens. Nothing is rounded up: without a symmetry, an input or room for all coefficients the answer is undecided.
-    Of other networks than lightning networks with one head and nothing added only equal weights are known to be the
-    same function.
+    One softmax head a layer and nothing else added but a causal mask: docs/softmax-fibers.md, Theorems 1, 4, decides.
+    Of other networks only equal weights are known to be the same function.
 
     Args:
         first: exact weights.
@@ -267,7 +289,8 @@ def same_function(
 
     Raises:
         ShapeError: input or output widths differ.
-        BadInput: a network is not decided: softmax, masked, with skip connections, several heads or embeddings.
+        BadInput: a network is not decided: masked, with skip connections, several heads or embeddings, or softmax and
+            lightning.
         TooLarge: the estimate exceeds `work`, or `tokens` need more memory than there is.
 
     Example:
@@ -289,6 +312,9 @@ def same_function(
     if not (shapes[0].is_plain and shapes[1].is_plain):
         if first == second:
             return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
+        if first.form == second.form and all(s.options in PROVED and s.normalization == SOFTMAX for s in shapes):
+            found = _by_visible_weights(first, second, tokens, budget)
+            return replace(found, networks=shapes)
         for weights in (first, second):
             weights.require_plain("whether two networks have the same function")
     # an evaluation forms t x t scores, exact numbers each

@@ -18,6 +18,7 @@ from proofs_check.blackboard import (
     normalized,
     one_layer,
     resultant,
+    softmax_fibers,
     transformers,
     variety,
 )
@@ -69,6 +70,10 @@ WALK_THROUGHS = {
     "conjecture-3.10": WalkThrough(
         "Deep normalized networks: basis changes between layers stay invisible, rescalings do not.",
         normalized.deep_normalized,
+    ),
+    "softmax-fibers": WalkThrough(
+        "Two tokens, their mean and their difference: what a softmax layer does to them, and which one hides the rest.",
+        softmax_fibers.peeled,
     ),
     "figure-3": WalkThrough(
         "One point of the figure from above and from below, then all of them.", normalized.two_curves

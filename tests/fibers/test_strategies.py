@@ -33,9 +33,7 @@ from lightning_sym.limits import Work
 
 PLAIN = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
 FORMS = {
-    "softmax": NetworkForm(SOFTMAX),
     "causal": NetworkForm(causal=True),
-    "softmax, causal": NetworkForm(SOFTMAX, causal=True),
 }
 RESULTS: dict[str, Callable[[], Any]] = {
     "Answer": lambda: Answer.SAME,
@@ -78,6 +76,7 @@ def test_other_networks_are_refused_by_name_or_identical(name: str) -> None:
         lambda: same_function(first, second),
         lambda: same_function(PLAIN, second),
         lambda: same_function(first, PLAIN),
+        lambda: same_function(first, second.with_form(NetworkForm(SOFTMAX))),
         lambda: fiber(first),
         lambda: classify(first),
     )
@@ -101,7 +100,7 @@ def test_heads_are_refused_by_name() -> None:
 
 def test_reasons_and_moves_are_their_words() -> None:
     assert [reason.value for reason in Reason] == [
-        "identical", "symmetry", "coefficients", "zero", "degree", "input", "evaluations",
+        "identical", "symmetry", "coefficients", "zero", "degree", "input", "visible", "evaluations",
     ]  # fmt: skip
     assert all(reason.message and reason == reason.value for reason in Reason)
     assert [name.value for name in MoveName] == ["exchange", "skew layer", "linear factor"]
