@@ -222,6 +222,10 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
         c_4 = coefficient of x_2_1^3 in output 1 of token 1
     """
     network = smallest_network(architecture)
+    entries = architecture.input_width * architecture.tokens
+    require_memory(
+        64 * entries * network.output_width * network.input_width, memory, f"monomials in {entries:,} inputs"
+    )
     coefficients = dict(_coefficients(network, memory))
     classes: dict[tuple[int, ...], list[Key]] = {}
     for key in sorted(coefficients, key=lambda key: _order(network, key)):
@@ -233,6 +237,7 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
             relations[key] = combination
             if combination == {key: 1}:
                 keys.append(key)
+    require_memory(16 * len(keys) * entries, memory, f"{len(keys):,} monomials in {entries:,} inputs")
     keys.sort(key=lambda key: (key[0], [-e for e in key[1]]))
     place = {key: i for i, key in enumerate(keys)}
     combinations = {key: {place[k]: c for k, c in parts.items()} for key, parts in relations.items()}
