@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,10 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
         c_4 = coefficient of x_2_1^3 in output 1 of token 1
     """
     network = smallest_network(architecture)
+    entries = architecture.input_width * architecture.tokens
+    require_memory(
+        64 * entries * network.output_width * network.input_width, memory, f"monomials in {entries:,} inputs"
+    )
     coefficients = dict(_coefficients(network, memory))
     classes: dict[tuple[int, ...], list[Key]] = {}
     for key in sorted(coefficients, key=lambda key: _order(network, key)):
@@ -233,6 +238,7 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
             relations[key] = combination
             if combination == {key: 1}:
                 keys.append(key)
+    require_memory(16 * len(keys) * entries, memory, f"{len(keys):,} monomials in {entries:,} inputs")
     keys.sort(key=lambda key: (key[0], [-e for e in key[1]]))
     place = {key: i for i, key in enumerate(keys)}
     combinations = {key: {place[k]: c for k, c in parts.items()} for key, parts in relations.items()}
@@ -252,7 +258,7 @@ def _coefficients(network: Architecture, memory: int) -> Iterator[tuple[Key, Any
     letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
     letters = letters or ["u1"]
     inputs = network.input_width * network.tokens
-    terms = _most_terms(network, [m for _, m in matrices]) if network.depth <= DEEPEST else 10**1000
+    terms = _most_terms(network, matrices) if network.depth <= DEEPEST else 10**1000
     require_memory(terms * (16 + 4 * (len(letters) + inputs)), memory, "the coefficients of the polynomial map")
     ring = PolynomialRing(letters + entry_names("x", network.input_width, network.tokens))
     weights = [map_entries(lambda e: ring[e] if isinstance(e, str) else ring.constant(e), m) for _, m in matrices]
@@ -267,11 +273,24 @@ def _coefficients(network: Architecture, memory: int) -> Iterator[tuple[Key, Any
             yield (row, exponents), own.from_terms(parts)
 
 
-def _most_terms(network: Architecture, matrices: list[Any]) -> int:
-    """The value at all-ones letters and inputs: the sum of the coefficients, all of them positive integers."""
-    ones = [map_entries(lambda e: 1 if isinstance(e, str) else e, m) for m in matrices]
+def _most_terms(network: Architecture, matrices: list[tuple[str, Any]]) -> int:
+    """No more than the sum of the coefficients, positive integers, or than monomials of the right degrees.
+
+    The sum is the value at all-ones letters and inputs. An output has degree at most `3^(l-i)` in all matrices of one
+    kind in layer `i`.
+    """
+    letters: dict[str, int] = {}
+    for name, matrix in matrices:
+        kind = name.partition(".")[0]
+        letters[kind] = letters.get(kind, 0) + sum(isinstance(e, str) for e in matrix.ravel())
+    inputs = network.input_width * network.tokens
+    monomials = network.output_width * network.tokens * comb(inputs + network.degree, network.degree)
+    for kind, count in letters.items():
+        degree = 1 if kind == "U" else 3 ** (network.depth - int(kind[1:] or 0))
+        monomials *= comb(count + degree, degree)
+    ones = [map_entries(lambda e: 1 if isinstance(e, str) else e, m) for _, m in matrices]
     x = np.full((network.input_width, network.tokens), 1, dtype=object)
-    return int(network_output(x, network, ones).sum())
+    return min(monomials, int(network_output(x, network, ones).sum()))
 
 
 def _order(network: Architecture, key: Key) -> tuple[Any, ...]:

@@ -59,7 +59,7 @@ def equations(
         >>> found.linear_span, found.hilbert_function, dict(found.counts)
         (6, (1, 6, 18, 40, 75), {2: 3})
         >>> print(found.generators[2][0].as_expr())
-        c_1*c_4 - c_2*c_3
+        -c_1*c_4 + c_2*c_3
     """
     *_, last = successive_equations(architecture, degree, seed=seed, memory=memory, work=work, progress=progress)
     return last
