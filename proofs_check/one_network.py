@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from lightning_sym.errors import TooLarge
+from lightning_sym.network.ambient import ambient_dimension
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.polynomial_map import ambient_dimension
 from lightning_sym.network.weights import Weights
 from proofs_check.claim import At
 

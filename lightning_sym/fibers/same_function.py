@@ -313,8 +313,7 @@ def same_function(
         if first == second:
             return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
         if first.form == second.form and all(s.options in PROVED and s.normalization == SOFTMAX for s in shapes):
-            found = _by_visible_weights(first, second, tokens, budget)
-            return replace(found, networks=shapes)
+            return replace(_by_visible_weights(first, second, tokens, budget), networks=shapes)
         for weights in (first, second):
             weights.require_plain("whether two networks have the same function")
     # an evaluation forms t x t scores, exact numbers each

@@ -107,7 +107,7 @@ def _compare_maps(one: Weights | PolynomialMap, other: Weights | PolynomialMap, 
         sizes = [getattr(found.architecture, f"{what}_width") for found in maps]
         if sizes[0] != sizes[1]:
             raise ShapeError(f"both networks must have the same {what} width, got {sizes[0]} and {sizes[1]}")
-    known = [found.coefficients() for found in maps]
+    known = [found.ring_coefficients() for found in maps]
     names = maps[0].input_names
     for place in sorted({*known[0], *known[1]}):
         values = [coefficients.get(place, 0) for coefficients in known]

@@ -29,7 +29,7 @@ def not_of_one_layer(phi: PolynomialMap) -> Difference | None:
     """A coefficient that is not what the array of products of Proposition A.5 makes it, if there is one."""
     d, d_out = phi.architecture.widths
     products = product_coefficients(phi)
-    known = phi.coefficients()
+    known = phi.ring_coefficients()
     sums = coefficients_from_products(d, d_out, phi.architecture.tokens)
     for key in [*sums, *(key for key in known if key not in sums)]:
         wanted = sum((products[place] for place in sums.get(key, ())), 0)

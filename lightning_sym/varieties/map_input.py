@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.errors import BadInput, FileFormatError, ShapeError, TooLarge
+from lightning_sym.network.ambient import DEEPEST, ambient_dimension
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.polynomial_map import DEEPEST, PolynomialMap, ambient_dimension
+from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names

@@ -19,8 +19,9 @@ from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.exact.number_field import RATIONALS, NumberField, rank_over
 from lightning_sym.fibers.recovery import reconstruct
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
+from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.polynomial_map import PolynomialMap, count_terms_at_most
+from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import map_entries

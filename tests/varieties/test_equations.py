@@ -162,7 +162,7 @@ def product(values: list[Fraction], places: tuple[int, ...]) -> Fraction:
 def test_coefficients_in_place_of_weights() -> None:
     network = Architecture((2, 1), (2,), 3)
     found, weights = equations(network), Weights.random(network, seed=1)
-    coefficients = dict(polynomial_map(network, weights).coefficients())
+    coefficients = dict(polynomial_map(network, weights).ring_coefficients())
     assert found.vanishes_at(coefficients)
     place = next(iter(coefficients))
     assert not found.vanishes_at(coefficients | {place: coefficients[place] + 1})  # not in the span

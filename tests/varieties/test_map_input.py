@@ -108,7 +108,7 @@ def test_every_way_to_give_a_map() -> None:
     phi = polynomial_map(shape, weights)
     texts = [[str(entry) for entry in row] for row in phi.entries]
     outputs = [{"row": k + 1, "token": j + 1, "polynomial": texts[k][j]} for k in range(2) for j in range(2)]
-    vector = [str(as_fraction(c)) if c != 0 else 0 for c in phi.coefficient_vector()]
+    vector = [str(as_fraction(c)) if c != 0 else 0 for c in phi.ring_coefficient_vector()]
     sizes = {"widths": [2, 2], "ranks": [2], "tokens": 2}
     for given in (phi, phi.matrix(), phi.matrix().tolist(), texts):
         assert np.array_equal(map_from_python(given, shape).entries, phi.entries)
