@@ -103,7 +103,7 @@ def command(
     else:
         network = options.architecture(widths, ranks, tokens, **transformer)
 
-    from lightning_cli.writing.output import exact, progress_bar, write_json
+    from lightning_cli.writing.output import exact, progress_bar, write_answer, write_json
     from lightning_sym.dimension.certify import Status
     from lightning_sym.varieties.conserved import conserved_quantities
 
@@ -113,7 +113,7 @@ def command(
     if as_json:
         write_json(as_document(result, values))
     else:
-        click.echo(str(result))
+        write_answer(result, conserved="green" if result.count is not None else "yellow")
         for name, matrix in (values or {}).items():
             click.echo(f"{name} = " + "; ".join(" ".join(row) for row in exact(matrix)))
     return exit_codes.AS_EXPECTED if result.status is Status.CERTIFIED else exit_codes.UNDECIDED

@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import Status
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights, sweep_bytes
+from lightning_sym.network.weight_values import variable_prefix
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
@@ -50,8 +53,8 @@ MOST_SHOWN = 12
 _SWEEP_BYTES = 64 * 2**20
 
 
-@dataclass(frozen=True, repr=False)
-class ConservedQuantities:
+@dataclass(frozen=True, repr=False, eq=False)
+class ConservedQuantities(Result):
     """Quantities that gradient flow keeps, and bounds for how many independent ones there are.
 
     Attributes:
@@ -117,21 +120,19 @@ class ConservedQuantities:
         return {q.name: q.value(weights.matrices) for q in self.quantities}
 
     def expressions(self) -> dict[str, ImmutableMatrix]:
-        """The quantities in SymPy: matrices by their formulas, in symbols `q_1_2`, with several layers `q1_1_2`.
+        """The quantities in SymPy: matrices by their formulas, in the symbols of `polynomial_map`.
 
         Example:
             >>> found = conserved_quantities(Architecture((1, 1), (1,), 2))
             >>> print(found.expressions()["|Q_1|^2 - |V_1|^2"])
-            Matrix([[q_1_1**2 - v_1_1**2]])
+            Matrix([[Q1_1_1**2 - V1_1_1**2]])
         """
         import sympy
 
         shapes = dict(self.architecture.weight_shapes())
-        one = self.architecture.depth == 1 and self.architecture.heads == 1
         symbols: dict[str, ObjectArray] = {}
         for name, (rows, columns) in shapes.items():
-            prefix = name[0].lower() if one else name.lower().replace(".", "_")
-            entries = [sympy.Symbol(entry) for entry in entry_names(prefix, rows, columns)]
+            entries = [sympy.Symbol(entry) for entry in entry_names(variable_prefix(name), rows, columns)]
             symbols[name] = np.array(entries, dtype=object).reshape(rows, columns)
         return {q.name: sympy.ImmutableMatrix(q.value(symbols)) for q in self.quantities}
 
@@ -139,35 +140,40 @@ class ConservedQuantities:
         """As it would be typed."""
         return f"conserved_quantities({self.architecture!r}{f', seed={self.seed}' if self.seed else ''})"
 
-    def __str__(self) -> str:
+    def lines(self) -> Lines:
+        """As the command prints it."""
         rank, parameters = self.lie_ranks[-1], self.architecture.parameter_count
-        lines = [f"network: {self.architecture}", f"parameters: {parameters:,}"]
+        number = f"undecided, between {self.lower:,} and {self.upper:,}"
         if self.count is not None:
-            lines.append(f"conserved quantities: {self.count:,}  certified: the two bounds below meet")
-        else:
-            lines.append(f"conserved quantities: undecided, between {self.lower:,} and {self.upper:,}")
-        by_shape = " (all functions of this kind are multiples of one)" if self.lower > self.listed else ""
-        lines.append(f"at least: {self.lower:,}{by_shape or '  rank of the differentials of those below'}")
+            number = f"{self.count:,}  certified: the two bounds below meet"
+        by_shape = "all functions of this kind are multiples of one" if self.lower > self.listed else ""
         length = len(self.lie_ranks)
         brackets = f" and brackets of up to {length} of them" if length > 1 else ""
-        lines.append(
-            f"at most: {self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of "
-            f"gradients{brackets}"
-        )
-        for quantity, new in zip(self.quantities, self.new, strict=True):
+        lines = [
+            ("network", str(self.architecture)),
+            ("parameters", f"{parameters:,}"),
+            ("conserved", number),
+            ("lower bound", f"{self.lower:,}  {by_shape or 'rank of the differentials of those below'}"),
+            (
+                "upper bound",
+                f"{self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of gradients"
+                f"{brackets}",
+            ),
+        ]
+        for number_of_it, (quantity, new) in enumerate(zip(self.quantities, self.new, strict=True)):
             rest = "" if new == quantity.entries else f", {new:,} of them independent of each other and of those above"
-            lines.append(f"  {quantity}{rest}")
+            lines.append(("" if number_of_it else "kept", f"{quantity}{rest}"))
         if self.listed < self.lower:
-            lines.append(f"  {self.lower - self.listed:,} more, not in this list")
-        return "\n".join(lines)
+            lines.append(("", f"{self.lower - self.listed:,} more, not in this list"))
+        return lines
 
-    def _repr_latex_(self) -> str:
+    def _latex(self) -> str:
         shown = list(zip(self.quantities, self.new, strict=True))
         rows = [rf"{q.latex} && {new}" for q, new in shown[:MOST_SHOWN]]
         if len(shown) > len(rows):
             rows.append(rf"\vdots && {sum(new for _, new in shown[MOST_SHOWN:])}")
         count = self.count if self.count is not None else rf"\text{{between {self.lower} and {self.upper}}}"
-        return r"$\begin{aligned}" + r"\\".join([*rows, rf"\text{{count}} && {count}"]) + r"\end{aligned}$"
+        return r"\begin{aligned}" + r"\\".join([*rows, rf"\text{{count}} && {count}"]) + r"\end{aligned}"
 
 
 def _rows_of(quantities: Sequence[Quantity], names: Sequence[str], point: Sequence[PrimeFieldMatrix]) -> list[Any]:
@@ -266,6 +272,7 @@ def conserved_quantities(
         >>> conserved_quantities(Architecture((3, 3, 3), (2, 2), tokens=2)).count      # 2 (3 + 1) + 6
         14
     """
+    require_arguments(conserved_quantities, locals())
     architecture.require("the number of conserved quantities", KNOWN)
     require_integer(seed, "the seed")
     if architecture.normalization not in (None, SOFTMAX):
