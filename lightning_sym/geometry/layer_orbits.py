@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
+from lightning_sym.display import notebook
 from lightning_sym.errors import ShapeError, no_truth_value
 from lightning_sym.geometry.normal_forms import NormalForm, normal_form, triples
 from lightning_sym.network.weights import Weights
@@ -70,6 +71,12 @@ class LayerOrbit:
                 f"rk V, rk A and the intersection must be those of a pair with d = {d}, d' = {self.output_width}, "
                 f"rk A <= {self.alpha}, got {s}, {r}, {self.common}"
             )
+
+    def _repr_latex_(self) -> str:
+        return notebook(
+            rf"\operatorname{{rk}} V = {self.value}, \quad \operatorname{{rk}} A = {self.attention}, \quad "
+            rf"\dim(\operatorname{{row}} V \cap \operatorname{{col}} A) = {self.common}"
+        )
 
     @property
     def vanishes(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ShapeError
 from lightning_sym.geometry.layer_orbits import LayerOrbit, pair_orbits
@@ -114,6 +115,7 @@ def layer_orbits(architecture: Architecture, *, memory: int = DEFAULT_MEMORY) ->
         >>> table.singular_dimension
         10
     """
+    require_arguments(layer_orbits, locals())
     architecture.require_plain("the orbits of functions")
     if architecture.depth > 1 or architecture.tokens < 2:
         raise ShapeError(f"the orbits must be asked of one layer and two tokens or more, got {architecture}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import comb, factorial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress
@@ -148,6 +149,7 @@ def singular_locus(
         >>> len(found.partial_derivatives)
         6
     """
+    require_arguments(singular_locus, locals())
     architecture.require_plain("the singular locus")
 
     def known_of(network: Architecture) -> Equations:

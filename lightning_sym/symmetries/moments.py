@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.display import notebook
 from lightning_sym.errors import no_truth_value
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.symmetries.attention_motions import counts_symmetrically
@@ -37,6 +38,9 @@ class Kind(Enum):
     SKEW = "skew-symmetric"
     FULL = "full"
     SCALAR = "scalar"
+
+    def __repr__(self) -> str:
+        return f"Kind.{self.name}"
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "kind is Kind.SYMMETRIC")
@@ -150,6 +154,9 @@ class Quantity:
             total = total + term.sign * matrix
         result: npt.NDArray[Any] = total
         return result
+
+    def _repr_latex_(self) -> str:
+        return notebook(self.latex)
 
     def __str__(self) -> str:
         size = f"{self.shape[0]} x {self.shape[1]}"

@@ -201,6 +201,7 @@ def _step(architecture: Architecture, weights: Weights) -> Fraction:
 
 def recognized(truth: Exact | Enclosed, weights: Weights, caller: Caller, inputs: list[ObjectArray]) -> str:
     """A usual mistake that explains all these outputs, in words; empty if none does. A guess, for the reader."""
+    weights.require_numbers("the networks that are tried")
     if not isinstance(truth, Exact):
         return ""
     outputs = [(x, caller(x)) for x in inputs]

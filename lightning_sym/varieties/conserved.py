@@ -115,6 +115,7 @@ class ConservedQuantities(Result):
         """
         if not isinstance(weights, Weights):
             raise BadInput(f"the weights must be a Weights, got {type(weights).__name__}")
+        weights.require_numbers("values of conserved quantities")
         if (other := weights.architecture(self.architecture.tokens)) != self.architecture:
             raise ShapeError(f"the weights must be of the network {self.architecture}, got those of {other}")
         return {q.name: q.value(weights.matrices) for q in self.quantities}

@@ -64,7 +64,7 @@ class Coordinate:
         return f"{self.name} = coefficient of {self.monomial()} in output {self.row} of token {self.token}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CoordinateSystem:
     """All coordinates of a network.
 
@@ -84,6 +84,9 @@ class CoordinateSystem:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __repr__(self) -> str:
+        return f"coordinate_system({self.architecture!r})"
 
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """The parts of a torus weight that are permuted: inputs, and outputs unless they are the same stream."""
@@ -192,6 +195,7 @@ class CoordinateSystem:
         Raises:
             ShapeError: the weights are of another network.
         """
+        weights.require_numbers("the coordinates of a function")
         architecture = self.architecture
         if (given := weights.architecture(architecture.tokens)) != architecture:
             raise ShapeError(f"the weights must be of the network {architecture}, got those of {given}")

@@ -11,6 +11,7 @@ from enum import StrEnum
 from math import comb, log2
 from typing import NoReturn
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.varieties import linear_span
 from lightning_sym.errors import TooLarge, no_truth_value
@@ -221,6 +222,7 @@ def variety_degree(
         dimension  6
         fiber      3 points of the projective fiber of a general function
     """
+    require_arguments(variety_degree, locals())
     budget = Work(work, progress)
     reason = open_reason(architecture)
     if reason:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import comb
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer
@@ -61,6 +62,7 @@ def equations(
         >>> print(found.generators[2][0].as_expr())
         -c_1*c_4 + c_2*c_3
     """
+    require_arguments(equations, locals())
     *_, last = successive_equations(architecture, degree, seed=seed, memory=memory, work=work, progress=progress)
     return last
 
@@ -84,6 +86,7 @@ def successive_equations(
         3 {}
         4 {4: 1}
     """
+    require_arguments(successive_equations, locals())
     architecture.require("the ideal of the closure", PROVED)
     require_integer(seed, "the seed")
     if degree is not None:

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
+from lightning_sym.display import Lines, Result, latex_matrix
 from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.exact.number_field import RATIONALS, NumberField, rank_over
 from lightning_sym.fibers.recovery import reconstruct
@@ -46,7 +48,7 @@ class Membership(Enum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery:
+class Recovery(Result):
     r"""The answer, and what shows it.
 
     Attributes:
@@ -86,11 +88,11 @@ class Recovery:
         exact = {name: [[Fraction(x) for x in row] for row in rows] for name, rows in self.matrices.items()}
         return Weights.of(exact)
 
-    def __str__(self) -> str:
-        return "\n".join(f"{label:<10}  {text}" for label, text in self.lines())
+    def lines(self) -> Lines:
+        """As the command prints it."""
+        return list(self._said())
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """Labels and texts, as they are printed."""
+    def _said(self) -> Iterator[tuple[str, str]]:
         yield "network", f"lightning attention, one head, {self.architecture}"
         yield "answer", self.answer.value
         if self.answer is Membership.WEIGHTS:
@@ -112,20 +114,18 @@ class Recovery:
             known = {True: "have this function", False: "do not have it either", None: "were not decided"}
             yield "complex", f"complex weights of this shape {known[self.complex_weights]}"
 
-    def _repr_latex_(self) -> str:
+    def _latex(self) -> str:
         import sympy
 
-        from lightning_sym.display import latex_matrix
-
         if self.matrices is None:
-            return rf"$\text{{{self.answer.value}}}$"
+            return rf"\text{{{self.answer.value}}}"
         r = sympy.Symbol("r")
         names = [
             rf"{name[0]}_{{{name[1:]}}} = "
             + latex_matrix(np.array([[_as_sympy(x, r) for x in row] for row in rows], dtype=object))
             for name, rows in self.matrices.items()
         ]
-        return "$" + r",\quad ".join(names) + "$"
+        return r",\quad ".join(names)
 
 
 def _as_sympy(text: str, r: Any) -> Any:
@@ -187,6 +187,7 @@ def recover(
         V1          1 0
         checked     the polynomial map of these weights, expanded, is the map
     """
+    require_arguments(recover, locals())
     if architecture is None:
         if not isinstance(phi, PolynomialMap):
             raise BadInput("the architecture must be given, unless the map is a PolynomialMap")

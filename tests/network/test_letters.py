@@ -73,7 +73,10 @@ def argument(name: str, folder: Path) -> Any:
 
 
 # where a parameter of the same name is something else
-SPECIAL: dict[str, dict[str, Any]] = {"with_weights": {"path": ()}}
+SPECIAL: dict[str, dict[str, Any]] = {
+    "with_weights": {"path": ()},
+    "tangent_dimension_bound": {"self": lightning_sym.equations(Architecture((2, 1), (1,), 2))},
+}
 
 
 def whole(found: Any) -> None:

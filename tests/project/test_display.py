@@ -23,14 +23,22 @@ from lightning_sym import (
     Weights,
     certified_dimension,
     classify,
+    conserved_quantities,
+    equations,
     fiber,
+    layer_orbits,
     load_weights,
     polynomial_map,
+    recover,
     same_function,
+    singular_locus,
+    variety_degree,
     virtual_weights,
 )
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
+from lightning_sym.symmetries.moments import Kind
+from lightning_sym.varieties.coordinates import coordinate_system
 
 ROOT = Path(__file__).parents[2]
 LONG = 2000
@@ -78,6 +86,14 @@ RESULTS: dict[str, Any] = {
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
+    "orbits": layer_orbits(Architecture((2, 2), (2,), 2)),
+    "singular locus": singular_locus(Architecture((2, 1), (2,), 2)),
+    "equations": equations(Architecture((2, 1), (1,), 2)),
+    "degree": variety_degree(Architecture((3, 2), (2,), 2)),
+    "open degree": variety_degree(Architecture((2, 2, 2, 1), (2, 2, 2), 2)),
+    "recovered": recover(polynomial_map(RANK_ONE.architecture(2), RANK_ONE)),
+    "conserved": conserved_quantities(Architecture((2, 2), (2,), 2)),
+    "visible": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), RESCALED.with_form(NetworkForm(SOFTMAX))),
 }
 
 
@@ -95,13 +111,13 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
-NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move"}
+NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move", "Coordinate", "CoordinateSystem", "Term"}
 """Numbers and words beside an answer, which its formula and its text say."""
 
 SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ not in NO_FORMULA}
 NAMES = {name: getattr(lightning_sym, name) for name in lightning_sym.__all__} | {"Fraction": Fraction}
 FOUND = {type(value) for value in EVERY.values()} - set(NAMES.values())
-NAMES |= {kind.__name__: kind for kind in FOUND} | {"MoveName": MoveName}
+NAMES |= {kind.__name__: kind for kind in FOUND} | {"MoveName": MoveName, "Kind": Kind, "coordinate_system": coordinate_system}
 
 
 def test_every_kind_of_result_is_here() -> None:

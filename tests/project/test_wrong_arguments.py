@@ -38,7 +38,8 @@ def good(name: str, folder: Path) -> Any:
         "layers": lambda: WEIGHTS.layers, "x": lambda: np.ones((2, 2), dtype=object), "path": lambda: path,
         "layer": lambda: 1, "by": lambda: 2, "tokens": lambda: 2, "document": lambda: {"kind": "same"},
         "matrices": WEIGHTS.named, "form": NetworkForm, "widths": lambda: (2, 1), "attention_ranks": lambda: (1,),
-        "name": lambda: "softmax", "taylor": lambda: lightning_sym.SOFTMAX.taylor,
+        "name": lambda: "softmax",
+        "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
     }  # fmt: skip
     return made[name]()
 
