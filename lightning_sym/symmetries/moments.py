@@ -183,8 +183,8 @@ def sees_symmetric_parts(architecture: Architecture) -> list[bool]:
         result.append(symmetric or written == 1)
         inside = written if architecture.value_ranks is None else min(written, architecture.value_ranks[i])
         total = architecture.heads * inside + (written if architecture.skip else 0)
-        if written == 1 and architecture.normalization is None and not architecture.skip and not architecture.causal:
-            total = 1  # every head writes a vector times the same row z z^T z
+        if written == 1 and architecture.normalization is None and not architecture.skip:
+            total = 1  # every head writes a vector times the same row, z times the masked z^T z
         written = min(architecture.widths[i + 1], total)
     return result
 

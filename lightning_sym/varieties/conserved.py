@@ -207,10 +207,11 @@ def _rows_of(quantities: Sequence[Quantity], names: Sequence[str], point: Sequen
 
 
 def _is_one_function(architecture: Architecture) -> bool:
-    """Whether all functions of the kind are multiples of one: one row in, one row out, and the pattern is `z^T z`."""
-    alike = not architecture.causal or architecture.tokens == 1
+    """Whether all functions of the kind are multiples of one: one row in, one row out, patterns multiples of one."""
     ends = architecture.input_width == architecture.output_width == 1
-    return ends and alike and architecture.normalization is None and not architecture.skip
+    # one layer's skip connection adds the input, which has no gradient
+    bare = not architecture.skip or (architecture.depth == 1 and architecture.embed is None is architecture.unembed)
+    return ends and architecture.normalization is None and bare
 
 
 def _level(

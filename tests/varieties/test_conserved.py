@@ -45,6 +45,9 @@ COUNTS = [
     (Architecture((3, 2), (1,), 1, SOFTMAX, heads=2), 12 + 6),  # Q, K, and V_1 - V_2
     (TRANSFORMER, 2 * (3 + 1) + 2 * (1 + 3) + 6),
     (Architecture((1, 2, 1), (1, 1), 2), 9),  # all functions are multiples of one
+    (Architecture((1, 2, 1), (2, 1), 3, heads=2, causal=True), 23),  # also under a mask
+    (Architecture((1, 1), (2,), 2, heads=2, skip=True), 9),  # one layer only adds its input
+    (Architecture((1, 2, 2), (1, 2), 2, causal=True), 2 + (3 + 1 + 1) + 3),  # scores z_j z_k f^T A f: Q K^T - K Q^T
 ]
 
 
@@ -54,6 +57,16 @@ def test_counts(network: Architecture, count: int) -> None:
         found = conserved_quantities(network, seed=seed)
         assert (found.count, found.lower, found.upper) == (count, count, count)
         assert found.status is Status.CERTIFIED
+
+
+def test_a_skip_connection_with_an_embedding_or_behind_it_another_layer_has_more_functions() -> None:
+    for network in (
+        Architecture((1, 1), (1,), 2, skip=True, embed=1),
+        Architecture((1, 1), (1,), 2, skip=True, unembed=1),
+        Architecture((1, 1, 1), (1, 1), 2, skip=True, causal=True),
+    ):
+        found = conserved_quantities(network)
+        assert found.upper < network.parameter_count - 1
 
 
 def test_what_is_not_decided_says_so() -> None:
