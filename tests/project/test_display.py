@@ -117,7 +117,11 @@ NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move", "Coordinate",
 SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ not in NO_FORMULA}
 NAMES = {name: getattr(lightning_sym, name) for name in lightning_sym.__all__} | {"Fraction": Fraction}
 FOUND = {type(value) for value in EVERY.values()} - set(NAMES.values())
-NAMES |= {kind.__name__: kind for kind in FOUND} | {"MoveName": MoveName, "Kind": Kind, "coordinate_system": coordinate_system}
+NAMES |= {kind.__name__: kind for kind in FOUND} | {
+    "MoveName": MoveName,
+    "Kind": Kind,
+    "coordinate_system": coordinate_system,
+}
 
 
 def test_every_kind_of_result_is_here() -> None:

@@ -230,7 +230,7 @@ def test_values_and_expressions_are_the_same() -> None:
     values, expressions = found.values(weights), found.expressions()
     assert list(values) == list(expressions) == [q.name for q in found.quantities]
     numbers = {
-        f"{name.lower()}_{i + 1}_{j + 1}": sympy.Rational(entry.numerator, entry.denominator)
+        f"{name}_{i + 1}_{j + 1}": sympy.Rational(entry.numerator, entry.denominator)
         for name, matrix in weights.named().items()
         for (i, j), entry in np.ndenumerate(matrix)
     }
@@ -245,7 +245,7 @@ def test_a_result_is_read_in_every_way() -> None:
     assert eval(repr(small)) == small == pickle.loads(pickle.dumps(small))  # noqa: S301, S307 - our own
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
     assert found.listed == sum(found.new) == found.count
-    assert "conserved   22  certified" in str(found)
+    assert "conserved    22  certified" in str(found)
     assert r"Q_{1.1} Q_{1.1}^\top" in found._repr_latex_()
     with pytest.raises(BadInput, match="truth value"):
         bool(found)
