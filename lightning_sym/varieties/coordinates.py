@@ -246,13 +246,9 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
     return CoordinateSystem(architecture, network, coordinates, tuple(keys), combinations)
 
 
-BYTES_A_WEIGHT = 100
-"""Of normal weights: a letter, and its place in a matrix."""
-
-
 def _coefficients(network: Architecture, memory: int) -> Iterator[tuple[Key, Any]]:
     """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
-    require_memory(BYTES_A_WEIGHT * network.parameter_count, memory, "the weights of the polynomial map")
+    require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
     matrices = list(normal_weights(network))
     letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
     letters = letters or ["u1"]
