@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb, factorial
+from math import comb
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.errors import BadInput, ProgramError, no_truth_value
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.varieties.coordinates import Coordinate
+from lightning_sym.varieties.degree import MOST_DIGITS
 from lightning_sym.varieties.equations import equations
 from lightning_sym.varieties.known_ideal import Equations
 
@@ -88,9 +89,27 @@ def _shown(things: Sequence[Any]) -> list[str]:
     return texts + ([f"... {len(things):,} in all"] if len(things) > MOST_SHOWN else [])
 
 
+MOST_BITS = 100_000
+"""Of a degree that is computed at all, by an estimate made before."""
+
+
+def _short(degree: int | None) -> int:
+    """A degree that can be printed; `None` is one that was not computed."""
+    if degree is None or degree >= 10**MOST_DIGITS:
+        raise TooLarge(f"the degree of the singular locus must have at most {MOST_DIGITS:,} digits, it may have more")
+    return degree
+
+
 def _rank_one_degree(d: int, d_out: int) -> int:
     """Of the cone over two projective spaces and the quadratic forms of rank at most two: half a multinomial number."""
-    return factorial(3 * (d - 1) + d_out - 1) // (factorial(d - 1) ** 3 * factorial(d_out - 1) * 2)
+    top, e = 3 * (d - 1) + d_out - 1, d - 1
+    small = 3 * e * top.bit_length() <= MOST_BITS
+    return _short(comb(top, e) * comb(top - e, e) * comb(top - 2 * e, e) // 2 if small else None)
+
+
+def _squares_degree(d: int) -> int:
+    """Of the cone over a projective space and the quadratic forms of rank one."""
+    return _short(2 ** (d - 1) * comb(2 * (d - 1), d - 1) if 3 * (d - 1) <= MOST_BITS else None)
 
 
 def _partial_derivatives(found: Equations) -> tuple[Poly, ...] | None:
@@ -115,8 +134,7 @@ def _locus(shape: Architecture) -> tuple[str, int | None, int | None, Architectu
         dimension = 3 * d + d_out - 3
         return "rk A = rk V = 1, or phi = 0", dimension, _rank_one_degree(d, d_out), rank_one
     if d > 2:
-        squares = 2 ** (d - 1) * comb(2 * (d - 1), d - 1)
-        return "A = h q^T, V = v h^T with the same h, or phi = 0", 2 * d - 1, squares, None
+        return "A = h q^T, V = v h^T with the same h, or phi = 0", 2 * d - 1, _squares_degree(d), None
     return "phi = 0", 0, 1, None
 
 
@@ -140,7 +158,7 @@ def singular_locus(
 
     Raises:
         BadInput: this is another network, or nothing is known of its singular points.
-        TooLarge: already the coordinates do not fit into memory.
+        TooLarge: already the coordinates do not fit into memory, or the degree has too many digits to print.
 
     Example:
         >>> found = singular_locus(Architecture((2, 1), (2,), 2))      # Figure 1

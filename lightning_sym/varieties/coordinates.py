@@ -258,6 +258,7 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
 
 def _coefficients(network: Architecture, memory: int) -> Iterator[tuple[Key, Any]]:
     """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
+    require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
     matrices = list(normal_weights(network))
     letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
     letters = letters or ["u1"]

@@ -246,7 +246,7 @@ def variety_degree(
         total = intersection_number(shape.sizes, shape.cones)
         source = DegreeSource.FLAGS if flag else DegreeSource.PRODUCT
     degree = total // shape.points
-    if degree.bit_length() > MOST_DIGITS * BITS_A_DIGIT - BITS_A_DIGIT:
+    if degree >= 10**MOST_DIGITS:
         raise TooLarge(f"a degree must have at most {MOST_DIGITS:,} digits, this one has more")
     return VarietyDegree(architecture, degree, source, top + 1, shape.points)
 

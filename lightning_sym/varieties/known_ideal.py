@@ -174,7 +174,7 @@ class Equations(Result):
         for row, terms in zip(jacobian, everything, strict=False):
             for monomial, coefficient in terms.items():
                 for place in set(monomial):
-                    row[place] = (row[place] + _partial(monomial, place, residues, p) * coefficient) % p
+                    row[place] = (row[place] + _partial(monomial, place, residues, p) * (coefficient % p)) % p
         if not self.is_cone:  # the constant coordinate does not move
             jacobian[-1, self.system.constant] = 1
         return self.linear_span - rank_mod_p(jacobian, p)
