@@ -82,7 +82,7 @@ def test_masks_and_skip_connections_of_one_layer_change_nothing() -> None:
 def test_dimensions_are_certified_ones() -> None:
     """And the integral is divisible by the number of points, for random networks with embeddings and value ranks."""
     draw = random.Random(5)
-    seen = set()
+    seen: set[Architecture] = set()
     while len(seen) < 60:
         depth, tokens = draw.randint(1, 3), draw.randint(1, 3)
         widths = tuple(draw.randint(1, 4) for _ in range(depth + 1))
