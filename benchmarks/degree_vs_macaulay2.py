@@ -4,7 +4,8 @@
 
 *kernel*: the degree of the kernel of the map from coefficients to weights, by Groebner bases, modulo a prime.
 *section*: how many weights, in a chart, satisfy as many general linear conditions on the function as there are
-dimensions; where there are base points they are removed. This is the degree times the points over a general function.
+dimensions; where there are base points they are removed. This is the degree times the points over a general function,
+and, for a layer that enters by its symmetric part, times the matrices that share it.
 Each question is a process of its own with a limit of time.
 """
 

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
@@ -29,10 +28,8 @@ from lightning_sym.rings.batched_polynomials import constants, terms_of, variabl
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rationals import as_fraction, map_entries
+from lightning_sym.varieties.coefficient_relations import Key, relations_of
 from lightning_sym.varieties.normal_weights import is_tied, normal_weights, smallest_network
-
-Key = tuple[int, tuple[int, ...]]
-"""A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +235,7 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
     keys: list[Key] = []
     relations: dict[Key, dict[Key, Fraction]] = {}
     for members in classes.values():
-        for key, combination in _relations(members, coefficients):
+        for key, combination in relations_of(members, coefficients):
             relations[key] = combination
             if combination == {key: 1}:
                 keys.append(key)
@@ -322,31 +319,6 @@ def _spread(exponents: tuple[int, ...], few: int, tokens: int) -> tuple[int, ...
         row = exponents[start : start + few]
         result += [*row[:-1], *(0,) * (tokens - few), row[-1]]
     return tuple(result)
-
-
-def _relations(members: list[Key], coefficients: Mapping[Key, Any]) -> Iterator[tuple[Key, dict[Key, Fraction]]]:
-    """Each coefficient in those before it that are independent; these are themselves."""
-    first: dict[Any, Key] = {}
-    distinct: list[Key] = []
-    for key in members:
-        twin = first.setdefault(str(coefficients[key]), key)
-        if twin == key:
-            distinct.append(key)
-    tables = [{tuple(map(int, e)): c for e, c in coefficients[key].to_dict().items()} for key in distinct]
-    monomials = sorted(set().union(*tables)) if len(distinct) > 1 else []
-    solved: dict[Key, dict[Key, Fraction]] = {}
-    dependent: dict[int, list[Fraction]] = {}
-    if len(distinct) > 1:
-        rows = [[as_fraction(table.get(m, 0)) for table in tables] for m in monomials]
-        for vector in null_space(rows):  # of the reduced echelon form: the last entry that is not zero is free, and 1
-            dependent[max(i for i, entry in enumerate(vector) if entry)] = vector
-    for i, key in enumerate(distinct):
-        if i in dependent:
-            solved[key] = {distinct[j]: -c for j, c in enumerate(dependent[i]) if c and j != i}
-        else:
-            solved[key] = {key: Fraction(1)}
-    for key in members:
-        yield key, solved[first[str(coefficients[key])]]
 
 
 def _exact(value: Any) -> Fraction:

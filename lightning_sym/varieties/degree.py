@@ -32,6 +32,9 @@ LARGEST_DIMENSION = 30_000
 BITS_A_DIGIT = 3.33
 """Slightly more than there are."""
 
+LARGEST_DEPTH = 4000
+"""The functions have degree three to this power."""
+
 LARGEST_SPAN, MOST_PARAMETERS = 200, 2000
 """Linear spans up to this dimension are compared with a certified dimension where no theorem applies."""
 
@@ -129,7 +132,9 @@ class _Shape:
 
 
 def _shape(network: Architecture) -> _Shape:
-    """Section 2 of `docs/degree.md`: `r`, `w`, `alpha`, `m`, `k` are named as there."""
+    """Section 1 of `docs/degree.md`: `r`, `w`, `alpha`, `m`, and `k` of Section 2, are named as there."""
+    if network.depth > LARGEST_DEPTH:
+        raise TooLarge(f"the degree must be asked of at most {LARGEST_DEPTH:,} layers, got {network.depth:,}")
     depth, values = network.depth, network.value_ranks or (None,) * network.depth
     r = [min(network.input_width, network.widths[0])]
     for width, value in zip(network.widths[1:], values, strict=True):

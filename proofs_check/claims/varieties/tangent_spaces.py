@@ -26,11 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Weights, equations
+from lightning_sym import Architecture, Equations, Weights, equations
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import swap
 from lightning_sym.geometry.layer_function import differential, tangent_directions
-from lightning_sym.varieties.equations import Equations
 from proofs_check.claim import Claim, Part, Scope
 from proofs_check.expect import Bounds, expect_equal, expect_value
 
