@@ -12,7 +12,11 @@
     >>> fiber(w).components[1].point(lam=2)                     # all weights with this function, and one of them
     Weights.of({'Q1': [[1, 2]], 'K1': [[2, 4]], 'V1': [[Fraction(3, 2), 0]]})
     >>> classify(w).labels                                      # what point of that set it is
-    (<Label.REGULAR: 'regular'>,)
+    (Label.REGULAR,)
+    >>> equations(network).counts, variety_degree(network).degree   # of the closure of that set
+    ({2: 3}, 3)
+    >>> recover(polynomial_map(network, w)).answer              # weights of a polynomial map, where there are any
+    <Membership.WEIGHTS: 'weights'>
 
 Every answer prints what its command prints, shows itself as a formula in a notebook, and carries what proves it. Names
 are imported when they are first asked for.
