@@ -7,7 +7,7 @@ in `docs/recover.md`. Every answer `weights` is checked by expansion before it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -73,12 +73,6 @@ class Recovery(Result):
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "recovery.answer is Membership.WEIGHTS")
-
-    def __repr__(self) -> str:
-        said = [f"{self.architecture!r}", f"Membership.{self.answer.name}"]
-        values = [(each.name, getattr(self, each.name), each.default) for each in fields(self)[2:]]
-        said += [f"{name}={value!r}" for name, value, default in values if value != default]
-        return f"Recovery({', '.join(said)})"
 
     @cached_property
     def weights(self) -> Weights | None:
