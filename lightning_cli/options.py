@@ -9,6 +9,9 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
+"""What `--format` knows: `lightning_sym.network.formats.FORMATS`, which takes longer to import."""
+
 
 class Sizes(click.ParamType[Any]):
     """Positive integers with commas between them."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "lightning-sym/equations/1"
 
-FORMATS = ["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]
-
 
 def as_document(found: Equations) -> dict[str, Any]:
     """The result as JSON."""
@@ -72,7 +70,7 @@ a degree that was asked for does not fit into memory; 130 interrupted.""",
 @options.tokens
 @options.transformer
 @click.option("--degree", type=click.IntRange(1, 1000), metavar="N", help="Find all equations up to this degree.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Print what another system reads.")
+@click.option("--format", "form", type=click.Choice(options.FORMATS), help="Print what another system reads.")
 @click.option("--output", type=click.Path(), metavar="FILE", help="Write into FILE what would be printed.")
 @click.option(
     "--seed",

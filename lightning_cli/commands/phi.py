@@ -72,7 +72,7 @@ Exit codes: 0 printed, 2 bad input.""",
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]),
+    type=click.Choice(options.FORMATS),
     help="Print what another system reads.",
 )
 @options.memory

@@ -84,7 +84,7 @@ def command(
     """
     from pathlib import Path
 
-    from lightning_cli.writing.output import answer_table, console, progress_bar, write_json
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.errors import BadInput
     from lightning_sym.network.weight_files import save_weights
     from lightning_sym.varieties.map_input import map_of, read_document, shape_of
@@ -109,14 +109,8 @@ def command(
     if as_json:
         write_json(as_document(result))
     else:
-        from rich.markup import escape
-
-        table = answer_table()
-        colours = {"weights": "green", "none": "red", "undecided": "yellow"}
-        for label, text in result.lines():
-            shown = escape(text)
-            table.add_row(label, f"[{colours[text]}]{text}[/]" if label == "answer" else shown)
-        console().print(table)
+        colours = {Membership.WEIGHTS: "green", Membership.NONE: "red", Membership.UNDECIDED: "yellow"}
+        write_answer(result, answer=colours[result.answer])
     return {
         Membership.WEIGHTS: exit_codes.AS_EXPECTED,
         Membership.NONE: exit_codes.NOT_AS_EXPECTED,

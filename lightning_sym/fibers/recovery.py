@@ -50,6 +50,10 @@ class Solution(NamedTuple):
     skew_part_is_free: bool
 
 
+class NoFirstLayer(BadInput):
+    """The parts of a map that show the first layer of a network all vanish: it is the function of none."""
+
+
 def network_of(weights: VirtualWeights) -> Weights:
     r"""A network with these virtual weights: $Q_i = \tilde A_i$, $K_i = 1$, $V_i = 1$ but for the last, $\tilde V$.
 
@@ -168,7 +172,7 @@ def _first_attention_matrices(phi: PolynomialMap) -> Iterator[ObjectArray]:
         if not common.is_zero():
             break
     else:
-        raise BadInput("the map must be the function of a network; here the parts that show its first layer vanish")
+        raise NoFirstLayer("the map must be the function of a network; here the parts that show its first layer vanish")
     linear: dict[int, list[Any]] = {0: [], 1: []}
     bilinear = []
     for factor, _ in common.factor()[1]:

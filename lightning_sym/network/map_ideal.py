@@ -61,7 +61,8 @@ def graph_ideal(
     """
     import sympy
 
-    places = {exponents: m for m, exponents in enumerate(monomials, start=1)}
+    occur = {exponents for _, _, exponents in coefficients}
+    places = {exponents: m for m, exponents in enumerate(monomials, start=1) if exponents in occur}
     names = [f"c_{k + 1}_{j + 1}_{places[exponents]}" for k, j, exponents in coefficients]
     if clash := set(names) & {symbol.name for symbol in weights}:
         raise BadInput(f"letters must not be called like coordinates of the ambient space, got {min(clash)}")

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from lightning_sym.display import rows_in_line
+
 LONGEST = 300
 """Characters of one line of a message that are shown."""
 
@@ -36,17 +38,6 @@ def told(head: str, lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join([head, *(f"  {name:<{width}}  {text}" for name, text in known)])
 
 
-def spelled(matrix: Any) -> str:
-    """A matrix in one line, its rows with semicolons between them.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> spelled([[1, Fraction(-2, 3)], [0, Fraction(4)]])
-        '1 -2/3; 0 4'
-    """
-    return "; ".join(" ".join(map(str, row)) for row in matrix)
-
-
 def shown_sparsely(x: Any) -> str:
     """A matrix in one line; of a large one the entries that are not zero, by coordinate and token.
 
@@ -56,7 +47,7 @@ def shown_sparsely(x: Any) -> str:
         0 1; 2 0, 0 but for x_1_1 = 3
     """
     if x.size <= MOST_SHOWN:
-        return spelled(x)
+        return rows_in_line(x)
     entries = [f"x_{k + 1}_{j + 1} = {x[k, j]}" for k, j in zip(*x.nonzero(), strict=True)]
     return "0 but for " + ", ".join(entries) if entries else "0"
 

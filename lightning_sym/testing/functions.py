@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from lightning_sym.display import rows_in_line
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.same_function import Answer, Comparison, same_function
 from lightning_sym.limits import DEFAULT_WORK, Progress
 from lightning_sym.network.polynomial_map import PolynomialMap, polynomial_map
 from lightning_sym.network.weight_files import load_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.testing.failures import Mismatch, NotDecided, power_of_ten, spelled, told
+from lightning_sym.testing.failures import Mismatch, NotDecided, power_of_ten, told
 
 Network = Weights | PolynomialMap | str | os.PathLike[str]
 """Exact weights, a file of them, or a polynomial map with numbers for weights."""
@@ -88,9 +89,9 @@ def _loaded(network: Network) -> Weights | PolynomialMap:
 def _lines(found: Comparison) -> list[tuple[str, str]]:
     lines = [("because", found.reason.message)]
     if found.input is not None and found.outputs is not None:
-        lines.append(("input", f"X = {spelled(found.input)}"))
+        lines.append(("input", f"X = {rows_in_line(found.input)}"))
         names = zip(("first", "second"), found.outputs, strict=True)
-        lines += [(name, f"phi(X) = {spelled(output)}") for name, output in names]
+        lines += [(name, f"phi(X) = {rows_in_line(output)}") for name, output in names]
     return lines
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from lightning_sym.display import rows_in_line
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.same_function import DEEPEST
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
@@ -15,7 +16,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.testing.callers import Caller, Function
 from lightning_sym.testing.exact_floats import floats_named
-from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, spelled, told
+from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, told
 from lightning_sym.testing.inputs import first_inputs, random_input, shrunk
 from lightning_sym.testing.truth import Enclosed, Exact, recognized
 
@@ -201,8 +202,8 @@ def _complaint(
         raise BadInput("the function must give one output for one input, got another one when it was asked again")
     lines = [("network", str(architecture)), ("input", f"X = {shown_sparsely(at)}")]
     if found.size <= MOST_SHOWN:
-        lines.append(("function", f"f(X) = {spelled(truth.shown(found))}"))
-        lines.append(("exact", f"phi(X) = {spelled(truth.output(small))}"))
+        lines.append(("function", f"f(X) = {rows_in_line(truth.shown(found))}"))
+        lines.append(("exact", f"phi(X) = {rows_in_line(truth.output(small))}"))
     where = f"at coordinate {place[0] + 1} of token {place[1] + 1}"
     lines.append(("differs", where + truth.by_how_much(small, found, place)))
     if other := recognized(truth, weights, caller, [small, *tried]):

@@ -24,7 +24,8 @@ def pytest_assertrepr_compare(op: str, left: Any, right: Any) -> list[str] | Non
     module = sys.modules.get("lightning_sym.network.weights")
     if op != "==" or module is None or not (isinstance(left, module.Weights) and isinstance(right, module.Weights)):
         return None
-    from lightning_sym.testing.failures import LONGEST, spelled
+    from lightning_sym.display import rows_in_line
+    from lightning_sym.testing.failures import LONGEST
 
     lines = ["the weights are not equal"]
     if left.form != right.form:
@@ -32,7 +33,7 @@ def pytest_assertrepr_compare(op: str, left: Any, right: Any) -> list[str] | Non
     mine, theirs = left.named(), right.named()
     differing = [n for n in {**mine, **theirs} if n not in mine or n not in theirs or not _equal(mine[n], theirs[n])]
     for name in differing[:MOST_SHOWN]:
-        pair = [spelled(found[name])[:LONGEST] if name in found else "missing" for found in (mine, theirs)]
+        pair = [rows_in_line(found[name])[:LONGEST] if name in found else "missing" for found in (mine, theirs)]
         lines += [f"{name} = {pair[0]}", " " * len(name) + f"!= {pair[1]}"]
     if len(differing) > MOST_SHOWN:
         lines.append(f"and {len(differing) - MOST_SHOWN} more matrices")

@@ -9,6 +9,7 @@ from math import isqrt
 
 import numpy as np
 
+from lightning_sym.display import rows_in_line
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import KNOWN, network_output
@@ -18,7 +19,7 @@ from lightning_sym.rings.balls import Balls, distance, precision
 from lightning_sym.rings.rationals import map_entries, rational_matrix, to_fractions
 from lightning_sym.testing.callers import Caller
 from lightning_sym.testing.exact_floats import Exactness, Floats
-from lightning_sym.testing.failures import NotDecided, spelled, told
+from lightning_sym.testing.failures import NotDecided, told
 
 LARGEST_SCORE = 16
 """Inputs to softmax are scaled such that scores of the first layer are no larger: exponentials stay within range."""
@@ -137,7 +138,7 @@ class Enclosed:
         raise NotDecided(
             told(
                 f"it is undecided whether outputs are within {self._ulps} ulps, with balls of {BITS[-1]} bits",
-                [("network", str(self._architecture)), ("input", f"X = {spelled(self.step * x)}")],
+                [("network", str(self._architecture)), ("input", f"X = {rows_in_line(self.step * x)}")],
             )
         )
 

@@ -66,7 +66,7 @@ class Ideal:
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, Piece]] = []
-        self._expansion = Expansion(system)
+        self._expansion = Expansion(system, memory)
         for degree in (0, 1):
             self.pieces.append(
                 {

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, pairwise, product
 from math import comb
 
+from lightning_sym.errors import ProgramError
 from lightning_sym.exact.determinantal import (
     determinantal,
     determinantal_degree,
@@ -89,7 +90,14 @@ class Cone:
             series = _complete_homogeneous([sum(w) for w in weights], first + most)
             for j in range(most + 1):
                 result[j] += Fraction(series[first + j], euler)
-        return [int(value) for value in result]
+        return [_integer(value) for value in result]
+
+
+def _integer(value: Fraction) -> int:
+    """An intersection number, a sum of fractions."""
+    if value.denominator != 1:
+        raise ProgramError(f"an intersection number must be an integer, got {value}")
+    return value.numerator
 
 
 def _tangent(chosen: Indices, inside: Indices) -> int:
@@ -167,7 +175,7 @@ def intersection_number(sizes: Sequence[int], cones: Sequence[Cone]) -> int:
     for euler, spaces in flags(sizes):
         classes = [cone.segre(spaces[cone.step], most) for cone in cones]
         total += Fraction(_product(cones, classes)[most], euler)
-    return int(total)
+    return _integer(total)
 
 
 def _product(cones: Sequence[Cone], classes: Sequence[list[int]]) -> list[int]:

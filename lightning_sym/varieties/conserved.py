@@ -60,7 +60,8 @@ class ConservedQuantities(Result):
     Attributes:
         architecture: the network.
         quantities: the moments of its linear symmetries, matrix by matrix.
-        new: for each of them, how many of its entries are independent of each other and of the matrices before it.
+        new: by how much each raises the rank, modulo the prime, of the differentials of those before it: its entries
+            that are independent of each other and of them. The sum of these numbers is a lower bound.
         lower: at least so many independent functions are kept.
         upper: at most so many: parameters minus the rank of the Lie algebra that gradients generate, from below.
         lie_ranks: rank of gradients, then with brackets of two, of three, and so on.

@@ -165,7 +165,7 @@ class CoordinateSystem:
                     ),
                 )
 
-    def forms(self, memory: int = DEFAULT_MEMORY) -> list[Any]:
+    def forms(self, memory: int) -> list[Any]:
         """The coordinates as polynomials in the letters of the normal weights."""
         coefficients = dict(_coefficients(self.network, memory))
         return [coefficients[key] for key in self.keys]

@@ -14,7 +14,7 @@ from typing import NoReturn
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.varieties import linear_span
-from lightning_sym.errors import TooLarge, no_truth_value
+from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture
@@ -250,7 +250,9 @@ def variety_degree(
             budget.spend(seconds, f"the sum over the flags {','.join(map(str, shape.sizes))}")
         total = intersection_number(shape.sizes, shape.cones)
         source = DegreeSource.FLAGS if flag else DegreeSource.PRODUCT
-    degree = total // shape.points
+    degree, rest = divmod(total, shape.points)
+    if rest:
+        raise ProgramError(f"{architecture}: {shape.points} points of each fiber must divide {total}")
     if degree >= 10**MOST_DIGITS:
         raise TooLarge(f"a degree must have at most {MOST_DIGITS:,} digits, this one has more")
     return VarietyDegree(architecture, degree, source, top + 1, shape.points)

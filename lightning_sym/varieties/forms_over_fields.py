@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.errors import ProgramError
 from lightning_sym.exact.number_field import RATIONALS, ROOT, Element, NumberField, quadratic_field
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
@@ -156,7 +157,7 @@ def linear_factor(forms: FormRing, factor: Any, all_of_them: bool) -> tuple[Numb
         if degree == 3 and all_of_them and field.real_roots == 3:
             return _all_three(forms, field, linear, factor)
         return field, [forms.linear(field, linear), quotient]
-    raise ArithmeticError(f"no line is in general position for {factor}")
+    raise ProgramError(f"no line is in general position for {factor}")
 
 
 def _on_line(polynomial: Any, direction: Sequence[int], start: Sequence[int]) -> Any:

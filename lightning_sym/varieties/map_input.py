@@ -23,7 +23,6 @@ PHI = "lightning-sym/phi/1"
 _OWN = {"widths", "ranks", "tokens", "outputs", "coefficients"}
 _FORM = {"normalization": "none", "heads": 1, "value_ranks": None, "skip": False, "mask": "none", "embed": None,
          "unembed": None}  # fmt: skip
-_FORM_NAMES = {"mask": "causal"}
 
 LARGEST_SIZE = 1000
 """Inputs of a map, and outputs: more would be refused for their number of monomials in any case."""
@@ -266,7 +265,7 @@ def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
         if given.weight_names:
             raise BadInput("the map must have numbers as coefficients, got symbolic weights; put numbers in")
         entries = given.entries
-        sizes = (given.architecture.widths[0], *entries.shape)
+        sizes = (given.architecture.input_width, *entries.shape)
         if sizes != (architecture.widths[0], rows, t):
             raise ShapeError(
                 f"the map must be {rows} x {t} in {architecture.widths[0]} x {t} inputs, "

@@ -7,7 +7,7 @@ in `docs/recover.md`. Every answer `weights` is checked by expansion before it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_matrix
 from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.exact.number_field import RATIONALS, NumberField, rank_over
-from lightning_sym.fibers.recovery import reconstruct
+from lightning_sym.fibers.recovery import NoFirstLayer, reconstruct
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
@@ -73,12 +73,6 @@ class Recovery(Result):
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "recovery.answer is Membership.WEIGHTS")
-
-    def __repr__(self) -> str:
-        said = [f"{self.architecture!r}", f"Membership.{self.answer.name}"]
-        values = [(each.name, getattr(self, each.name), each.default) for each in fields(self)[2:]]
-        said += [f"{name}={value!r}" for name, value, default in values if value != default]
-        return f"Recovery({', '.join(said)})"
 
     @cached_property
     def weights(self) -> Weights | None:
@@ -147,6 +141,9 @@ PRODUCT = 1e-4
 
 EQUATION = 2e-4
 """Seconds for a term of a series in the equations of skew parts; measured, and rough."""
+
+VALUE = 5e-7
+"""Seconds for a term of the map at one point; measured, and rough."""
 
 
 def recover(
@@ -313,9 +310,11 @@ class _Question:
         why = "phi vanishes at one token, so some x^T A~i x is zero"
         if self.shape.depth != 2:
             return self._undecided(f"{why}; such networks of three layers or more are not decided")
+        d = self.shape.widths[0]
+        self.work.spend(VALUE * self.phi.term_count * d**2 * (d + 1) / 2, "the layer behind a skew-symmetric one")
         try:
             solutions = reconstruct(self.phi)
-        except BadInput:  # the parts that show the first layer vanish: those of a network do not
+        except NoFirstLayer:
             return self._none(
                 [f"{why}; then the parts of degree 1 and 5 in the second token do not both vanish"], False, None
             )

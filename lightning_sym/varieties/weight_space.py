@@ -63,8 +63,8 @@ class Lazy:
 class Expansion:
     """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
 
-    def __init__(self, system: CoordinateSystem) -> None:
-        self.forms = system.forms()
+    def __init__(self, system: CoordinateSystem, memory: int) -> None:
+        self.forms = system.forms(memory)
         self._products: dict[tuple[int, ...], Any] = {}
 
     def product(self, monomial: tuple[int, ...]) -> Any:

@@ -184,3 +184,10 @@ def test_no_part_speaks_of_unknown_or_excluded_networks() -> None:
         assert not list(part.at(Architecture((3, 2, 2), (1, 2), 2, heads=2, unembed=1), None))
     spoken = {claim.id for claim, _ in ABLE}
     assert {"theorem-3.2", "theorem-3.7", "corollary-3.3", "corollary-3.8", "conjecture-3.10"} <= spoken
+
+
+def test_long_numbers_are_spelled_in_messages() -> None:
+    """Beyond the 4,300 digits that Python prints without being asked."""
+    first, second = (Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[n]]}) for n in (10**5000, 1))
+    with pytest.raises(Mismatch, match="differ"):
+        assert_same_function(first, second)

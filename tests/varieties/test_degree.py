@@ -11,8 +11,9 @@ import pytest
 
 import lightning_sym.varieties.degree as module
 from lightning_sym import SOFTMAX, Architecture, DegreeSource, certified_dimension, variety_degree
-from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.determinantal import determinantal_degree, symmetric_determinantal_degree
+from lightning_sym.varieties import cone_bundles
 from lightning_sym.varieties.cone_bundles import Cone, flags, intersection_number
 
 # widths, ranks, tokens and the degree, found by other means: resultants, classical loci, and Macaulay2 (the benchmark)
@@ -201,3 +202,13 @@ def test_mutants_fail(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(module, "_shape", wrong)
     assert any(variety_degree(Architecture(*shape)).degree != degree for shape, degree in KNOWN.items())
+
+
+def test_a_number_that_is_no_integer_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = module._shape
+    monkeypatch.setattr(module, "_shape", lambda network: replace(right(network), points=7))
+    with pytest.raises(ProgramError, match="7 points of each fiber must divide 3240"):
+        variety_degree(Architecture((2, 2, 1), (2, 1), 2))
+    monkeypatch.setattr(cone_bundles, "_tangent", lambda chosen, inside: 7)
+    with pytest.raises(ProgramError, match="an integer"):
+        intersection_number([3, 1], [Cone(1, 1, 1, 1, symmetric=True)])

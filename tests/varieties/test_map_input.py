@@ -222,3 +222,12 @@ def test_work_and_memory_are_bounded_before() -> None:
     seen: list[str] = []
     recover(phi, progress=lambda stage, done, total: seen.append(stage))
     assert "factors at one token" in seen
+
+
+def test_an_embedding_has_inputs_of_its_own() -> None:
+    """The sizes of a map are those of its inputs, whatever stands behind an embedding."""
+    network = Architecture((2, 1), (1,), 1, embed=3)
+    phi = polynomial_map(network, Weights.random(network, seed=0))
+    with pytest.raises(ShapeError, match="got 1 x 1 in 3 x 1"):
+        recover(phi, Architecture((2, 1), (1,), 1))
+    assert recover(phi, Architecture((3, 1), (1,), 1)).answer is Membership.WEIGHTS

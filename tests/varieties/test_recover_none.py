@@ -22,7 +22,7 @@ from lightning_sym import (
     polynomial_map,
     recover,
 )
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.network.one_layer import coefficients_from_products, quadratic_monomials
@@ -186,6 +186,22 @@ def test_a_skew_layer_among_three_is_undecided() -> None:
     found = recover(polynomial_map(three.architecture(2), three))
     assert found.answer is Membership.UNDECIDED
     assert found.complex_weights is None
+
+
+def test_what_does_not_fit_is_not_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a map whose parts vanish is the function of no network: other refusals are no answer."""
+    skew = network_of(VirtualWeights(([[0, 1], [-1, 0]], [[1, 2], [3, 5]]), [[1, 2]]))
+    phi = polynomial_map(skew.architecture(2), skew)
+    assert recover(phi).answer is Membership.WEIGHTS
+    with pytest.raises(TooLarge, match="behind a skew-symmetric one"):
+        recover(phi, work=0.0071)
+
+    def too_large(_: object) -> None:
+        raise TooLarge("it does not fit")
+
+    monkeypatch.setattr(membership, "reconstruct", too_large)
+    with pytest.raises(TooLarge, match="does not fit"):
+        recover(phi)
 
 
 def test_forms_that_no_network_has_at_one_token() -> None:
