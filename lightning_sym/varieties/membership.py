@@ -19,7 +19,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_matrix
 from lightning_sym.errors import BadInput, ProgramError, no_truth_value
 from lightning_sym.exact.number_field import RATIONALS, NumberField, rank_over
-from lightning_sym.fibers.recovery import reconstruct
+from lightning_sym.fibers.recovery import part_in_two_tokens, reconstruct
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
@@ -313,13 +313,12 @@ class _Question:
         why = "phi vanishes at one token, so some x^T A~i x is zero"
         if self.shape.depth != 2:
             return self._undecided(f"{why}; such networks of three layers or more are not decided")
-        try:
-            solutions = reconstruct(self.phi)
-        except BadInput:  # the parts that show the first layer vanish: those of a network do not
+        shown = (part_in_two_tokens(self.phi, m, degree) for m in range(self.shape.widths[-1]) for degree in (1, 5))
+        if all(part.is_zero() for part in shown):  # those of a network do not
             return self._none(
                 [f"{why}; then the parts of degree 1 and 5 in the second token do not both vanish"], False, None
             )
-        for solution in solutions:
+        for solution in reconstruct(self.phi):
             attention = tuple(map(RATIONALS.matrix, solution.weights.attention))
             value = RATIONALS.matrix(solution.weights.value)
             known = layers_known(attention, self.shape.tokens)

@@ -22,7 +22,7 @@ from lightning_sym import (
     polynomial_map,
     recover,
 )
-from lightning_sym.errors import ProgramError
+from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.number_field import RATIONALS
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.network.one_layer import coefficients_from_products, quadratic_monomials
@@ -186,6 +186,19 @@ def test_a_skew_layer_among_three_is_undecided() -> None:
     found = recover(polynomial_map(three.architecture(2), three))
     assert found.answer is Membership.UNDECIDED
     assert found.complex_weights is None
+
+
+def test_what_is_too_large_is_not_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal on the way says nothing about the map."""
+    two = network_of(VirtualWeights(([[0, 1], [-1, 0]], [[1, 2], [3, 5]]), [[1, 2]]))
+    phi = polynomial_map(two.architecture(2), two)
+
+    def refused(*given: object) -> object:
+        raise TooLarge("the polynomials must be smaller")
+
+    monkeypatch.setattr("lightning_sym.fibers.recovery.polynomial_map", refused)
+    with pytest.raises(TooLarge, match="smaller"):
+        recover(phi)
 
 
 def test_forms_that_no_network_has_at_one_token() -> None:
