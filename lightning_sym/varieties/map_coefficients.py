@@ -41,7 +41,7 @@ def _rational(value: Any, what: str) -> Any:
     return Fraction(int(value.p), int(value.q))
 
 
-def entries_from_vector(values: Sequence[Any], ring: PolynomialRing, architecture: Architecture) -> Any:
+def entries_from_vector(numbers: Sequence[Any], ring: PolynomialRing, architecture: Architecture) -> Any:
     """From all coefficients, in the order of `PolynomialMap.coefficient_vector()`; `d_l x t`.
 
     Raises:
@@ -50,12 +50,12 @@ def entries_from_vector(values: Sequence[Any], ring: PolynomialRing, architectur
     architecture.require_plain(WHAT)
     n, rows, t = architecture.widths[0] * architecture.tokens, architecture.widths[-1], architecture.tokens
     size = ambient_dimension(architecture)
-    if len(values) != size:
-        raise ShapeError(f"coefficients must be {size:,} in number, the ambient dimension, got {len(values):,}")
+    if len(numbers) != size:
+        raise ShapeError(f"coefficients must be {size:,} in number, the ambient dimension, got {len(numbers):,}")
     each = comb(n + architecture.degree - 1, architecture.degree)
     entries = np.empty((rows, t), dtype=object)
     for number, (k, j) in enumerate(np.ndindex(rows, t)):
-        part = values[number * each : (number + 1) * each]
+        part = numbers[number * each : (number + 1) * each]
         terms: dict[tuple[int, ...], Any] = {}
         for choice, value in zip(combinations_with_replacement(range(n), architecture.degree), part, strict=True):
             if value := _rational(value, "a coefficient"):
