@@ -234,6 +234,11 @@ def compare(baseline: Mapping[str, Any], results: Mapping[str, ClaimResult], qui
     return Compared(tuple(differences), len(before.keys() & now.keys()), tuple(notes))
 
 
+def nothing_compared(path: str) -> Compared:
+    """What is said of a run whose baseline was not there."""
+    return Compared((), 0, (f"there was no {path[:LONGEST]!a}: nothing is compared",))
+
+
 def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:3])} and {len(names) - 3} more" if len(names) > 4 else ", ".join(names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -186,7 +187,8 @@ Examples:
   lightning-sym check --quick --baseline FILE
 
 Exit codes: 0 every verdict is the expected one, 1 some verdict is not, or something differs from the
-baseline, 2 bad input, 3 something is undecided, 4 an error of the program.""",
+baseline, 2 bad input, 3 something is undecided, or there was no baseline to compare with, 4 an error of
+the program.""",
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--list", "only_list", is_flag=True, help="Name the claims without running them.")
@@ -202,9 +204,10 @@ baseline, 2 bad input, 3 something is undecided, 4 an error of the program.""",
     "--baseline",
     type=click.Path(),
     metavar="FILE",
-    help="Compare verdicts, counts and witnesses with those in FILE.",
+    help="Compare verdicts, counts and witnesses with those in FILE; where there is no FILE yet, record them and exit "
+    "with 3.",
 )
-@click.option("--write-baseline", type=click.Path(), metavar="FILE", help="Write them into FILE.")
+@click.option("--write-baseline", type=click.Path(), metavar="FILE", help="Write them into FILE, over what is there.")
 @options.as_json
 def command(
     ids: tuple[str, ...],
@@ -241,12 +244,19 @@ def command(
         report_directory = require_report(report)
     certificate_directory = None if certificates is None else _require_certificates(certificates)
 
-    from proofs_check.baseline import compare, read_baseline, require_baseline_path
+    from proofs_check.baseline import compare, nothing_compared, read_baseline, require_baseline_path
     from proofs_check.workers import run_claims
 
-    known = None if baseline is None else read_baseline(baseline, [claim.id for claim in claims])
-    if write_baseline is not None:
-        require_baseline_path(write_baseline)
+    known = None
+    # a file that is not there is recorded; the exit code is not 0, so that a misspelled path cannot pass
+    first = baseline is not None and not os.path.exists(baseline)
+    if baseline is not None and not first:
+        known = read_baseline(baseline, [claim.id for claim in claims])
+    written = [path for path in dict.fromkeys((write_baseline, baseline if first else None)) if path is not None]
+    for path in written:
+        require_baseline_path(path)
+    if first:
+        click.echo(f"baseline: there is no {baseline}: this run is recorded in it, compared with nothing", err=True)
 
     by_id = {claim.id: claim for claim in claims}
     with (
@@ -258,6 +268,8 @@ def command(
             results[result.id] = result
             display.finished(by_id[result.id], result)
     compared = None if known is None else compare(known, results, quick, everything=not ids)
+    if first:
+        compared = nothing_compared(str(baseline))
     if as_json:
         write_json(as_document(claims, results, compared))
     else:
@@ -277,8 +289,8 @@ def command(
         click.echo(f"report: {page}", err=True)
     if certificate_directory is not None:
         _finish_certificates(certificate_directory, claims, results)
-    if write_baseline is not None:
-        _write_baseline(write_baseline, results, quick)
+    for path in written:
+        _write_baseline(path, results, quick)
     differs = compared is not None and compared.differences
-    codes = [exit_code(list(results.values())), exit_codes.NOT_AS_EXPECTED if differs else exit_codes.AS_EXPECTED]
-    return exit_codes.worst(codes)
+    beside = exit_codes.UNDECIDED if first else exit_codes.NOT_AS_EXPECTED if differs else exit_codes.AS_EXPECTED
+    return exit_codes.worst([exit_code(list(results.values())), beside])

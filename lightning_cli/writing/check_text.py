@@ -139,6 +139,8 @@ def print_compared(compared: Compared, path: str, out: Console) -> None:
         out.print(f"baseline: {note}", markup=False, soft_wrap=True)
     for difference in compared.differences:
         out.print(f"differs: {difference}", markup=False, soft_wrap=True, style="red")
+    if not compared.compared:  # the notes say why
+        return
     count = len(compared.differences)
     found = "no difference" if not count else "1 difference" if count == 1 else f"{count} differences"
     claims = "1 claim" if compared.compared == 1 else f"{compared.compared} claims"

@@ -85,7 +85,7 @@ MOST_SHOWN = 12
 
 def _shown(things: Sequence[Any]) -> list[str]:
     """The first ones as text: coordinates, or polynomials."""
-    texts = [str(x.as_expr() if hasattr(x, "as_expr") else x) for x in things[:MOST_SHOWN]]
+    texts = [str(x.as_expr() if hasattr(x, "as_expr") else x).replace("**", "^") for x in things[:MOST_SHOWN]]
     return texts + ([f"... {len(things):,} in all"] if len(things) > MOST_SHOWN else [])
 
 

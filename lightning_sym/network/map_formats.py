@@ -49,7 +49,7 @@ def map_text(phi: PolynomialMap, form: str) -> str:
     Example:
         >>> from lightning_sym import Architecture, polynomial_map
         >>> print(map_text(polynomial_map(Architecture((1, 1), (1,), 1)), "singular"))
-        // widths 1,1, ranks 1, tokens 1: homogeneous of degree 3, 1 terms, ambient dimension 1
+        // widths 1,1, ranks 1, tokens 1: homogeneous of degree 3, 1 term, ambient dimension 1
         ring R = 0, (Q1_1_1, K1_1_1, V1_1_1, x_1_1), dp;
         matrix phi[1][1] = Q1_1_1*K1_1_1*V1_1_1*x_1_1^3;
         // coefficients, each polynomial once

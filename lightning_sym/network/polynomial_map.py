@@ -185,8 +185,9 @@ class PolynomialMap(SymbolicMap, Result):
     @property
     def header(self) -> str:
         """What the map is, in a line."""
+        terms = f"{self.term_count:,} term" + ("" if self.term_count == 1 else "s")
         return (
-            f"{self.architecture}: {degree_words(self.architecture)}, {self.term_count:,} terms, "
+            f"{self.architecture}: {degree_words(self.architecture)}, {terms}, "
             f"ambient dimension {ambient_dimension(self.architecture):,}"
         )
 

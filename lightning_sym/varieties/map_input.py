@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import combinations_with_replacement
-from math import comb
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lightning_sym.errors import BadInput, FileFormatError, ShapeError, TooLarge
-from lightning_sym.network.ambient import DEEPEST, ambient_dimension
+from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
 from lightning_sym.network.readers.bounds import LARGEST_FILE, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.varieties.map_coefficients import as_vector, entries_from_terms, entries_from_vector
 from lightning_sym.varieties.map_text import MOST_TERMS, from_sympy, parse_polynomial
 
 PHI = "lightning-sym/phi/1"
@@ -110,9 +109,17 @@ def _outputs(value: Any) -> dict[tuple[int, int], str]:
     if not isinstance(value, list):
         raise FileFormatError(f"outputs must be a list, got {shown(value)}")
     result: dict[tuple[int, int], str] = {}
+    if value and all(isinstance(row, list) for row in value):  # rows of text
+        value = [
+            {"row": k, "token": j, "polynomial": text}
+            for k, row in enumerate(value, 1)
+            for j, text in enumerate(row, 1)
+        ]
     for each in value:
         if not isinstance(each, dict) or each.keys() != {"row", "token", "polynomial"}:
-            raise FileFormatError("each output must be an object with the keys row, token, polynomial")
+            raise FileFormatError(
+                "outputs must be objects with the keys row, token, polynomial, or rows of text, one column a token"
+            )
         place = each["row"], each["token"]
         if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in place):
             raise FileFormatError("row and token of an output must be positive integers")
@@ -195,7 +202,7 @@ def map_of(document: Document, architecture: Architecture) -> PolynomialMap:
     require_room(architecture)
     rows, t = architecture.widths[-1], architecture.tokens
     if document.coefficients is not None:
-        return _from_vector(document.coefficients, architecture)
+        return _of_coefficients(document.coefficients, architecture)
     given = document.outputs or {}
     for k, j in given:
         if k > rows or j > t:
@@ -234,26 +241,15 @@ def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) 
     return PolynomialMap(architecture, entries, ring, (), ring.names)
 
 
-def _from_vector(values: list[Any], architecture: Architecture) -> PolynomialMap:
-    n, rows, t = architecture.widths[0] * architecture.tokens, architecture.widths[-1], architecture.tokens
-    size = ambient_dimension(architecture)
-    if len(values) != size:
-        raise ShapeError(f"coefficients must be {size:,} in number, the ambient dimension, got {len(values):,}")
-    each = comb(n + architecture.degree - 1, architecture.degree)
+def _of_coefficients(values: Sequence[Any], architecture: Architecture) -> PolynomialMap:
     ring = input_ring(architecture)
-    entries = np.empty((rows, t), dtype=object)
-    for number, (k, j) in enumerate(np.ndindex(rows, t)):
-        part = values[number * each : (number + 1) * each]
-        terms: dict[tuple[int, ...], Any] = {}
-        for choice, value in zip(combinations_with_replacement(range(n), architecture.degree), part, strict=True):
-            if value:
-                terms[tuple(choice.count(i) for i in range(n))] = ring.constant(value).leading_coefficient()
-        entries[k, j] = ring.from_terms(terms)
-    return checked_map(entries, ring, architecture)
+    return checked_map(entries_from_vector(values, ring, architecture), ring, architecture)
 
 
 def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
     """A map from what people have in Python: a `PolynomialMap`, a SymPy matrix, rows of expressions or of text.
+
+    Or its coefficients, as `PolynomialMap.coefficient_vector()` and `coefficients()` give them.
 
     Raises:
         BadInput: it is none, or not of this shape.
@@ -277,8 +273,12 @@ def map_from_python(given: Any, architecture: Architecture) -> PolynomialMap:
         return checked_map(moved, ring, architecture)
     if hasattr(given, "tolist") and not isinstance(given, str):
         given = given.tolist()
+    if isinstance(given, Mapping):
+        return checked_map(entries_from_terms(given, ring, architecture), ring, architecture)
     if not isinstance(given, (list, tuple)):
         given = [[given]]
+    if (values := as_vector(given, architecture)) is not None:
+        return _of_coefficients(values, architecture)
     if given and not isinstance(given[0], (list, tuple)):
         given = [[each] for each in given] if t == 1 else [list(given)]
     if len(given) != rows or any(not isinstance(r, (list, tuple)) or len(r) != t for r in given):

@@ -158,7 +158,8 @@ def recover(
 
     Args:
         phi: a `PolynomialMap` with numbers for weights; or the outputs, `d_l x t`, as a SymPy matrix or as rows of
-            SymPy expressions or text, in the letters `x_k_j` (coordinate `k` of token `j`).
+            SymPy expressions or text, in the letters `x_k_j` (coordinate `k` of token `j`); or its coefficients, as
+            `PolynomialMap.coefficient_vector()` or `coefficients()` gives them.
         architecture: the shape; that of `phi` if it is a `PolynomialMap`.
         memory: bytes that expanded polynomials may take, by an estimate made before.
         work: seconds that exact work may take, by a rough estimate made before each step.

@@ -65,6 +65,28 @@ def test_no_difference_is_said(kept: Path, capsys: pytest.CaptureFixture[str]) -
     ]
 
 
+def test_a_baseline_that_is_not_there_is_recorded_and_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path with a mistake must not look like an agreement: exit code 3, and said before anything runs."""
+    schema = json.loads((ROOT / "docs/reference/schemas/check.schema.json").read_text(encoding="utf-8"))
+    words = ("check", "definition-1", "--quick", "--baseline")
+    path = str(tmp_path / "new.json")
+    code, out, err = run(capsys, *words, path)
+    assert code == 3
+    assert err.startswith(f"baseline: there is no {path}: this run is recorded in it, compared with nothing\n")
+    assert out.splitlines()[-1] == f"baseline: there was no '{path}': nothing is compared"
+    Draft202012Validator(SCHEMA).validate(json.loads(Path(path).read_text(encoding="utf-8")))
+    code, out, _ = run(capsys, *words, path)
+    assert (code, out.splitlines()[-1]) == (0, f"baseline {path}: no difference in 1 claim")
+    again = str(tmp_path / "json.json")
+    code, out, _ = run(capsys, *words, again, "--json")
+    Draft202012Validator(schema).validate(json.loads(out))
+    assert code == 3
+    assert json.loads(out)["baseline"]["compared"] == 0
+    assert Path(again).read_text(encoding="utf-8") == Path(path).read_text(encoding="utf-8")
+
+
 def claim(document: Any) -> Any:
     return document["claims"]["definition-1"]
 
@@ -179,7 +201,7 @@ def test_files_that_are_no_baseline(
 
 def test_what_cannot_be_read_or_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
-        (("--baseline", str(tmp_path / "none.json")), "No such file or directory; --write-baseline makes one"),
+        (("--baseline", str(tmp_path / "no" / "b.json")), "No such file or directory"),
         (("--baseline", str(tmp_path)), "Is a directory"),
         (("--write-baseline", str(tmp_path)), "Is a directory"),
         (("--write-baseline", str(tmp_path / "no" / "b.json")), "No such file or directory"),

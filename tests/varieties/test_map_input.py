@@ -110,13 +110,36 @@ def test_every_way_to_give_a_map() -> None:
     outputs = [{"row": k + 1, "token": j + 1, "polynomial": texts[k][j]} for k in range(2) for j in range(2)]
     vector = [str(as_fraction(c)) if c != 0 else 0 for c in phi.ring_coefficient_vector()]
     sizes = {"widths": [2, 2], "ranks": [2], "tokens": 2}
-    for given in (phi, phi.matrix(), phi.matrix().tolist(), texts):
+    column = sympy.Matrix(phi.coefficient_vector())
+    for given in (phi, phi.matrix(), texts, phi.coefficient_vector(), column, phi.coefficients()):
         assert np.array_equal(map_from_python(given, shape).entries, phi.entries)
-    for document in (sizes | {"outputs": outputs}, sizes | {"coefficients": vector}):
+    for document in (sizes | {"outputs": outputs}, sizes | {"outputs": texts}, sizes | {"coefficients": vector}):
         read = read_document(json.dumps(document).encode())
         assert shape_of(read) == shape
         assert np.array_equal(map_of(read, shape).entries, phi.entries)
         assert recover(map_of(read, shape)).answer is Membership.WEIGHTS
+
+
+BAD_COEFFICIENTS: list[tuple[Any, str]] = [
+    ([1, 0, 0], "coefficients must be 4 in number, the ambient dimension, got 3"),
+    ([0.5, 0, 0, 0], "an integer or a fraction, got '0.5'"),
+    ([True, 0, 0, 0], "an integer or a fraction, got 'True'"),
+    ([sympy.sqrt(2), 0, 0, 0], "an integer or a fraction"),
+    ([sympy.nan, 0, 0, 0], "an integer or a fraction"),
+    ({(0, 0, (3,)): 1}, "exponents of the 2 inputs"),
+    ({(0, 1, (3, 0)): 1}, "exponents of the 2 inputs"),
+    ({(0, 0, (4, -1)): 1}, "exponents of the 2 inputs"),
+    ({(0, 0, (2, 0)): 1}, "homogeneous of degree 3"),
+    ({(0, 0, (3, 0)): 0.5}, "an integer or a fraction"),
+    ({"x": 1}, "exponents of the 2 inputs"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD_COEFFICIENTS, ids=[str(given) for given, _ in BAD_COEFFICIENTS])
+def test_bad_coefficients_get_one_line(given: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message.replace("(", r"\(")) as caught:
+        recover(given, SHAPE)
+    assert "\n" not in str(caught.value)
 
 
 def test_brackets_of_sympy_are_multiplied_out() -> None:
@@ -186,7 +209,7 @@ def test_shapes_that_contradict_the_map() -> None:
         ([["x_1_1^3"], ["0"]], "must be 1 x 1"),
         ([[0.5]], "SymPy expression or text, got float"),
         ([[None]], "got NoneType"),
-        ({"a": 1}, "got dict"),
+        ({"a": 1}, "got 'a'"),
         ([[True]], "got bool"),
     ],
 )

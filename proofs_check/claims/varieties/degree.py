@@ -101,7 +101,8 @@ def by_equations(instance: tuple[Architecture, int], stated: Stated = as_stated)
         raise Undecided(f"{network}: the zeros of the equations have dimension {size.dimension}, M {found.dimension}")
     bounds = Bounds(degree_bounds(network).lower, size.degree)
     expect_value(bounds, stated(variety_degree(network)), network)
-    return Tally(f"{network}: {len(polynomials)} equations of degree at most {most}, degree {size.degree}")
+    count = "1 equation" if len(polynomials) == 1 else f"{len(polynomials)} equations"
+    return Tally(f"{network}: {count} of degree at most {most}, degree {size.degree}")
 
 
 def binary_forms(quick: bool) -> Iterator[Architecture]:
