@@ -16,8 +16,8 @@ from lightning_cli import exit_codes
 COMMANDS = {
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
-    "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
     "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
+    "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
     "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
     "equations": ("lightning_cli.commands.equations", "Find the equations of the closure of a network's functions."),
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
@@ -129,7 +129,7 @@ def _run(stdout: _Watched | None) -> int:
         click.echo(error.format_message(), err=True)
         return exit_codes.BAD_INPUT
     except click.ClickException as error:
-        click.echo(f"error: {_one_line(error.format_message())}", err=True)
+        click.echo(f"error: {_one_line(error.format_message())}{_where_weights_go(error)}", err=True)
         return exit_codes.BAD_INPUT
     except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("interrupted", err=True)
@@ -165,6 +165,16 @@ def _report(error: Exception) -> int:
     traceback.print_exception(error)
     click.echo("this is an error of the program, not of your input; please report the lines above", err=True)
     return exit_codes.PROGRAM_ERROR
+
+
+def _where_weights_go(error: click.ClickException) -> str:
+    """Some commands take a file by itself, others, which take a shape too, by `--weights`: the other way is named."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    names = [name for parameter in context.command.params for name in parameter.opts] if context else []
+    if isinstance(error, click.NoSuchOption):
+        return " FILE is given by itself." if error.option_name == "--weights" and {"file", "first"} & {*names} else ""
+    extra = isinstance(error, click.UsageError) and "unexpected extra argument" in error.message
+    return "; a file of weights is given by --weights FILE" if extra and "--weights" in names else ""
 
 
 def _one_line(text: str) -> str:

@@ -189,4 +189,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What a session completes: the public names, and what every module has; rooms are imported by their own names."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -84,8 +84,8 @@ MOST_SHOWN = 12
 
 
 def _shown(things: Sequence[Any]) -> list[str]:
-    """The first ones as text: coordinates, or polynomials."""
-    texts = [str(x.as_expr() if hasattr(x, "as_expr") else x).replace("**", "^") for x in things[:MOST_SHOWN]]
+    """The first ones as text: coordinates, or polynomials, with powers as `equations` writes them."""
+    texts = [str(x.as_expr()).replace("**", "^") if hasattr(x, "as_expr") else str(x) for x in things[:MOST_SHOWN]]
     return texts + ([f"... {len(things):,} in all"] if len(things) > MOST_SHOWN else [])
 
 

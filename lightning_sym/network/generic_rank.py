@@ -79,6 +79,8 @@ class GenericRank(Result):
         )
 
     def _latex(self) -> str:
+        if self.rank is not None:
+            return rf"\operatorname{{rk}} J = {self.rank}"
         return rf"{self.lower} \le \operatorname{{rk}} J \le {self.upper}"
 
 

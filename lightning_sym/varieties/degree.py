@@ -14,6 +14,7 @@ from typing import NoReturn
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.varieties import linear_span
+from lightning_sym.display import notebook
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
@@ -58,9 +59,9 @@ class DegreeSource(StrEnum):
 
 
 _MEANINGS = {
-    DegreeSource.PRODUCT: "an intersection number on a product of determinantal varieties (degree, Theorem 1)",
-    DegreeSource.FLAGS: "an intersection number over a variety of flags (degree, Theorem 1)",
-    DegreeSource.TWO_LAYERS: "an intersection number less what lies in the base locus (degree, Theorem 2)",
+    DegreeSource.PRODUCT: "an intersection number on a product of determinantal varieties (docs/degree.md, Theorem 1)",
+    DegreeSource.FLAGS: "an intersection number over a variety of flags (docs/degree.md, Theorem 1)",
+    DegreeSource.TWO_LAYERS: "an intersection number less what lies in the base locus (docs/degree.md, Theorem 2)",
     DegreeSource.SPAN: "the closure is its whole linear span: the certified dimensions are equal",
     DegreeSource.OPEN: "open",
 }
@@ -114,7 +115,8 @@ class VarietyDegree:
         return "\n".join(f"{name:{width}} {text}" for name, text in rows)
 
     def _repr_latex_(self) -> str:
-        return r"$\deg \overline{\mathcal{M}} = " + (r"\text{open}" if self.degree is None else str(self.degree)) + "$"
+        degree = r"\text{open}" if self.degree is None else str(self.degree)
+        return notebook(rf"\deg \overline{{\mathcal{{M}}}} = {degree}")
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def variety_degree(
         >>> print(variety_degree(Architecture((2, 2, 1), (1, 1), 1)))
         network    widths 2,2,1, ranks 1,1, tokens 1
         degree     90
-        source     an intersection number on a product of determinantal varieties (degree, Theorem 1)
+        source     an intersection number on a product of determinantal varieties (docs/degree.md, Theorem 1)
         dimension  6
         fiber      3 points of the projective fiber of a general function
     """

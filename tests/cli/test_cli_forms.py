@@ -137,3 +137,21 @@ def test_work_is_refused_and_lifted_by_the_option_that_is_named(
     assert "a larger work (--work) lifts this" in err
     assert run(capsys, *words, "10")[0] in (0, 3)
     assert run(capsys, *words, "0")[0] == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_weights_are_no_option_where_they_are_an_argument(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, error = run(capsys, command, "--weights", "one.json")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert error.endswith("FILE is given by itself.\n")
+
+
+@pytest.mark.parametrize("command", ["phi", "conserved"])
+def test_weights_are_no_argument_where_they_are_an_option(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, error = run(capsys, command, "one.json", "--tokens", "2")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert error.endswith("--weights FILE\n")
+
+
+def test_other_commands_say_nothing_of_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "FILE" not in run(capsys, "dimension", "one.json")[2] + run(capsys, "dimension", "--weights", "one.json")[2]

@@ -255,3 +255,19 @@ def test_text_is_wrapped_and_loses_nothing() -> None:
         assert [w for w in text.split() if w.startswith("word")] == words
         assert "".join(w for w in text.split() if set(w) == {"x"}) == "x" * 300
         assert max(map(len, text.splitlines())) <= max(width, 36)
+
+
+def test_a_certified_rank_is_one_number_in_a_notebook() -> None:
+    found = polynomial_map(Architecture((2, 1), (1,), 2)).generic_rank()
+    assert found._repr_latex_() == r"$\displaystyle \operatorname{rk} J = 4$"
+    assert dataclasses.replace(found, upper=5)._repr_latex_() == r"$\displaystyle 4 \le \operatorname{rk} J \le 5$"
+
+
+def test_powers_are_written_alike_in_all_answers() -> None:
+    text = str(singular_locus(Architecture((2, 1), (2,), 2)))
+    assert "**" not in text
+    assert "2*c_1*c_5*c_6 - 2*c_2*c_5^2" in text
+
+
+def test_a_session_completes_public_names_only() -> None:
+    assert {name for name in dir(lightning_sym) if not name.startswith("__")} == set(lightning_sym.__all__)

@@ -162,7 +162,7 @@ def test_results_print_pickle_and_are_no_answers() -> None:
     result = variety_degree(Architecture((2, 1), (2,), 2))
     assert repr(result) == "variety_degree(Architecture(widths=(2, 1), attention_ranks=(2,), tokens=2))"
     assert "\n" not in repr(result)
-    assert result._repr_latex_() == r"$\deg \overline{\mathcal{M}} = 4$"
+    assert result._repr_latex_() == r"$\displaystyle \deg \overline{\mathcal{M}} = 4$"
     assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own
     with pytest.raises(BadInput, match="truth value"):
         bool(result)
