@@ -134,60 +134,56 @@ class Ideal:
         vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
         return Piece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
-    def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
-        """The multiples, by a coordinate, of the equations one degree lower, in this weight; or a share of them."""
+    def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[Any]]:
+        """The multiples, by a coordinate, of the equations one degree lower, in this weight."""
         grading, lower = self.grading, self.pieces[self.degree]
-        keys = grading.keys(rows)
+        keys: Indices | None = None
         for i in range(grading.count):
             name, order = grading.dominant(code - int(grading.codes[i]))
             piece = lower.get(name)
             if piece is None or not len(piece.equations):
                 continue
-            equations = piece.equations
-            if share < 1:
-                some = np.random.default_rng([i, len(equations)]).random(len(equations)) < share
-                equations = equations[some]
             moved = np.empty((len(piece.monomials), rows.shape[1]), dtype=np.int64)
             moved[:, :-1] = grading.images(order)[piece.monomials]
             moved[:, -1] = i
             moved.sort(axis=1)
-            result = np.zeros((len(equations), len(rows)), dtype=equations.dtype)
-            result[:, np.searchsorted(keys, grading.keys(moved))] = equations
+            keys = grading.keys(rows) if keys is None else keys
+            result = np.zeros((len(piece.equations), len(rows)), dtype=piece.equations.dtype)
+            result[:, keys.searchsorted(grading.keys(moved))] = piece.equations
             yield result
 
     def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[Any]:
-        """Multiples that are independent modulo `p` on the free columns, as many as there are.
+        """A largest set of multiples, in this weight, that are independent modulo `p`.
 
-        Of many multiples few are needed. A share of them is taken; then those, of all, that are not yet spanned,
-        which the functionals tell that are zero on what is spanned.
+        Multiples with different last monomials are independent, and there are nearly always as many: only the others
+        need an elimination. Equations are known by their coefficients in the free monomials.
         """
-        lower = self.pieces[self.degree]
-        total = sum(
-            len(lower[name].equations)
-            for name in (self.grading.dominant(code - int(c))[0] for c in self.grading.codes)
-            if name in lower
-        )
-        nothing = np.zeros((0, len(rows)), dtype=np.int64)
-        if not total:
-            return nothing
-        share = min(1.0, 2 * len(free) / total)
-        found = list(self._multiples(code, rows, share))
-        basis: npt.NDArray[Any] = nothing
-        while found:
-            together = np.concatenate([basis, *found])
-            basis = together[independent_columns(modulo(together[:, free], p).T, p)]
-            if len(basis) == len(free):
+        last = np.zeros(len(rows), dtype=np.bool_)  # monomials that are the last ones of a multiple
+        found: list[npt.NDArray[Any]] = [np.zeros((0, len(rows)), dtype=np.int64)]
+        missing = len(free)
+        for block in self._multiples(code, rows):
+            places = len(rows) - 1 - (modulo(block, p)[:, ::-1] != 0).argmax(axis=1)
+            different, first = np.unique(places, return_index=True)
+            first = first[~last[different]]
+            last[different] = True
+            found.append(block[first])
+            missing -= len(first)
+            if not missing:
                 break
-            form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
-            functionals = kernel_of(form, echelon.pivot_columns)
-            found, size = [], 0
-            for block in self._multiples(code, rows) if share < 1 else ():
-                outside = block[matmul_mod(modulo(block[:, free], p), functionals.T, p).any(axis=1)]
-                if len(outside):
-                    found.append(outside[: 2 * len(functionals)])
-                    size += len(found[-1])
-                    if size > 2 * len(functionals) + len(free):
-                        break
+        basis: npt.NDArray[Any] = np.concatenate(found)
+        if not missing or not len(basis):
+            return basis
+        form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
+        functionals = kernel_of(form, echelon.pivot_columns).T  # zero on the basis, and on what it spans
+        for block in self._multiples(code, rows):
+            own = matmul_mod(modulo(block[:, free], p), functionals, p)
+            (outside,) = own.any(axis=1).nonzero()
+            if len(outside):
+                form, echelon = reduced_echelon_mod_p(own[outside], p)
+                basis = np.concatenate([basis, block[outside[echelon.pivot_rows]]])
+                functionals = matmul_mod(functionals, kernel_of(form, echelon.pivot_columns).T, p)
+                if not functionals.shape[1]:
+                    break
         return basis
 
     def _new_generators(
