@@ -19,6 +19,7 @@ FORMATS = ["sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json"]
 def as_document(found: Equations) -> dict[str, Any]:
     """The result as JSON."""
     from lightning_sym.varieties.equations_text import equation_text
+    from lightning_sym.varieties.hilbert_polynomial import formula
 
     return {
         "schema": SCHEMA,
@@ -27,6 +28,7 @@ def as_document(found: Equations) -> dict[str, Any]:
         "dimension": found.dimension,
         "degree": found.degree,
         "hilbert_function": list(found.hilbert_function),
+        "hilbert_polynomial": formula(found),
         "generators": {str(degree): count for degree, count in found.counts.items()},
         "complete_to_degree": found.complete_to_degree,
         "complete": found.is_complete,
