@@ -13,6 +13,7 @@ multiples, which are checked over the integers. See `docs/equations.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -37,10 +38,14 @@ from lightning_sym.varieties.weight_space import (
     evaluated,
     kernel_of,
     modulo,
+    others,
     terms_of,
 )
 
 SPARE_POINTS = 12
+
+_LEAST_POINTS = 128
+"""At which the coordinates are computed."""
 
 MOST_MONOMIALS = 4000
 """Of one weight: more are not brought to reduced echelon form exactly."""
@@ -67,6 +72,7 @@ class Ideal:
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, Piece]] = []
         self._expansion = Expansion(system)
+        self._points, self._values = 0, list[Lazy]()
         for degree in (0, 1):
             self.pieces.append(
                 {
@@ -109,11 +115,14 @@ class Ideal:
         """Do one more degree."""
         degree = self.degree + 1
         points = max(map(len, monomials.values())) + SPARE_POINTS
-        values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+        if points > self._points:
+            # each degree needs more; a few hundred take as long as a few
+            self._points = points = max(points, _LEAST_POINTS)
+            self._values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
-            pieces[code] = self._piece(code, rows, values)
+            pieces[code] = self._piece(code, rows, self._values)
         self.pieces.append(pieces)
 
     def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
@@ -126,7 +135,7 @@ class Ideal:
         pivots = independent_columns(matrix, p)
         if len(pivots) == count:
             return Piece(rows, count, np.zeros((0, count), dtype=np.int64))
-        free = np.setdiff1d(np.arange(count), pivots)
+        free = others(pivots, count)
         known = self._row_basis(code, rows, free, p)
         if len(known) == len(free):
             return Piece(rows, len(pivots), known)
@@ -177,7 +186,7 @@ class Ideal:
         functionals = kernel_of(form, echelon.pivot_columns).T  # zero on the basis, and on what it spans
         for block in self._multiples(code, rows):
             own = matmul_mod(modulo(block[:, free], p), functionals, p)
-            (outside,) = own.any(axis=1).nonzero()
+            (outside,) = np.nonzero(own.any(axis=1))
             if len(outside):
                 form, echelon = reduced_echelon_mod_p(own[outside], p)
                 basis = np.concatenate([basis, block[outside[echelon.pivot_rows]]])
@@ -200,14 +209,14 @@ class Ideal:
             # a new equation is looked for without the leading monomials of the known ones
             known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
             if leading is None:
-                rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
+                rest = others(echelon.pivot_columns, len(rows))
                 leading = np.concatenate([echelon.pivot_columns, rest])
                 known_form = known_form[:, leading]
             elif not np.array_equal(echelon.pivot_columns, np.arange(len(known))):  # an unlucky prime
                 continue
             points = len(rest) + SPARE_POINTS
             form, found = reduced_echelon_mod_p(evaluated(table(), rows[rest], points, p), p)
-            columns = np.setdiff1d(np.arange(len(rest)), found.pivot_columns)
+            columns = others(found.pivot_columns, len(rest))
             if free is not None and not np.array_equal(columns, free):
                 continue
             free = columns
@@ -247,7 +256,7 @@ class Ideal:
             return False
         z = np.array(functionals, dtype=object).T
         largest = max(abs(int(e)) for e in z.ravel())
-        residues = [modulo(z, p) for p in MORE_PRIMES]
+        residues = [Lazy(partial(modulo, z, p)) for p in MORE_PRIMES]
         for block in self._multiples(code, rows):
             part = block[:, columns]
             bound = 2 * int(np.abs(part).sum(axis=1).max()) * largest
@@ -257,6 +266,6 @@ class Ideal:
             for i, p in enumerate(MORE_PRIMES):
                 if prod(MORE_PRIMES[:i]) > bound:
                     break
-                if matmul_mod(modulo(part, p), residues[i], p).any():
+                if matmul_mod(modulo(part, p), residues[i](), p).any():
                     return False
         return True

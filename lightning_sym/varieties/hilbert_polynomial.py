@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def is_rank_one_layer(network: Architecture) -> bool:
     """Whether this smallest network is the one of Proposition 7: one head of rank one, one output, several tokens."""
-    return network.tokens >= 2 and replace(network, tokens=2, causal=False) == Architecture(
-        (network.input_width, 1), (1,), 2
-    )
+    if network.tokens < 2 or network.widths[1:] != (1,) or network.attention_ranks != (1,):
+        return False
+    return replace(network, tokens=2, causal=False) == Architecture((network.input_width, 1), (1,), 2)
 
 
 def rank_one_value(width: int, degree: int) -> int:
