@@ -171,9 +171,11 @@ class Ideal:
         found: list[npt.NDArray[Any]] = [np.zeros((0, len(rows)), dtype=np.int64)]
         missing = len(free)
         for block in self._multiples(code, rows):
-            places = len(rows) - 1 - (modulo(block, p)[:, ::-1] != 0).argmax(axis=1)
+            entries = modulo(block, p) != 0
+            some = np.flatnonzero(entries.any(axis=1))
+            places = len(rows) - 1 - entries[some, ::-1].argmax(axis=1)
             different, first = np.unique(places, return_index=True)
-            first = first[~last[different]]
+            first = some[first[~last[different]]]
             last[different] = True
             found.append(block[first])
             missing -= len(first)
@@ -182,7 +184,10 @@ class Ideal:
         basis: npt.NDArray[Any] = np.concatenate(found)
         if not missing or not len(basis):
             return basis
-        form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
+        # only what stands behind the first monomial that is missing has a part in it
+        free = free[int(last[free].argmin()) :]
+        behind = modulo(basis[:, free], p)
+        form, echelon = reduced_echelon_mod_p(behind[behind.any(axis=1)], p)
         functionals = kernel_of(form, echelon.pivot_columns).T  # zero on the basis, and on what it spans
         for block in self._multiples(code, rows):
             own = matmul_mod(modulo(block[:, free], p), functionals, p)
