@@ -121,7 +121,7 @@ def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int6
         return np.arange(columns)
     first, column = np.empty(found, dtype=np.int64), 0
     for row in range(found):
-        while echelon[row, column] == 0:
+        while int(echelon[row, column]) == 0:
             column += 1
         first[row] = column
     return first

@@ -73,6 +73,7 @@ class Ideal:
         self.pieces: list[dict[int, Piece]] = []
         self._expansion = Expansion(system)
         self._points, self._values = 0, list[Lazy]()
+        self._any_below = True  # whether there are equations one degree lower
         for degree in (0, 1):
             self.pieces.append(
                 {
@@ -119,6 +120,7 @@ class Ideal:
             # each degree needs more; a few hundred take as long as a few
             self._points = points = max(points, _LEAST_POINTS)
             self._values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+        self._any_below = any(len(piece.equations) for piece in self.pieces[-1].values())
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
@@ -131,12 +133,15 @@ class Ideal:
     def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> Piece:
         count = len(rows)
         p = PRIMES[0]
-        matrix = evaluated(values[0](), rows, count + SPARE_POINTS, p)
-        pivots = independent_columns(matrix, p)
+        basis, last = self._with_different_last(code, rows, p)
+        # a last monomial of an equation is a combination of others: independent values are sought among these
+        (middle,) = np.nonzero(~last)
+        matrix = evaluated(values[0](), rows[middle], len(middle) + SPARE_POINTS, p)
+        pivots = middle[independent_columns(matrix, p)]
         if len(pivots) == count:
             return Piece(rows, count, np.zeros((0, count), dtype=np.int64))
         free = others(pivots, count)
-        known = self._row_basis(code, rows, free, p)
+        known = self._row_basis(code, rows, basis, last, free, p)
         if len(known) == len(free):
             return Piece(rows, len(pivots), known)
         new, is_minimal = self._new_generators(code, rows, values, known)
@@ -161,28 +166,30 @@ class Ideal:
             result[:, keys.searchsorted(grading.keys(moved))] = piece.equations
             yield result
 
-    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[Any]:
-        """A largest set of multiples, in this weight, that are independent modulo `p`.
-
-        Multiples with different last monomials are independent, and there are nearly always as many: only the others
-        need an elimination. Equations are known by their coefficients in the free monomials.
-        """
-        last = np.zeros(len(rows), dtype=np.bool_)  # monomials that are the last ones of a multiple
+    def _with_different_last(self, code: int, rows: Indices, p: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """Multiples with different last monomials modulo `p`, which are independent, and where these monomials are."""
+        last = np.zeros(len(rows), dtype=np.bool_)
         found: list[npt.NDArray[Any]] = [np.zeros((0, len(rows)), dtype=np.int64)]
-        missing = len(free)
+        if not self._any_below:
+            return found[0], last
         for block in self._multiples(code, rows):
             entries = modulo(block, p) != 0
             some = np.flatnonzero(entries.any(axis=1))
             places = len(rows) - 1 - entries[some, ::-1].argmax(axis=1)
             different, first = np.unique(places, return_index=True)
-            first = some[first[~last[different]]]
+            found.append(block[some[first[~last[different]]]])
             last[different] = True
-            found.append(block[first])
-            missing -= len(first)
-            if not missing:
-                break
-        basis: npt.NDArray[Any] = np.concatenate(found)
-        if not missing or not len(basis):
+        return np.concatenate(found), last
+
+    def _row_basis(
+        self, code: int, rows: Indices, basis: npt.NDArray[Any], last: npt.NDArray[np.bool_], free: Indices, p: int
+    ) -> npt.NDArray[Any]:
+        """A largest set of multiples, in this weight, that are independent modulo `p`.
+
+        Those of `_with_different_last`, which are nearly always as many, and only for the others an elimination.
+        Equations are known by their coefficients in the free monomials.
+        """
+        if len(basis) in (0, len(free)):
             return basis
         # only what stands behind the first monomial that is missing has a part in it
         free = free[int(last[free].argmin()) :]

@@ -35,7 +35,10 @@ def test_any_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ideal = Ideal(coordinate_system(Architecture((2, 1), (1,), 1)), 0, DEFAULT_MEMORY, lambda *_: None)
     whole = rank_mod_p(np.concatenate(blocks), P)
     # all columns are free: a larger space than the rows may span
-    basis = ideal._row_basis(0, np.zeros((width, 1), dtype=np.int64), np.arange(width), P)
+    monomials = np.zeros((width, 1), dtype=np.int64)
+    first, last = ideal._with_different_last(0, monomials, P)
+    assert len(first) == rank_mod_p(first, P) == last.sum()
+    basis = ideal._row_basis(0, monomials, first, last, np.arange(width), P)
     assert len(basis) == rank_mod_p(basis, P) == whole
 
 
