@@ -120,7 +120,7 @@ def main() -> int:
     if shutil.which("M2") is None:
         print("Macaulay2 not found: M2 must be on the path", file=sys.stderr)
         return 2
-    equations(Architecture((2, 1), (2,), 2), 2)  # what is loaded once
+    equations(Architecture((2, 2), (1,), 1), 4)  # what is loaded once
     print(f"{'d, d, a, t':12} {'degree':>6} {'ours':>9} {'by degree':>10} {'x':>7} {'elimination':>12} {'x':>7}")
     for d, d_out, a, t, degree in CASES:
         network = Architecture((d, d_out), (a,), t)

@@ -17,6 +17,7 @@ SCHEMA = "lightning-sym/equations/1"
 def as_document(found: Equations) -> dict[str, Any]:
     """The result as JSON."""
     from lightning_sym.varieties.equations_text import equation_text
+    from lightning_sym.varieties.hilbert_polynomial import formula
 
     return {
         "schema": SCHEMA,
@@ -25,6 +26,7 @@ def as_document(found: Equations) -> dict[str, Any]:
         "dimension": found.dimension,
         "degree": found.degree,
         "hilbert_function": list(found.hilbert_function),
+        "hilbert_polynomial": formula(found),
         "generators": {str(degree): count for degree, count in found.counts.items()},
         "complete_to_degree": found.complete_to_degree,
         "complete": found.is_complete,

@@ -112,8 +112,16 @@ def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int6
         >>> independent_columns(np.array([[0, 1, 2], [0, 2, 4]]), 4194301).tolist()
         [1]
     """
-    if max(two_axes(matrix)) > _SMALL or not matrix.size:
+    rows, columns = two_axes(matrix)
+    if max(rows, columns) > _SMALL or not matrix.size:
         return np.sort(echelon_mod_p(matrix, p).pivot_columns)
-    basis = row_basis_mod_p(matrix.astype(np.int64), p)
-    first: npt.NDArray[np.int64] = (basis != 0).argmax(axis=1)
+    integers = fmpz_mat(rows, columns, matrix.astype(np.int64).ravel().tolist())
+    echelon, found = nmod_mat(integers, p).rref()
+    if found == columns:
+        return np.arange(columns)
+    first, column = np.empty(found, dtype=np.int64), 0
+    for row in range(found):
+        while int(echelon[row, column]) == 0:
+            column += 1
+        first[row] = column
     return first

@@ -13,6 +13,7 @@ multiples, which are checked over the integers. See `docs/equations.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -37,10 +38,14 @@ from lightning_sym.varieties.weight_space import (
     evaluated,
     kernel_of,
     modulo,
+    others,
     terms_of,
 )
 
 SPARE_POINTS = 12
+
+_LEAST_POINTS = 128
+"""At which the coordinates are computed."""
 
 MOST_MONOMIALS = 4000
 """Of one weight: more are not brought to reduced echelon form exactly."""
@@ -67,6 +72,8 @@ class Ideal:
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, Piece]] = []
         self._expansion = Expansion(system, memory)
+        self._points, self._values = 0, list[Lazy]()
+        self._any_below = True  # whether there are equations one degree lower
         for degree in (0, 1):
             self.pieces.append(
                 {
@@ -109,11 +116,15 @@ class Ideal:
         """Do one more degree."""
         degree = self.degree + 1
         points = max(map(len, monomials.values())) + SPARE_POINTS
-        values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+        if points > self._points:
+            # each degree needs more; a few hundred take as long as a few
+            self._points = points = max(points, _LEAST_POINTS)
+            self._values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+        self._any_below = any(len(piece.equations) for piece in self.pieces[-1].values())
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
-            pieces[code] = self._piece(code, rows, values)
+            pieces[code] = self._piece(code, rows, self._values)
         self.pieces.append(pieces)
 
     def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
@@ -122,72 +133,78 @@ class Ideal:
     def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> Piece:
         count = len(rows)
         p = PRIMES[0]
-        matrix = evaluated(values[0](), rows, count + SPARE_POINTS, p)
-        pivots = independent_columns(matrix, p)
+        basis, last = self._with_different_last(code, rows, p)
+        # a last monomial of an equation is a combination of others: independent values are sought among these
+        (middle,) = np.nonzero(~last)
+        matrix = evaluated(values[0](), rows[middle], len(middle) + SPARE_POINTS, p)
+        pivots = middle[independent_columns(matrix, p)]
         if len(pivots) == count:
             return Piece(rows, count, np.zeros((0, count), dtype=np.int64))
-        free = np.setdiff1d(np.arange(count), pivots)
-        known = self._row_basis(code, rows, free, p)
+        free = others(pivots, count)
+        known = self._row_basis(code, rows, basis, last, free, p)
         if len(known) == len(free):
             return Piece(rows, len(pivots), known)
         new, is_minimal = self._new_generators(code, rows, values, known)
         vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
         return Piece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
-    def _multiples(self, code: int, rows: Indices, share: float = 1.0) -> Iterator[npt.NDArray[Any]]:
-        """The multiples, by a coordinate, of the equations one degree lower, in this weight; or a share of them."""
+    def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[Any]]:
+        """The multiples, by a coordinate, of the equations one degree lower, in this weight."""
         grading, lower = self.grading, self.pieces[self.degree]
-        keys = grading.keys(rows)
+        keys: Indices | None = None
         for i in range(grading.count):
             name, order = grading.dominant(code - int(grading.codes[i]))
             piece = lower.get(name)
             if piece is None or not len(piece.equations):
                 continue
-            equations = piece.equations
-            if share < 1:
-                some = np.random.default_rng([i, len(equations)]).random(len(equations)) < share
-                equations = equations[some]
             moved = np.empty((len(piece.monomials), rows.shape[1]), dtype=np.int64)
             moved[:, :-1] = grading.images(order)[piece.monomials]
             moved[:, -1] = i
             moved.sort(axis=1)
-            result = np.zeros((len(equations), len(rows)), dtype=equations.dtype)
-            result[:, np.searchsorted(keys, grading.keys(moved))] = equations
+            keys = grading.keys(rows) if keys is None else keys
+            result = np.zeros((len(piece.equations), len(rows)), dtype=piece.equations.dtype)
+            result[:, keys.searchsorted(grading.keys(moved))] = piece.equations
             yield result
 
-    def _row_basis(self, code: int, rows: Indices, free: Indices, p: int) -> npt.NDArray[Any]:
-        """Multiples that are independent modulo `p` on the free columns, as many as there are.
+    def _with_different_last(self, code: int, rows: Indices, p: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """Multiples with different last monomials modulo `p`, which are independent, and where these monomials are."""
+        last = np.zeros(len(rows), dtype=np.bool_)
+        found: list[npt.NDArray[Any]] = [np.zeros((0, len(rows)), dtype=np.int64)]
+        if not self._any_below:
+            return found[0], last
+        for block in self._multiples(code, rows):
+            entries = modulo(block, p) != 0
+            some = np.flatnonzero(entries.any(axis=1))
+            places = len(rows) - 1 - entries[some, ::-1].argmax(axis=1)
+            different, first = np.unique(places, return_index=True)
+            found.append(block[some[first[~last[different]]]])
+            last[different] = True
+        return np.concatenate(found), last
 
-        Of many multiples few are needed. A share of them is taken; then those, of all, that are not yet spanned,
-        which the functionals tell that are zero on what is spanned.
+    def _row_basis(
+        self, code: int, rows: Indices, basis: npt.NDArray[Any], last: npt.NDArray[np.bool_], free: Indices, p: int
+    ) -> npt.NDArray[Any]:
+        """A largest set of multiples, in this weight, that are independent modulo `p`.
+
+        Those of `_with_different_last`, which are nearly always as many, and only for the others an elimination.
+        Equations are known by their coefficients in the free monomials.
         """
-        lower = self.pieces[self.degree]
-        total = sum(
-            len(lower[name].equations)
-            for name in (self.grading.dominant(code - int(c))[0] for c in self.grading.codes)
-            if name in lower
-        )
-        nothing = np.zeros((0, len(rows)), dtype=np.int64)
-        if not total:
-            return nothing
-        share = min(1.0, 2 * len(free) / total)
-        found = list(self._multiples(code, rows, share))
-        basis: npt.NDArray[Any] = nothing
-        while found:
-            together = np.concatenate([basis, *found])
-            basis = together[independent_columns(modulo(together[:, free], p).T, p)]
-            if len(basis) == len(free):
-                break
-            form, echelon = reduced_echelon_mod_p(modulo(basis[:, free], p), p)
-            functionals = kernel_of(form, echelon.pivot_columns)
-            found, size = [], 0
-            for block in self._multiples(code, rows) if share < 1 else ():
-                outside = block[matmul_mod(modulo(block[:, free], p), functionals.T, p).any(axis=1)]
-                if len(outside):
-                    found.append(outside[: 2 * len(functionals)])
-                    size += len(found[-1])
-                    if size > 2 * len(functionals) + len(free):
-                        break
+        if len(basis) in (0, len(free)):
+            return basis
+        # only what stands behind the first monomial that is missing has a part in it
+        free = free[int(last[free].argmin()) :]
+        behind = modulo(basis[:, free], p)
+        form, echelon = reduced_echelon_mod_p(behind[behind.any(axis=1)], p)
+        functionals = kernel_of(form, echelon.pivot_columns).T  # zero on the basis, and on what it spans
+        for block in self._multiples(code, rows):
+            own = matmul_mod(modulo(block[:, free], p), functionals, p)
+            (outside,) = np.nonzero(own.any(axis=1))
+            if len(outside):
+                form, echelon = reduced_echelon_mod_p(own[outside], p)
+                basis = np.concatenate([basis, block[outside[echelon.pivot_rows]]])
+                functionals = matmul_mod(functionals, kernel_of(form, echelon.pivot_columns).T, p)
+                if not functionals.shape[1]:
+                    break
         return basis
 
     def _new_generators(
@@ -204,14 +221,14 @@ class Ideal:
             # a new equation is looked for without the leading monomials of the known ones
             known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
             if leading is None:
-                rest = np.setdiff1d(np.arange(len(rows)), echelon.pivot_columns)
+                rest = others(echelon.pivot_columns, len(rows))
                 leading = np.concatenate([echelon.pivot_columns, rest])
                 known_form = known_form[:, leading]
             elif not np.array_equal(echelon.pivot_columns, np.arange(len(known))):  # an unlucky prime
                 continue
             points = len(rest) + SPARE_POINTS
             form, found = reduced_echelon_mod_p(evaluated(table(), rows[rest], points, p), p)
-            columns = np.setdiff1d(np.arange(len(rest)), found.pivot_columns)
+            columns = others(found.pivot_columns, len(rest))
             if free is not None and not np.array_equal(columns, free):
                 continue
             free = columns
@@ -251,7 +268,7 @@ class Ideal:
             return False
         z = np.array(functionals, dtype=object).T
         largest = max(abs(int(e)) for e in z.ravel())
-        residues = [modulo(z, p) for p in MORE_PRIMES]
+        residues = [Lazy(partial(modulo, z, p)) for p in MORE_PRIMES]
         for block in self._multiples(code, rows):
             part = block[:, columns]
             bound = 2 * int(np.abs(part).sum(axis=1).max()) * largest
@@ -261,6 +278,6 @@ class Ideal:
             for i, p in enumerate(MORE_PRIMES):
                 if prod(MORE_PRIMES[:i]) > bound:
                     break
-                if matmul_mod(modulo(part, p), residues[i], p).any():
+                if matmul_mod(modulo(part, p), residues[i](), p).any():
                     return False
         return True

@@ -6,6 +6,7 @@ from typing import Any
 
 from lightning_sym.display import Lines, latex_lines, latex_words, text_table
 from lightning_sym.network.formats import ideal_text, polynomial_text, require_format
+from lightning_sym.varieties.hilbert_polynomial import first_degree, formula
 from lightning_sym.varieties.weight_space import Terms
 
 MOST_SHOWN = 12
@@ -30,6 +31,8 @@ def answer_lines(found: Any) -> Lines:
         lines.append(("dimension", f"{found.dimension:,}  certified; codimension {found.codimension} in the span"))
     lines.append(("degree", "not known" if found.degree is None else f"{found.degree:,}"))
     lines.append(("Hilbert", f"{', '.join(values)}  from degree 0: two bounds meet"))
+    if (polynomial := formula(found)) is not None:
+        lines.append(("polynomial", f"{polynomial}  in degree k, from degree {first_degree(found)} on"))
     for degree, count in found.counts.items():
         plural = "" if count == 1 else "s"
         said = "number of minimal generators undecided" if count is None else f"{count:,} minimal generator{plural}"

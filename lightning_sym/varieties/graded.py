@@ -40,6 +40,7 @@ class Grading:
         self.codes: Indices = self.weights @ np.array([self.radix**i for i in range(self.length)], dtype=np.int64)
         self.images = cache(self._images)
         self.dominant = cache(self._dominant)
+        self.orbit_size = cache(self._orbit_size)
 
     def _keeps(self, block: tuple[int, int]) -> bool:
         """Whether all neighbours in the block can be exchanged: they generate its permutations."""
@@ -68,7 +69,7 @@ class Grading:
             digits.append(digit)
         return tuple(digits)
 
-    def orbit_size(self, code: int) -> int:
+    def _orbit_size(self, code: int) -> int:
         """How many weights the permutations make of this one."""
         weight = self.weight(code)
         return prod(

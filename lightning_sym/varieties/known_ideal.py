@@ -97,6 +97,22 @@ class Equations(Result):
         return not is_tied(self.architecture)
 
     @cached_property
+    def hilbert_polynomial(self) -> Poly | None:
+        """The Hilbert polynomial of M, in SymPy's `k`, over the rationals; None where it is not proved.
+
+        Proved where M fills its linear span or is a hypersurface there (Proposition 6), and for one head of rank one
+        with one output (Proposition 7). Where M is no cone, it is that of its projective closure.
+
+        Example:
+            >>> from lightning_sym import Architecture, equations
+            >>> equations(Architecture((2, 1), (1,), tokens=2), 2).hilbert_polynomial.as_expr()
+            k**3/2 + 2*k**2 + 5*k/2 + 1
+        """
+        from lightning_sym.varieties.hilbert_polynomial import polynomial
+
+        return polynomial(self)
+
+    @cached_property
     def terms(self) -> Mapping[int, tuple[Terms, ...]]:
         """The generators by degree: integer coefficients by monomial, a sorted tuple of places of coordinates."""
         return {

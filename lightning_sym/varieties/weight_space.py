@@ -96,9 +96,16 @@ def modulo(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.float64]:
     return reduce_mod(np.mod(matrix, p).astype(np.float64), p)
 
 
+def others(some: Indices, count: int) -> Indices:
+    """The places below `count` that are not among these, in order."""
+    chosen = np.ones(count, dtype=np.bool_)
+    chosen[some] = False
+    return np.flatnonzero(chosen)
+
+
 def kernel_of(form: npt.NDArray[np.float64], pivots: Indices) -> npt.NDArray[np.float64]:
     """The vectors that a reduced echelon form takes to zero: a 1 in a free column, for each of these."""
-    free = np.setdiff1d(np.arange(form.shape[1]), pivots)
+    free = others(pivots, form.shape[1])
     result = np.zeros((len(free), form.shape[1]))
     result[np.arange(len(free)), free] = 1
     result[:, pivots] = -form[:, free].T
