@@ -44,7 +44,7 @@ class SymbolsByName(frozenset[Any]):
         Raises:
             BadInput: there is none; the message has the nearest names.
         """
-        if not isinstance(name, str) or name not in self._places:
+        if name not in self._places:
             near = get_close_matches(str(name), self._places, n=3, cutoff=0.4) or sorted(self._places)[:3]
             shown = f"near {str(name)[:40]} are {', '.join(near)}" if near else "and there is none"
             raise BadInput(f"a symbol must have one of the names that occur, {shown}")
