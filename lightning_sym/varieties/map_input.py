@@ -90,9 +90,8 @@ def _require_plain(shape: dict[str, Any]) -> None:
         if shape.get(key, value) != value:
             raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {key}")
     if unknown := sorted(shape.keys() - _FORM.keys() - {"widths", "attention_ranks", "tokens"}):
-        raise BadInput(
-            f"weights are recovered for one-head lightning networks with nothing added, got {shown(unknown[0])}"
-        )
+        got = unknown[0] if len(unknown[0]) <= 40 else shown(unknown[0])
+        raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {got}")
 
 
 def _sizes(found: dict[str, Any], key: str, alone: bool = False) -> tuple[int, ...] | None:
