@@ -85,6 +85,7 @@ def command(
     from pathlib import Path
 
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
+    from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.errors import BadInput
     from lightning_sym.network.weight_files import save_weights
     from lightning_sym.varieties.map_input import map_of, read_document, shape_of
@@ -93,13 +94,16 @@ def command(
     limit = options.memory_bytes(memory)
     if output is not None and Path(output).suffix not in (".json", ".npz", ".safetensors"):
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {output}")
-    try:
-        document = read_document(_read(file))
-        shape = shape_of(document, widths, ranks, tokens)
-        phi = map_of(document, shape)
-    except BadInput as error:
-        raise type(error)(f"{'standard input' if file == '-' else file}: {error}") from error
+    if output is not None:
+        require_text_path(output)
     with progress_bar() as progress:
+        progress("reading the map", 0, 1)
+        try:
+            document = read_document(_read(file))
+            shape = shape_of(document, widths, ranks, tokens)
+            phi = map_of(document, shape)
+        except BadInput as error:
+            raise type(error)(f"{'standard input' if file == '-' else file}: {error}") from error
         result = recover(phi, memory=limit, work=work, progress=progress)
     if output is not None:
         if result.weights is not None:

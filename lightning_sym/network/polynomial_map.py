@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
 
 
+BYTES_A_NAME = 100
+
 _MOST_TERMS = 6
 """Terms of a polynomial that a notebook shows."""
 
@@ -264,6 +266,8 @@ def polynomial_map(
     if weights is not None and weights.architecture(architecture.tokens) != architecture:
         raise ShapeError(f"the weights must have {architecture}, got {weights.architecture(architecture.tokens)}")
     rows, tokens = architecture.input_width, architecture.tokens
+    # before they are named: there may be a thousand million of them
+    require_memory(BYTES_A_NAME * rows * tokens, memory, f"names of {rows * tokens:,} inputs")
     inputs = entry_names("x", rows, tokens)
     matrices: list[ObjectArray]
     if weights is None:

@@ -18,10 +18,11 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
 from lightning_sym.varieties.degree import variety_degree
+from lightning_sym.varieties.graded import require_codes
 from lightning_sym.varieties.hilbert_polynomial import is_rank_one_layer, rank_one_value
 from lightning_sym.varieties.known_ideal import Equations as Equations
 from lightning_sym.varieties.known_ideal import Orbit
-from lightning_sym.varieties.normal_weights import PROVED, is_tied
+from lightning_sym.varieties.normal_weights import PROVED, is_tied, smallest_network
 
 USUAL_DEGREE = 4
 """How far equations are looked for unless more is asked."""
@@ -95,6 +96,7 @@ def successive_equations(
     if not work > 0:
         raise BadInput(f"work must be a positive number of seconds, got {work}")
     report = progress or (lambda stage, done, total: None)
+    require_codes(smallest_network(architecture))
     report("coordinates", 0, 1)
     system = coordinate_system(architecture, memory=memory)
     dimension = certified_dimension(architecture, seed=seed, memory=memory, progress=progress).value

@@ -15,12 +15,32 @@ import numpy.typing as npt
 
 from lightning_sym.errors import TooLarge
 from lightning_sym.limits import require_memory
+from lightning_sym.network.ambient import DEEPEST
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.coordinates import CoordinateSystem
+from lightning_sym.varieties.normal_weights import is_tied
 
 Indices = npt.NDArray[np.int64]
 
 _CHUNK = 2**20
 """Monomials that are made at once before the dominant ones are kept."""
+
+_TOO_LONG = "the equations must have a degree whose monomials fit into 64 bits, got degree {}"
+
+
+def require_codes(network: Architecture) -> None:
+    """Refuse networks with so many inputs and outputs that not even degree 1 has codes: before anything is computed.
+
+    Args:
+        network: the smallest one with the same functions.
+
+    Raises:
+        TooLarge: the codes of the coordinates would not fit into 64 bits.
+    """
+    length = network.input_width + (0 if is_tied(network) else network.output_width)
+    # the coefficient of the highest power of one input is a coordinate of this weight
+    if network.depth <= DEEPEST and int((2**62) ** (1 / length)) <= network.degree - is_tied(network):
+        raise TooLarge(_TOO_LONG.format(1))
 
 
 class Grading:
@@ -59,7 +79,7 @@ class Grading:
         """
         largest = int(self.weights.max()) * degree
         if largest >= self.radix or self.count ** min(degree, 64) >= 2**62:
-            raise TooLarge(f"the equations must have a degree whose monomials fit into 64 bits, got degree {degree}")
+            raise TooLarge(_TOO_LONG.format(degree))
 
     def weight(self, code: int) -> tuple[int, ...]:
         """The weight with this code."""

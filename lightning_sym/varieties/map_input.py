@@ -24,7 +24,7 @@ _FORM = {"normalization": "none", "heads": 1, "value_ranks": None, "skip": False
          "unembed": None}  # fmt: skip
 
 LARGEST_SIZE = 1000
-"""Inputs of a map, and outputs: more would be refused for their number of monomials in any case."""
+"""Inputs of a map, outputs, widths and ranks: more would be refused for their number in any case."""
 
 
 class Document(NamedTuple):
@@ -88,7 +88,8 @@ def _require_plain(shape: dict[str, Any]) -> None:
         if shape.get(key, value) != value:
             raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {key}")
     if unknown := sorted(shape.keys() - _FORM.keys() - {"widths", "attention_ranks", "tokens"}):
-        raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {unknown[0]}")
+        got = unknown[0] if len(unknown[0]) <= 40 else shown(unknown[0])
+        raise BadInput(f"weights are recovered for one-head lightning networks with nothing added, got {got}")
 
 
 def _sizes(found: dict[str, Any], key: str, alone: bool = False) -> tuple[int, ...] | None:
@@ -183,13 +184,18 @@ def require_room(architecture: Architecture) -> None:
     """Refuse shapes whose maps cannot be written out, before anything is built.
 
     Raises:
-        TooLarge: the degree, the inputs or the outputs are too many.
+        TooLarge: the degree, the inputs, the outputs, a width or a rank is too large.
     """
     architecture.require_plain("the weights of a polynomial map")
     d, d_out, t = architecture.widths[0], architecture.widths[-1], architecture.tokens
-    if architecture.depth > DEEPEST or max(d * t, d_out * t, *architecture.widths) > LARGEST_SIZE:
+    if (
+        architecture.depth > DEEPEST
+        or max(d * t, d_out * t, *architecture.widths, *architecture.attention_ranks) > LARGEST_SIZE
+    ):
+        got = str(architecture)
         raise TooLarge(
-            f"a map must have at most {DEEPEST} layers and sizes of at most {LARGEST_SIZE:,}, got {architecture}"
+            f"a map must have at most {DEEPEST} layers and sizes of at most {LARGEST_SIZE:,}, "
+            f"got {got if len(got) <= 200 else got[:200] + '...'}"
         )
 
 

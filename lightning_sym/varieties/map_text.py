@@ -12,6 +12,9 @@ from lightning_sym.rings.polynomials import PolynomialRing
 MOST_TERMS = 1_000_000
 """Terms of all outputs together."""
 
+MOST_EXPONENTS = 20_000_000
+"""Of one output: terms times variables. Beyond them reading alone takes minutes."""
+
 LONGEST_INTEGER = 4000
 """Decimal digits of a numerator or denominator, as in files of weights."""
 
@@ -37,8 +40,9 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
         >>> parse_polynomial("2*x^2*y - 1/2*y**3 + x*x*y", ring, 3)
         3*x^2*y - 1/2*y^3
     """
-    if text.count("+") + text.count("-") > MOST_TERMS:
-        raise TooLarge(f"{what} must have at most {MOST_TERMS:,} terms")
+    most = min(MOST_TERMS, MOST_EXPONENTS // len(ring.names))
+    if text.count("+") + text.count("-") > most:
+        raise TooLarge(f"{what} must have at most {most:,} terms in {len(ring.names):,} variables")
     place = {name: i for i, name in enumerate(ring.names)}
     words = _words(text, what)
     terms: dict[tuple[int, ...], Any] = {}
@@ -77,14 +81,13 @@ def parse_polynomial(text: str, ring: PolynomialRing, degree: int, what: str = "
         if low == 0:
             raise BadInput(f"{what} must not be divided by zero")
         key = tuple(exponents)
-        value = ring.constant(_Ratio(top, low))
+        value = ring.constant(_Ratio(top, low)).leading_coefficient() if top else 0
         terms[key] = terms[key] + value if key in terms else value
         if words[position] == "":
             break
         if words[position] not in ("+", "-"):
             raise BadInput(f"{what} must have a sign between factors or terms, got {shown(words[position])}")
-    zero = (0,) * len(place)
-    return ring.from_terms({key: value.to_dict()[zero] for key, value in terms.items() if not value.is_zero()})
+    return ring.from_terms({key: value for key, value in terms.items() if value != 0})
 
 
 class _Ratio:

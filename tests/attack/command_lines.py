@@ -25,7 +25,7 @@ from typing import Any
 
 import click
 from damage import KINDS
-from good_files import good_config, good_json
+from good_files import good_baseline, good_config, good_json, good_map
 from watched import report, run_watched
 
 from lightning_cli.commands import figure
@@ -34,6 +34,14 @@ from lightning_cli.options import Size, Sizes
 
 Random = random.Random
 
+READ = ("weight_file", "config_file", "baseline")
+"""Options whose value is a file that is read."""
+FITTING = {"recover": ("map", "damaged_map"), "classify": ("good", "one"), "same": ("good", "one", "two")}
+"""Beginnings of names of files that a command reads; of the others any."""
+SELDOM = ("output", "report", "normalization", "mask", "skip", "heads", "value_ranks", "embed", "unembed", "orbits",
+          "singular_ideal", "write_baseline")  # fmt: skip
+OF_A_SHAPE = ("widths", "ranks", "heads", "value_ranks", "embed", "unembed", "orbits", "singular_ideal", "degree")
+"""Drawing takes its time, and many options together are refused."""
 QUICK_CLAIMS = ["equation-9", "equation-12", "proposition-a.5"]
 CODES = {0, 1, 2, 3}
 ENDINGS = ("", ".json", ".npz", ".safetensors", ".png", ".svg", ".pdf", ".html")
@@ -51,6 +59,9 @@ def fill(folder: Path) -> None:
     (folder / "one.json").write_text(json.dumps(one))
     (folder / "two.json").write_text(json.dumps(one | {"Q1": [[3]], "K1": [[2]]}))
     (folder / "config.json").write_text(json.dumps(good_config(rng)))
+    for number in range(6):
+        (folder / f"map{number}.json").write_text(json.dumps(good_map(rng)), encoding="utf-8")
+        (folder / f"baseline{number}.json").write_text(json.dumps(good_baseline(rng)), encoding="utf-8")
     corpus = Path(__file__).parents[1] / "corpus"
     for kind in ("good", "bad"):
         for file in sorted((corpus / kind).glob("*.json"))[:8]:
@@ -66,7 +77,7 @@ def _number(rng: Random) -> str:
     return rng.choice(["1", "2", "3", "2", "1", "3", "0", "-1", "1.5", "x", "", "²", "99999999999999999999", "1e3"])
 
 
-def _value(rng: Random, parameter: click.Parameter, files: Sequence[str]) -> str:
+def _value(rng: Random, command: str, parameter: click.Parameter, files: Sequence[str]) -> str:
     kind = parameter.type
     if rng.random() < 0.04:
         return rng.choice(["", " ", "--", "-", "\udcff", "a\nb", "nan", "[red]", "%s", "--json", "x" * 300])
@@ -77,14 +88,17 @@ def _value(rng: Random, parameter: click.Parameter, files: Sequence[str]) -> str
     if isinstance(kind, Sizes):
         sizes = [str(rng.choice([1, 2, 2, 3])) for _ in range(rng.choice([1, 2, 2, 2, 2, 2, 2, 2, 2, 3]))]
         return ",".join(sizes) if rng.random() < 0.85 else ",".join([*sizes, _number(rng)])
+    if isinstance(kind, click.types.IntRange) and parameter.name == "degree":
+        return str(rng.choice([1, 1, 1, 2])) if rng.random() < 0.85 else _number(rng)
     if isinstance(kind, click.types.IntRange):
         return rng.choice(["0", "1", "7", "123456789", "-1", "x", "9" * 30])
     if isinstance(kind, click.types.FloatRange):
         return rng.choice(["1", "0.5", "1e-6", "4", "0", "-1", "nan", "inf", "1e400", "x"])
     if isinstance(kind, click.Path):
-        if isinstance(parameter, click.Option) and parameter.name not in ("weight_file", "config_file"):
+        if isinstance(parameter, click.Option) and parameter.name not in READ:
             return _output(rng)
-        good = [name for name in files if name.startswith(("good", "one", "two", "config", "certificate"))]
+        starts = FITTING.get(command, ("good", "one", "two", "config", "certificate"))
+        good = [name for name in files if name.startswith("baseline" if parameter.name == "baseline" else starts)]
         return rng.choice(good if rng.random() < 0.6 else files)
     if parameter.name in ("ids", "claim_id"):
         return rng.choice(QUICK_CLAIMS) if rng.random() < 0.9 else rng.choice(["theorem-9", "", "lemma", "[b]", "é"])
@@ -103,22 +117,43 @@ def command_line(rng: Random, files: Sequence[str]) -> list[str]:
     name = rng.choice(list(COMMANDS))
     command: click.Command = import_module(COMMANDS[name][0]).command
     words: list[str] = []
+    depth = rng.choice([1, 1, 1, 2, 2, 3])
+    shaped = rng.random() < 0.95  # what is of a shape agrees, and is not beside weights
+    weights_say = shaped and name in ("phi", "conserved", "classify", "recover") and rng.random() < 0.5
     for parameter in command.params:
+        if weights_say and parameter.name in OF_A_SHAPE:
+            continue
+        if shaped and not weights_say and parameter.name in ("weight_file", "config_file", "attention_only"):
+            continue
+        if shaped and parameter.name in ("widths", "ranks", "value_ranks"):
+            if rng.random() < (0.96 if parameter.name != "value_ranks" else 0.1):
+                sizes = [str(rng.choice([1, 2, 2, 3])) for _ in range(depth + (parameter.name == "widths"))]
+                words += [parameter.opts[0], ",".join(sizes)]
+            continue
+        if shaped and name == "classify" and not weights_say and parameter.name == "file":
+            words += [rng.choice(["--orbits", "--singular-ideal"])]
+            continue
         chance = 0.96 if parameter.required or parameter.name in ("widths", "ranks", "tokens") else 0.25
-        chance = 0.05 if parameter.name in ("output", "report") else chance  # drawing takes its time
+        chance = 0.05 if parameter.name in SELDOM else chance
+        chance = 0.01 if parameter.name in ("memory", "work") and shaped else chance
         if isinstance(parameter, click.Argument):
             count = rng.choice([1] * 18 + [2, 3]) if parameter.nargs == -1 else int(rng.random() < 0.97)
             count = max(count, int(parameter.name == "ids"))  # all claims at once take their time
-            words += [_value(rng, parameter, files) for _ in range(count)]
+            words += [_value(rng, name, parameter, files) for _ in range(count)]
         elif isinstance(parameter, click.Option) and rng.random() < chance:
             option = rng.choice(parameter.opts)
-            words += [option] if parameter.is_flag else [option, _value(rng, parameter, files)]
-    if name == "phi" and rng.random() < 0.5:
-        words += ["--weights", rng.choice(files)]
+            words += [option] if parameter.is_flag else [option, _value(rng, name, parameter, files)]
+    if name == "equations" and rng.random() < 0.9:
+        words += ["--work", "1"]
+    if name in ("phi", "conserved") and (weights_say or rng.random() < 0.05):
+        words += ["--weights", rng.choice([*(file for file in files if file.startswith(("good", "one"))), *files])]
     if name == "check" and "--quick" not in words:
         words += ["--quick"]
-    if name == "phi" and "--memory" not in words:
-        words += ["--memory", "0.05"]  # more than the limit of the process would end it, by flint
+    if name in ("phi", "equations", "classify", "conserved") and "--memory" not in words:
+        words += [
+            "--memory",
+            "0.05" if name == "phi" else "0.3",
+        ]  # more than the limit of the process would end it, by flint
     match rng.randrange(40):
         case 0:
             words += [rng.choice(["--help", "-h", "--version", "--", "--unknown", "-x", "more"])]
@@ -139,6 +174,8 @@ def _complete(file: Path) -> bool:
     if content.startswith(b"{"):  # a certificate, whatever its name
         return isinstance(json.loads(content), dict)
     ends = {".png": b"IEND\xaeB`\x82", ".svg": b"</svg>\n", ".html": b"</html>\n"}
+    if content.startswith((b"equations of ", b"network ", b"#", b"--", b"//", b"lightning")):  # text, whatever its name
+        return content.endswith(b"\n")
     return bool(content) and content.endswith(ends.get(file.suffix, b"\n"))
 
 
@@ -149,7 +186,16 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-OUTPUTS = ("--certificates", "--certificate", "--report", "--output")
+OUTPUTS = (
+    "--certificates",
+    "--certificate",
+    "--report",
+    "--output",
+    "-o",
+    "--baseline",
+    "--write-baseline",
+    "--weights",
+)
 """Options whose value may look like an option."""
 
 
@@ -166,6 +212,9 @@ def fault_of(words: Sequence[str], code: object, out: str, err: str, new: Sequen
             return f"not one line of an error: {err[:300]!a}"
         if new:
             return f"refused, but wrote {new[0].name}"
+    elif code != 2 and words[0] == "equations" and "--output" in words:
+        if out:
+            return f"written to a file, and to stdout: {out[:200]!a}"
     elif _asks_for_json(words) and not {"--help", "-h", "--version"} & set(words) and words[0] in COMMANDS:
         try:
             json.loads(out)
@@ -188,12 +237,17 @@ def task(lines: Callable[[int], list[str]], home: Path) -> Callable[[int], tuple
     before = _snapshot(home)
     points = figure.compute()
     figure.draw(points, "png")  # what draws takes address space, once
+    maps = sorted(home.glob("*map*.json"))
+
+    def stdin(number: int) -> bytes:
+        return maps[number % len(maps)].read_bytes() if number % 10 else b""
 
     def case(number: int) -> tuple[str, str]:
         figure.compute = lambda: points  # always the same, and slow
         words = lines(number)
         out, err = io.StringIO(), io.StringIO()
         sys.argv = ["lightning-sym", *words]
+        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin(number)))
         code: object = None
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:

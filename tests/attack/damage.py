@@ -18,12 +18,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from good_files import Random, good_certificate, good_config, good_json, good_tensors, matrices, npz, safetensors
+from good_files import (
+    Random,
+    good_baseline,
+    good_certificate,
+    good_config,
+    good_json,
+    good_map,
+    good_tensors,
+    matrices,
+    npz,
+    safetensors,
+)
 from watched import report, run_watched
 
 from lightning_sym import load_weights
 from lightning_sym.errors import BadInput
 from lightning_sym.network import model_config
+from lightning_sym.varieties.map_input import map_of, read_document, shape_of
+from lightning_sym.varieties.membership import recover
+from proofs_check.baseline import read_baseline
 from proofs_check.checker import verify
 
 
@@ -55,6 +69,8 @@ def strange(rng: Random) -> Any:
         "9" * 5000, 10**4000, 2**63, 2**64, float("nan"), float("inf"), [], {}, [[]], [[[]]], [[1], [1, 2]], "\ud800",
         "é" * 50, "Q1\n", [0] * 10_000, [[]] * 50_000, {str(i): i for i in range(5_000)}, [18446744073709551615, 2],
         "F64", "BOOL", "1 2", "+1", "١", "0x10", " 1", "1_000", "1.", ".5", "--1", ["1e-3999"] * 3_000,
+        "x_1_1^3", "x_1_1^1000000000", "x_1_1**999999999999", "x_1_1*" * 50_000 + "1", "-" * 3000, "((((", "Q1_1_1",
+        "1/0*x_1_1^3", "x_1_1^3 + " * 50_000 + "0", "x_1_1^-3", "x_1_1 x_1_1", "nan", "0.5*x_1_1^3", "x_\u0661_1^3",
     ])  # fmt: skip
 
 
@@ -157,6 +173,17 @@ def read_config(path: Path) -> None:
     model_config.model_of(model_config.read(str(path)), attention_only=True)
 
 
+def read_map(path: Path) -> None:
+    """What `recover` does with it."""
+    document = read_document(path.read_bytes())
+    recover(map_of(document, shape_of(document)), work=2)
+
+
+def read_known(path: Path) -> None:
+    """What `check --baseline` reads."""
+    read_baseline(str(path), ["equation-9"])
+
+
 def check_certificate(path: Path) -> None:
     """What the checker does with it; only a refusal in its own words is one."""
     said = io.StringIO()
@@ -171,6 +198,8 @@ KINDS: dict[str, tuple[str, Callable[[Random], bytes], Callable[[Path], object]]
     "npz": ("w.npz", damaged_npz, load_weights),
     "safetensors": ("w.safetensors", damaged_safetensors, load_weights),
     "config": ("config.json", lambda rng: damaged_text(rng, good_config(rng)), read_config),
+    "map": ("map.json", lambda rng: damaged_text(rng, good_map(rng)), read_map),
+    "baseline": ("baseline.json", lambda rng: damaged_text(rng, good_baseline(rng)), read_known),
     "certificate": ("certificate.json", lambda rng: damaged_text(rng, good_certificate(rng)), check_certificate),
 }
 

@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from lightning_cli.commands.phi import as_document
+from lightning_sym import Architecture, Weights, polynomial_map
+
 Random = random.Random
 
 
@@ -86,6 +89,32 @@ def good_tensors(rng: Random) -> tuple[dict[str, Any], bytes]:
         header[name] = {"dtype": kind, "shape": [len(rows), len(rows[0])], "data_offsets": where}
         data += more
     return header, data
+
+
+def good_map(rng: Random) -> Any:
+    """A polynomial map: of a network, or of its shape."""
+    d, d_out, t = rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 2)
+    ranks = rng.randint(1, 2)
+    if rng.random() < 0.5:
+        shape = Architecture((d, d_out), (ranks,), t)
+        sizes = [shape for _, shape in shape.weight_shapes()]
+        q, k, v = (np.array([[rng.randint(-3, 3) for _ in range(n)] for _ in range(m)], dtype=object) for m, n in sizes)
+        return as_document(polynomial_map(shape, Weights.of({"Q1": q, "K1": k, "V1": v})), latex=False)
+    names = [f"x_{k + 1}_{j + 1}" for k in range(d) for j in range(t)]
+    outputs = []
+    for row, token in np.ndindex(d_out, t):
+        terms = [f"{rng.randint(-9, 9)}/{rng.randint(1, 9)}*" + "*".join(rng.choices(names, k=3)) for _ in range(3)]
+        outputs.append({"row": row + 1, "token": token + 1, "polynomial": " + ".join(terms).replace("+ -", "- ")})
+    return {"widths": [d, d_out], "ranks": [ranks], "tokens": t, "outputs": outputs}
+
+
+def good_baseline(rng: Random) -> Any:
+    """What `check --write-baseline` writes, of one claim."""
+    part = {"scope": "IDENTITY", "verdict": "HOLDS", "instances": rng.randint(0, 9), "witness": rng.choice([None, "w"]),
+            "findings": [], "tallies": []}  # fmt: skip
+    claim = {"verdict": "HOLDS", "instances": 10, "parts": {rng.choice(["a part", "[red]"]): part}}
+    size = rng.choice(["quick", "full"])
+    return {"schema": "lightning-sym/baseline/1", "version": "0.2.0", "size": size, "claims": {"equation-9": claim}}
 
 
 def good_certificate(rng: Random) -> Any:

@@ -21,13 +21,13 @@ def attack(script: str, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_small_run_of_all_finds_nothing() -> None:
     result = attack("run_all.py", "--scale", "0.001", "--seed", "7")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.count("10 cases") == 5  # kinds of files
+    assert result.stdout.count("10 cases") == 7  # kinds of files
     assert "100 cases" in result.stdout
     assert "100 changed certificates" in result.stdout
     assert result.stdout.endswith("no fault\n")
 
 
-@pytest.mark.parametrize("kind", ["json", "npz", "safetensors", "config", "certificate"])
+@pytest.mark.parametrize("kind", ["json", "npz", "safetensors", "config", "map", "baseline", "certificate"])
 def test_damaged_files_of_each_kind(kind: str) -> None:
     result = attack("damage.py", "--count", "200", "--seed", "8", "--kind", kind)
     assert result.returncode == 0, result.stdout + result.stderr

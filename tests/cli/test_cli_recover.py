@@ -133,3 +133,13 @@ def test_a_random_network_through_the_pipe(
     piped(monkeypatch, run(capsys, "phi", "--weights", str(tmp_path / "w.json"), "--tokens", "2", "--json")[1])
     assert run(capsys, "recover", "-", "--output", str(tmp_path / "back.json"))[0] == 0
     assert run(capsys, "same", str(tmp_path / "w.json"), str(tmp_path / "back.json"))[0] == 0
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piped(monkeypatch, "never read")
+    code, out, err = run(capsys, "recover", "-", "--output", str(tmp_path / "missing" / "weights.json"))
+    assert (code, out) == (exit_codes.BAD_INPUT, "")
+    assert err.startswith("error: the output must be a file that can be written")
+    assert err.count("\n") == 1

@@ -140,3 +140,12 @@ def test_what_is_decided_for_plain_networks_is_refused_for_others(function: Any)
         phi: PolynomialMap = polynomial_map(shape, Weights.random(shape))
         with pytest.raises(BadInput, match="one-head lightning networks with nothing added"):
             function(phi)
+
+
+@pytest.mark.parametrize("shape", [Architecture((10**9, 1), (1,), 1), Architecture((2, 1), (2,), 10**9)])
+def test_inputs_are_not_named_before_they_are_known_to_fit(
+    shape: Architecture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lightning_sym.network.polynomial_map.entry_names", lambda *_: pytest.fail("they were named"))
+    with pytest.raises(TooLarge, match=r"names of .* inputs must fit"):
+        polynomial_map(shape)

@@ -12,9 +12,22 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lightning_sym import Architecture, BadInput, ShapeError, Weights, equations, polynomial_map, successive_equations
+from lightning_sym import (
+    Architecture,
+    BadInput,
+    ShapeError,
+    TooLarge,
+    Weights,
+    equations,
+    polynomial_map,
+    successive_equations,
+)
 from lightning_sym.exact.rational import rank
+from lightning_sym.varieties import equations as equations_module
+from lightning_sym.varieties.coordinates import coordinate_system
+from lightning_sym.varieties.graded import Grading, require_codes
 from lightning_sym.varieties.known_ideal import Equations
+from lightning_sym.varieties.normal_weights import smallest_network
 
 KNOWN: list[tuple[tuple[int, int, int, int], dict[int, int], tuple[int, ...]]] = [
     ((2, 1, 2, 2), {4: 1}, (1, 6, 21, 56, 125)),
@@ -230,3 +243,19 @@ def test_what_does_not_fit_is_said() -> None:
 def test_seeds_change_nothing() -> None:
     network = Architecture((2, 2), (1,), 2)
     assert equations(network, 3, seed=0).terms == equations(network, 3, seed=7).terms
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_too_many_inputs_for_the_codes_are_refused_before_the_coordinates(
+    skip: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound for one power of one input is the one that the coordinates themselves would meet."""
+    for n, length in ((2, 2 if skip else 4), (4, 4 if skip else 8)):
+        shape = smallest_network(Architecture((n, n), (1,), 2, skip=skip))
+        grading = Grading(coordinate_system(shape))
+        assert grading.length == length
+        assert int(grading.weights.max()) >= shape.degree - skip
+        require_codes(shape)
+    monkeypatch.setattr(equations_module, "coordinate_system", lambda *_, **__: pytest.fail("it was computed"))
+    with pytest.raises(TooLarge, match="fit into 64 bits, got degree 1"):
+        equations(Architecture((60, 60), (2,), 2, skip=skip))

@@ -254,3 +254,28 @@ def test_an_embedding_has_inputs_of_its_own() -> None:
     with pytest.raises(ShapeError, match="got 1 x 1 in 3 x 1"):
         recover(phi, Architecture((2, 1), (1,), 1))
     assert recover(phi, Architecture((3, 1), (1,), 1)).answer is Membership.WEIGHTS
+
+
+def test_sizes_that_stand_nowhere_in_the_map_are_bounded_too() -> None:
+    document = read_document(b'{"widths": [1, 1], "ranks": [1000000000], "tokens": 1, "coefficients": [1]}')
+    with pytest.raises(TooLarge, match="sizes of at most 1,000, got widths 1,1, ranks 1000000000, tokens 1"):
+        map_of(document, shape_of(document))
+    with pytest.raises(TooLarge, match="ranks 1000000000"):
+        recover([["x_1_1^3"]], Architecture((1, 1), (10**9,), 1))
+
+
+def test_a_refusal_is_a_short_line_however_deep_the_network() -> None:
+    document = read_document(
+        json.dumps({"widths": [1] * 9999, "ranks": [1], "tokens": 1, "coefficients": [1]}).encode()
+    )
+    with pytest.raises(TooLarge) as caught:
+        map_of(document, shape_of(document))
+    assert len(str(caught.value)) < 400
+
+
+def test_terms_times_variables_are_bounded_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(map_text, "MOST_EXPONENTS", 6)
+    assert len(parse_polynomial("x_1_1^3 + x_2_1^3 - x_1_1*x_2_1^2", RING, 3)) == 3
+    monkeypatch.setattr(map_text, "_words", lambda text, what: pytest.fail("it was read"))
+    with pytest.raises(TooLarge, match="at most 3 terms in 2 variables"):
+        parse_polynomial("x_1_1^3 + x_2_1^3 - x_1_1*x_2_1^2 + x_1_1^2*x_2_1 + x_1_1^3", RING, 3)
