@@ -10,13 +10,19 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.varieties.normal_weights import PROVED
 
 if TYPE_CHECKING:
     from sympy import Poly
 
 
 def is_rank_one_layer(network: Architecture) -> bool:
-    """Whether this smallest network is the one of Proposition 7: one head of rank one, one output, several tokens."""
+    """Whether this smallest network is the one of Proposition 7: one head of rank one, one output, several tokens.
+
+    Raises:
+        BadInput: the network has an option for which coordinates are not proved.
+    """
+    network.require("the Hilbert polynomial of the closure", PROVED)
     if network.tokens < 2 or network.widths[1:] != (1,) or network.attention_ranks != (1,):
         return False
     return replace(network, tokens=2, causal=False) == Architecture((network.input_width, 1), (1,), 2)
