@@ -14,6 +14,7 @@ from lightning_cli import exit_codes
 
 # name: (module, one line for the list of commands)
 COMMANDS = {
+    "atlas": ("lightning_cli.commands.atlas", "Ask the certified dimensions of many networks, or make a page of them."),
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
@@ -26,6 +27,7 @@ COMMANDS = {
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
     "recover": ("lightning_cli.commands.recover", "Find weights for a polynomial map, or show that there are none."),
     "same": ("lightning_cli.commands.same", "Decide whether two networks compute the same function."),
+    "sweep": ("lightning_cli.commands.sweep", "Certify the dimensions of many networks, side by side, into a file."),
     "verify": (
         "lightning_cli.commands.verify",
         "Check certificates, by a program that shares no code with the others.",

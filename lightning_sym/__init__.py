@@ -30,6 +30,10 @@ from typing import TYPE_CHECKING, Any
 from lightning_sym.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from lightning_sym.atlas.conjectures import Trial, try_formula
+    from lightning_sym.atlas.families import Family
+    from lightning_sym.atlas.store import Atlas
+    from lightning_sym.atlas.sweep import Sweep, sweep
     from lightning_sym.certificates.dimension import dimension_certificate
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
@@ -71,6 +75,10 @@ if TYPE_CHECKING:
     from lightning_sym.varieties.membership import Membership, Recovery, recover
 
 _ROOMS = {
+    "lightning_sym.atlas.conjectures": ("Trial", "try_formula"),
+    "lightning_sym.atlas.families": ("Family",),
+    "lightning_sym.atlas.store": ("Atlas",),
+    "lightning_sym.atlas.sweep": ("Sweep", "sweep"),
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
@@ -117,6 +125,7 @@ __all__ = [
     "SOFTMAX",
     "Answer",
     "Architecture",
+    "Atlas",
     "BadInput",
     "Bounds",
     "CertifiedDimension",
@@ -127,6 +136,7 @@ __all__ = [
     "DegreeSource",
     "Equations",
     "Evidence",
+    "Family",
     "Fiber",
     "FileFormatError",
     "GenericRank",
@@ -148,7 +158,9 @@ __all__ = [
     "ShapeError",
     "SingularLocus",
     "Status",
+    "Sweep",
     "TooLarge",
+    "Trial",
     "VarietyDegree",
     "VirtualWeights",
     "Weights",
@@ -173,7 +185,9 @@ __all__ = [
     "singular_locus",
     "successive_equations",
     "swap",
+    "sweep",
     "transform",
+    "try_formula",
     "variety_degree",
     "virtual_weights",
     "write_certificate",

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import threading
-import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lightning_sym.processes import cores, follow_parent, interrupts_postponed, kill_children
 from proofs_check.claim import Claim
 from proofs_check.registry import claim_by_id
 from proofs_check.run import ClaimResult, Progress, run_claim
@@ -23,46 +20,16 @@ _messages: Any = None
 def _start_worker(messages: Any) -> None:
     global _messages
     _messages = messages
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        """A worker does not outlive the program, however that ends."""
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
+    follow_parent()
 
 
 def _work(claim_id: str, quick: bool, certificates: Path | None) -> ClaimResult:
     return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)), certificates)
 
 
-@contextmanager
-def _interrupts_postponed() -> Iterator[None]:
-    """An interrupt waits until the end, where it is raised; processes started meanwhile never see one."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    can_block = hasattr(signal, "pthread_sigmask")
-    # what is blocked stays blocked in the processes that are started: an interrupt is for us, we end them
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_block else None
-    try:
-        yield
-    finally:
-        if mask is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # what was held back arrives here
-        signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
-
-
 def _worker_count(claims: Sequence[Claim]) -> int:
     """One process a core that this process may use, and no more than there are claims."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(len(claims), cores)
+    return min(len(claims), cores())
 
 
 def run_claims(
@@ -103,7 +70,7 @@ def run_claims(
     listener.start()
     with ProcessPoolExecutor(workers, context, _start_worker, (messages,)) as pool:
         try:
-            with _interrupts_postponed():  # all workers are started here
+            with interrupts_postponed():  # all workers are started here
                 # the longest ones stand last in the paper's order: they start first
                 pending = {pool.submit(_work, claim.id, quick, certificates) for claim in reversed(claims)}
             while pending:
@@ -112,14 +79,7 @@ def run_claims(
                     yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            ours = [child for child in multiprocessing.active_children() if child not in others]
-            for child in ours:
-                child.kill()
-            # killed, they end as soon as the machine lets them; asked again and again, because the pool's own thread
-            # may have reaped one without having said so yet: then joining returns at once and it still counts as alive
-            end = time.monotonic() + 60
-            while any(child.is_alive() for child in ours) and time.monotonic() < end:
-                time.sleep(0.01)
+            kill_children(others)
             messages.cancel_join_thread()  # a worker may have been killed while it held the lock of the queue
             raise
     messages.put(None)

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import proofs_check.workers as workers
+from lightning_sym.processes import interrupts_postponed
 from proofs_check.registry import claim_by_id
-from proofs_check.workers import _interrupts_postponed, run_claims
+from proofs_check.workers import run_claims
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +27,7 @@ def test_an_interrupt_waits_and_is_raised() -> None:
     reached = []
 
     def interrupted() -> None:
-        with _interrupts_postponed():
+        with interrupts_postponed():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
             reached.append("the end")
@@ -39,14 +40,14 @@ def test_an_interrupt_waits_and_is_raised() -> None:
 
 
 def test_without_an_interrupt_nothing_is_raised() -> None:
-    with _interrupts_postponed():
+    with interrupts_postponed():
         pass
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_processes_started_meanwhile_see_no_interrupt() -> None:
     script = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('unharmed')"
-    with _interrupts_postponed():
+    with interrupts_postponed():
         result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, "unharmed\n", "")
 

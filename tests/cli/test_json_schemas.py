@@ -16,6 +16,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from lightning_cli.main import COMMANDS
+from lightning_sym import Family, sweep
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "docs" / "reference" / "schemas").glob("*.schema.json"))
@@ -26,8 +27,12 @@ VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schem
 SHAPE = ("--widths", "2,2,2", "--ranks", "1,2", "--tokens", "2")
 EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
 
+FAMILY = ("--depth", "1", "--widths", "1..2", "--ranks", "1", "--tokens", "2", "--workers", "1")
+
 # the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
+    ("atlas", ("atlas", "{atlas}", "--conjecture", "l*a*(2*d-a) + d*d - l", "--most", "3")),
+    ("atlas", ("atlas", "{atlas}", "--where", "status = 'refused'", "--conjecture", "P")),
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
     ("classify", ("classify", EXAMPLES["singular"])),
@@ -68,15 +73,30 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("same", ("same", EXAMPLES["generic"], EXAMPLES["generic_rescaled"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["rank_one_swapped"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["two_layers"])),
+    ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--conjecture", "P")),
+    ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--normalization", "softmax", "--mask", "causal")),
 ]  # fmt: skip
+
+
+def filled(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """The words with the file of an atlas where they name one."""
+    atlas = folder / "atlas.sqlite"
+    if "{atlas}" in words:
+        keys = {"depth": 1, "widths": [2, 30], "ranks": 2, "tokens": 2, "uniform": True}
+        sweep(Family.of(keys), atlas, memory=100_000, workers=1)
+    return tuple(str(atlas) if word == "{atlas}" else word for word in words)
 
 
 @pytest.mark.parametrize(("name", "words"), ANSWERS, ids=[" ".join(Path(w).name for w in ws) for _, ws in ANSWERS])
 def test_answers_are_of_their_schema(
-    name: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    words: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    _, out, _ = run(capsys, *words, "--json")
+    _, out, _ = run(capsys, *filled(words, tmp_path), "--json")
     document = json.loads(out)
     errors = [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATORS[name].iter_errors(document)]
     assert not errors, "\n".join(errors[:5])
@@ -121,10 +141,10 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_refuse_what_is_wrong(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(ROOT)
-    words = next(words for schema, words in ANSWERS if schema == name)
+    words = filled(next(words for schema, words in ANSWERS if schema == name), tmp_path)
     document = json.loads(run(capsys, *words, "--json")[1])
     for field in document:
         for wrong in (object_without(document, field), document | {field: {"un": "known"}}, document | {"new": 1}):

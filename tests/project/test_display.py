@@ -19,7 +19,10 @@ from lightning_cli.writing.mathml import mathml
 from lightning_sym import (
     SOFTMAX,
     Architecture,
+    Family,
     NetworkForm,
+    Sweep,
+    Trial,
     Weights,
     certified_dimension,
     classify,
@@ -35,6 +38,7 @@ from lightning_sym import (
     variety_degree,
     virtual_weights,
 )
+from lightning_sym.atlas.sweep import measure
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
 from lightning_sym.symmetries.moments import Kind
@@ -56,7 +60,13 @@ SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4
 ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
+MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
+
 RESULTS: dict[str, Any] = {
+    "family": Family.of({"depth": "1..2", "widths": 2, "ranks": 1, "tokens": 2}),
+    "sweep": Sweep("atlas.sqlite", 3, 1, {"certified": 4}),
+    "trial": Trial("l + t", 5, 2, 1, 0, MEASURED, 3),
+    "trial that holds": Trial("l + t", 5, 0, 0, 0, None, None),
     "architecture": HEADS,
     "form": NetworkForm(SOFTMAX, causal=True),
     "plain form": NetworkForm(),

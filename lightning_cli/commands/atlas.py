@@ -1,0 +1,97 @@
+"""`lightning-sym atlas`: ask an atlas, or make a page of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightning_sym.atlas.conjectures import Trial
+    from lightning_sym.atlas.store import Entry
+
+SCHEMA = "lightning-sym/atlas/1"
+
+
+def as_document(file: str, counts: dict[str, int], entries: Sequence[Entry], trial: Trial | None) -> dict[str, Any]:
+    """The answer as JSON: rows of the atlas but for their certificates."""
+    from dataclasses import asdict
+
+    rows = [{key: value for key, value in asdict(e).items() if key != "certificate"} for e in entries]
+    return {
+        "schema": SCHEMA,
+        "file": file,
+        "counts": counts,
+        "networks": rows,
+        "trial": None if trial is None else options.trial_json(trial),
+    }
+
+
+@click.command(
+    "atlas",
+    epilog="""\b
+Examples:
+  lightning-sym atlas atlas.sqlite
+  lightning-sym atlas atlas.sqlite --where "dimension is null and tokens = 1"
+  lightning-sym atlas atlas.sqlite --conjecture "sum(min(a,d)*(2*d-min(a,d)) for a,d in zip(ranks,widths))"
+  lightning-sym atlas atlas.sqlite --page atlas.html
+
+Exit codes: 0 answered, 1 the conjecture is refuted, 2 bad input, 3 the conjecture is open for some network.""",
+)
+@click.argument("file", type=click.Path())
+@click.option("--where", metavar="SQL", help="Only networks that meet this condition on the columns.")
+@click.option("--most", type=click.IntRange(0, 10**6), default=20, show_default=True, help="Networks that are shown.")
+@click.option("--conjecture", metavar="FORMULA", help="Compare this formula with the certified dimensions.")
+@click.option("--page", type=click.Path(), metavar="FILE", help="Write a page: tables and plots, one HTML file.")
+@options.as_json
+def command(file: str, where: str | None, most: int, conjecture: str | None, page: str | None, as_json: bool) -> int:
+    """Ask the certified dimensions that `lightning-sym sweep` has put into FILE.
+
+    Networks are shown by size, smallest first. The columns are those of `lightning_sym.atlas.store.Entry`: depth,
+    widths, ranks, tokens, normalization, mask, skip, heads, value_ranks, embed, unembed, parameters, lower, upper,
+    dimension, status, formula_value, formula_agrees, and more.
+    """
+    from lightning_cli.writing.output import console, write_answer, write_json
+    from lightning_sym.atlas.conjectures import try_formula
+    from lightning_sym.atlas.store import Atlas
+
+    with Atlas(file) as atlas:
+        entries = list(atlas.entries(where, most))
+        trial = None if conjecture is None else try_formula(atlas, conjecture, where)
+        counts = atlas.counts()
+        if page is not None:
+            from lightning_cli.writing.atlas_page import write_page
+
+            write_page(page, atlas, where)
+            click.echo(f"page: {page}", err=True)
+    if as_json:
+        write_json(as_document(file, counts, entries, trial))
+    else:
+        click.echo(f"{file}: " + (", ".join(f"{n:,} {status}" for status, n in counts.items()) or "empty"))
+        if entries:
+            console().print(_table(entries))
+        if trial is not None:
+            write_answer(trial, smallest="red")
+    if trial is None:
+        return exit_codes.AS_EXPECTED
+    return exit_codes.NOT_AS_EXPECTED if trial.refuted else exit_codes.UNDECIDED if trial.undecided else 0
+
+
+def _table(entries: Sequence[Entry]) -> Any:
+    from rich.table import Table
+
+    table = Table()
+    for name in ("network", "parameters", "dimension", "formula of the paper"):
+        table.add_column(name, justify="left" if name == "network" else "right")
+    for e in entries:
+        dimension = str(e.dimension) if e.dimension is not None else f"{e.lower} to {e.upper}"
+        agrees = {None: "", 1: "", 0: " (differs)"}[e.formula_agrees]
+        formula = "" if e.formula_value is None else f"{e.formula_value}{agrees}"
+        table.add_row(
+            str(e.architecture), str(e.parameters), "refused" if e.status == "refused" else dimension, formula
+        )
+    return table

@@ -1,0 +1,140 @@
+"""`lightning-sym sweep`: certified dimensions of many networks, into a file that one can ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.atlas.conjectures import Trial
+    from lightning_sym.atlas.sweep import Sweep
+
+SCHEMA = "lightning-sym/sweep/1"
+
+_SIZES = "sizes: 3, a list 2,3,5 or a range 1..4"
+
+
+def as_document(result: Sweep, trial: Trial | None) -> dict[str, Any]:
+    """The result as JSON."""
+    return {
+        "schema": SCHEMA,
+        "file": result.file,
+        "measured": result.measured,
+        "known": result.known,
+        "counts": result.counts,
+        "trial": None if trial is None else options.trial_json(trial),
+    }
+
+
+def _said(values: dict[str, Any]) -> dict[str, Any]:
+    """What the options say, as a family's keys."""
+    said: dict[str, Any] = {}
+    for name, value in values.items():
+        if value is None:
+            continue
+        if name in ("largest", "count", "seed", "uniform"):
+            said[name] = value
+        elif name == "skip":
+            said[name] = [word == "yes" for word in value.split(",")]
+        else:
+            words = [word.strip() for word in value.split(",")]
+            said[name] = [int(word) if word.isdecimal() and len(word) < 12 else word for word in words]
+    return said
+
+
+@click.command(
+    "sweep",
+    epilog="""\b
+Examples:
+  lightning-sym sweep --depth 1..2 --widths 1..3 --ranks 1..2 --tokens 1..2 -o atlas.sqlite
+  lightning-sym sweep family.toml -o atlas.sqlite --conjecture "l*a*(2*d-a) + d*d - l"
+  lightning-sym sweep --depth 1..4 --widths 1..9 --ranks 1..9 --tokens 2 --count 1000 -o atlas.sqlite
+
+\b
+SPEC is a TOML file with the keys depth, widths, ranks, tokens, and if wanted heads, value_ranks, embed,
+unembed, normalization, mask, skip, uniform, largest, count, seed; options stand in place of its keys.
+A sweep that was ended in any way goes on where it was when it is called again.
+
+\b
+Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some network undecided or refused.""",
+)
+@click.argument("spec", type=click.Path(), required=False)
+@click.option("-o", "--output", type=click.Path(), required=True, metavar="FILE", help="The atlas, an SQLite file.")
+@click.option("--depth", metavar="SIZES", help=f"Layers; {_SIZES}.")
+@click.option("--widths", metavar="SIZES", help="What each width may be.")
+@click.option("--ranks", metavar="SIZES", help="What each query/key width may be.")
+@click.option("--tokens", metavar="SIZES", help="Numbers of tokens.")
+@click.option("--heads", metavar="SIZES", help="Heads of each layer; 1 unless said.")
+@click.option(
+    "--value-ranks", metavar="SIZES", help="Value widths before output projections, `none` for no projection."
+)
+@click.option("--embed", metavar="SIZES", help="Columns of an embedding, `none` for none.")
+@click.option("--unembed", metavar="SIZES", help="Rows of an unembedding, `none` for none.")
+@click.option("--normalization", metavar="NAMES", help="none, softmax or both.")
+@click.option("--mask", metavar="NAMES", help="none, causal or both.")
+@click.option("--skip", metavar="NAMES", help="no, yes or both: each layer adds its input.")
+@click.option("--uniform", is_flag=True, default=None, help="Equal widths and ranks in all layers.")
+@click.option("--largest", type=options.Size(), help="Leave out networks with more parameters.")
+@click.option("--count", type=options.Size(), help="Draw so many networks at random.")
+@click.option("--seed", type=click.IntRange(min=0), help="Picks what is drawn, and the points of each network; 0.")
+@options.memory
+@click.option("--certificates", is_flag=True, help="Keep a certificate of each certified dimension in the atlas.")
+@click.option("--workers", type=click.IntRange(1, 1000), help="Processes; as many as cores unless said.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers measure, such as tcp://host:8786.")
+@click.option("--retry", type=click.Choice(["refused", "undecided"]), help="First forget the networks of this status.")
+@click.option("--conjecture", metavar="FORMULA", help="Then compare this formula with all of the atlas.")
+@options.as_json
+def command(
+    spec: str | None,
+    output: str,
+    memory: float,
+    certificates: bool,
+    workers: int | None,
+    scheduler: str | None,
+    retry: str | None,
+    conjecture: str | None,
+    as_json: bool,
+    **sizes: Any,
+) -> int:
+    """Certify the dimensions of many networks, side by side, into an atlas.
+
+    Every combination of the sizes and options, or --count of them. Rows are written as they come; a network that the
+    atlas has is not measured again. `lightning-sym atlas` asks the file.
+    """
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
+    from lightning_sym.atlas.conjectures import try_formula
+    from lightning_sym.atlas.families import Family, family_keys
+    from lightning_sym.atlas.formulas import Formula
+    from lightning_sym.atlas.store import Atlas
+    from lightning_sym.atlas.sweep import sweep
+
+    for word in (sizes["skip"] or "").split(","):
+        if word not in ("", "yes", "no"):
+            raise click.BadParameter("must be no, yes or no,yes", param_hint="--skip")
+    family = Family.of((family_keys(spec) if spec is not None else {}) | _said(sizes))
+    if conjecture is not None:
+        Formula(conjecture)
+    if retry is not None:
+        with Atlas(output, write=True) as atlas:
+            atlas.forget(retry)
+    with progress_bar() as progress:
+        result = sweep(
+            family, output, seed=family.seed, memory=int(memory * 2**30), certificates=certificates,
+            workers=workers, scheduler=scheduler, progress=progress,
+        )  # fmt: skip
+    trial = None
+    if conjecture is not None:
+        with Atlas(output) as atlas:
+            trial = try_formula(atlas, conjecture)
+    if as_json:
+        write_json(as_document(result, trial))
+    else:
+        write_answer(result)
+        if trial is not None:
+            write_answer(trial, smallest="red")
+    if trial is not None and trial.refuted:
+        return exit_codes.NOT_AS_EXPECTED
+    return exit_codes.UNDECIDED if set(result.counts) - {"certified"} else exit_codes.AS_EXPECTED

@@ -1,0 +1,1 @@
+"""Many networks: families of architectures, their certified dimensions in a file, formulas that are put to the test."""

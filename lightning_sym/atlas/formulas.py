@@ -1,0 +1,203 @@
+"""Formulas for a dimension as one types them, put to the test on certified networks.
+
+A closed grammar, read by Python's parser and worked out here: whole numbers, the sizes of a network, `+ - * // **`,
+comparisons, `x if y else z`, `min`, `max`, `sum`, `abs`, `len`, `zip`, an index, and a sum over layers. Nothing else
+can be said in it, so a formula from somebody else's file does no harm.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.errors import BadInput
+from lightning_sym.network.architecture import Architecture
+
+LARGEST = 10**1000
+"""Numbers in a formula stay below this."""
+
+_LONGEST = 2000
+_MOST_STEPS = 10**5
+
+_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARE: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "zip": zip}
+
+_SAYABLE = (
+    ast.Constant, ast.Name, ast.expr_context, ast.BinOp, *_BINARY, ast.Pow, ast.UnaryOp, ast.USub, ast.IfExp,
+    ast.Compare, *_COMPARE, ast.Subscript, ast.Tuple, ast.Call, ast.GeneratorExp, ast.comprehension,
+)  # fmt: skip
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options of a network that have a name below."""
+
+
+def names_of(network: Architecture) -> dict[str, Any]:
+    """What a formula may call upon, for a network.
+
+    `l` layers, `t` tokens, `h` heads, `P` parameters, `n` rows of the input, `m` rows of the output, `skip`, `causal`,
+    `softmax` (0 or 1); the lists `widths`, `ranks`, `value_ranks`; where all layers have the same, `d`, `a` and `b`.
+    Without output projections `b` and the value ranks are the smaller of the widths around a layer.
+
+    Example:
+        >>> sorted(name for name in names_of(Architecture((2, 2), (1,), 3)) if len(name) == 1)
+        ['P', 'a', 'b', 'd', 'h', 'l', 'm', 'n', 't']
+    """
+    network.require("a formula", KNOWN)
+    widths, ranks = network.widths, network.attention_ranks
+    values = network.value_ranks or tuple(min(pair) for pair in pairwise(widths))
+    known = {
+        "l": network.depth, "t": network.tokens, "h": network.heads, "P": network.parameter_count,
+        "n": network.input_width, "m": network.output_width, "skip": int(network.skip), "causal": int(network.causal),
+        "softmax": int(network.normalization is not None),
+        "widths": widths, "ranks": ranks, "value_ranks": values,
+    }  # fmt: skip
+    for name, sizes in (("d", widths), ("a", ranks), ("b", values)):
+        if len(set(sizes)) == 1:
+            known[name] = sizes[0]
+    return known
+
+
+_NAMES = {*names_of(Architecture((1, 1), (1,), 1)), *_FUNCTIONS}
+
+
+class Formula:
+    """A formula for a dimension.
+
+    Raises:
+        BadInput: it says something that is not in the grammar.
+
+    Example:
+        >>> formula = Formula("l*a*(2*d - a) + d*d - l")
+        >>> formula.at(Architecture((4, 4, 4), (2, 2), 3))
+        38
+        >>> formula.at(Architecture((4, 3, 4), (2, 2), 3)) is None      # there is no d
+        True
+        >>> Formula("sum(a*(2*d - a) for a, d in zip(ranks, widths))").at(Architecture((4, 3, 4), (2, 2), 3))
+        20
+    """
+
+    def __init__(self, text: str) -> None:
+        require_arguments(Formula.__init__, {"self": self, "text": text})
+        if len(text) > _LONGEST:
+            raise BadInput(f"a formula must have at most {_LONGEST:,} characters, got {len(text):,}")
+        self.text = " ".join(text.split())
+        try:
+            self._tree = ast.parse(self.text, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise BadInput(f"a formula must be an expression such as l*a*(2*d-a), got {shown(text)}") from error
+        targets = {
+            node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        for node in ast.walk(self._tree):
+            if not isinstance(node, _SAYABLE) or (isinstance(node, ast.Constant) and type(node.value) is not int):
+                raise BadInput(
+                    f"a formula must be of numbers, sizes, + - * // ** and sums over layers, got {shown(text)}"
+                )
+            if isinstance(node, ast.Name) and node.id not in _NAMES | targets:
+                raise BadInput(f"a formula must be of the names {', '.join(sorted(_NAMES))}, got {shown(node.id)}")
+        self.names = (
+            {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} - targets - set(_FUNCTIONS)
+        )
+
+    def at(self, network: Architecture) -> int | None:
+        """The number for a network; `None` where a size has no value, such as `d` for unequal widths.
+
+        Raises:
+            BadInput: the formula gives no whole number there.
+        """
+        require_arguments(self.at, locals())
+        known = names_of(network)
+        if not self.names <= known.keys():
+            return None
+        value = _Evaluation(known, self.text).of(self._tree)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BadInput(f"a formula must give a whole number, {self.text[:60]} gives {shown(value)} for {network}")
+        return value
+
+
+class _Evaluation:
+    """One evaluation, with its count of steps."""
+
+    def __init__(self, names: Mapping[str, Any], text: str) -> None:
+        self.names, self.text, self.steps = dict(names), text, 0
+
+    def of(self, node: ast.AST) -> Any:
+        """The value of a part of the formula."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise BadInput(f"a formula must take at most {_MOST_STEPS:,} steps, {self.text[:60]} takes more")
+        try:
+            value = self._value(node)
+        except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(f"a formula must give a number: {self.text[:60]}: {' '.join(str(error).split())}") from error
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise BadInput(f"numbers in a formula must stay below 10^1000, {self.text[:60]} goes beyond")
+        return value
+
+    def _value(self, node: ast.AST) -> Any:
+        match node:
+            case ast.Constant(value=int() as value):
+                return value
+            case ast.Name(id=name):
+                return self.names[name]
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                base, exponent = self.of(left), self.of(right)
+                if not (isinstance(base, int) and isinstance(exponent, int) and 0 <= exponent <= 100):
+                    raise BadInput(f"exponents in a formula must be from 0 to 100, got {shown(exponent)}")
+                return base**exponent
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                first, second = self.of(left), self.of(right)
+                if not (isinstance(first, int) and isinstance(second, int)):
+                    raise TypeError("only numbers can be added and multiplied")
+                return _BINARY[type(op)](first, second)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.of(operand)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.of(body) if self.of(test) else self.of(orelse)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
+                return int(_COMPARE[type(op)](self.of(left), self.of(right)))
+            case ast.Subscript(value=value, slice=index):
+                return self.of(value)[self.of(index)]
+            case ast.Tuple(elts=items):
+                return tuple(self.of(item) for item in items)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+                found = _FUNCTIONS[name](*(self.of(argument) for argument in arguments))
+                return tuple(found) if name == "zip" else found
+            case ast.GeneratorExp(elt=each, generators=[loop]) if not loop.is_async:
+                return self._over(each, loop)
+        raise BadInput(f"a formula must be of numbers, sizes, + - * // ** and sums over layers, got {shown(self.text)}")
+
+    def _over(self, each: ast.AST, loop: ast.comprehension) -> tuple[Any, ...]:
+        """The values of a part for all items of a list."""
+        target = loop.target
+        names = [target] if isinstance(target, ast.Name) else getattr(target, "elts", [])
+        if not names or not all(isinstance(name, ast.Name) for name in names):
+            raise BadInput(f"a sum over layers must name what it goes over, got {shown(self.text)}")
+        before, result = dict(self.names), []
+        for item in self.of(loop.iter):
+            values = [item] if isinstance(target, ast.Name) else list(item)
+            self.names |= zip((name.id for name in names), values, strict=True)
+            if all(self.of(test) for test in loop.ifs):
+                result.append(self.of(each))
+        self.names = before
+        return tuple(result)

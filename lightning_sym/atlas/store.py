@@ -1,0 +1,257 @@
+"""Where an atlas is kept: an SQLite file, one row a network, written as it comes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.certificates.document import network_document
+from lightning_sym.errors import BadInput
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.form import NetworkForm
+
+APPLICATION, VERSION = 0x4C53594D, 1
+"""What SQLite files of this kind carry: who wrote them (`LSYM`), and the version of the columns."""
+
+_MOST_ROWS = 10**6
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an atlas says of a network; the fields are the columns of the table `networks`.
+
+    Attributes:
+        network: the architecture as certificates write it, JSON: the key.
+        depth, widths, ranks, tokens, normalization, mask, skip, heads, value_ranks, embed, unembed: the same, to be
+            asked for; lists are written with commas.
+        parameters: number of weights.
+        lower, upper: the two bounds, null where the network was refused.
+        dimension: where they meet, else null.
+        status: `certified`, `undecided` or `refused`.
+        reason: what was refused, in a line.
+        evidence: which upper bounds are the smallest, with commas.
+        formula, formula_value, formula_applies, formula_agrees: what the paper prints.
+        fiber_dimension: parameters minus dimension.
+        seed, prime, inputs: what gave the lower bound.
+        seconds: how long it took; the only column that differs from run to run.
+        certificate: JSON, if asked for.
+    """
+
+    network: str
+    depth: int
+    widths: str
+    ranks: str
+    tokens: int
+    normalization: str
+    mask: str
+    skip: int
+    heads: int
+    value_ranks: str | None
+    embed: int | None
+    unembed: int | None
+    parameters: int
+    lower: int | None
+    upper: int | None
+    dimension: int | None
+    status: str
+    reason: str | None
+    evidence: str | None
+    formula: str | None
+    formula_value: int | None
+    formula_applies: int | None
+    formula_agrees: int | None
+    fiber_dimension: int | None
+    seed: int
+    prime: int | None
+    inputs: int | None
+    seconds: float
+    certificate: str | None
+
+    @property
+    def architecture(self) -> Architecture:
+        """The network itself."""
+        said = json.loads(self.network)
+        form = NetworkForm.from_json({"normalization": self.normalization, "mask": self.mask, "skip": bool(self.skip)})
+        return Architecture(
+            tuple(said["widths"]), tuple(said["attention_ranks"]), said["tokens"], form.normalization, said["heads"],
+            None if said["value_ranks"] is None else tuple(said["value_ranks"]), form.skip, form.causal,
+            said["embed"], said["unembed"],
+        )  # fmt: skip
+
+
+COLUMNS = tuple(field.name for field in fields(Entry))
+
+_TABLE = """
+create table networks (
+    network text primary key, depth integer, widths text, ranks text, tokens integer, normalization text, mask text,
+    skip integer, heads integer, value_ranks text, embed integer, unembed integer, parameters integer, lower integer,
+    upper integer, dimension integer, status text, reason text, evidence text, formula text, formula_value integer,
+    formula_applies integer, formula_agrees integer, fiber_dimension integer, seed integer, prime integer,
+    inputs integer, seconds real, certificate text
+) without rowid
+"""
+
+
+def key_of(network: Architecture) -> str:
+    """The key of a network: its certificate form, in one line of JSON.
+
+    Raises:
+        BadInput: the network has an option that certificates have no words for.
+
+    Example:
+        >>> key_of(Architecture((2, 1), (1,), 2))[:32]
+        '{"attention_ranks":[1],"causal":'
+    """
+    return json.dumps(network_document(network), sort_keys=True, separators=(",", ":"))
+
+
+class Atlas:
+    """An atlas in an SQLite file, to be read, and with `write` to be written to as well.
+
+    A row is there as soon as it was put in, whatever ends the program afterwards; others may read meanwhile.
+
+    Args:
+        file: the file; with `write` it may be missing.
+        write: whether rows are put in.
+
+    Raises:
+        BadInput: the file is no atlas, or cannot be read or written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Atlas(Path(folder) / "a.sqlite", write=True) as atlas:
+        ...     len(atlas)
+        0
+    """
+
+    def __init__(self, file: str | PathLike[str], *, write: bool = False) -> None:
+        require_arguments(Atlas.__init__, {"self": self, "file": file, "write": write})
+        self.path = Path(file)
+        self._named = f"an atlas must be an SQLite file that `sweep` has written, {str(file)[:60]!r}"
+        new = write and not self.path.exists()
+        if not new and not self.path.is_file():
+            raise BadInput(f"{self._named} is none")
+        if new and not self.path.parent.is_dir():
+            raise BadInput(f"an atlas must go into a folder that exists, got {str(self.path.parent)[:60]!r}")
+        mode = "rwc" if new else "rw" if write else "ro"
+        try:
+            self._open(mode, new)
+        except sqlite3.Error as error:
+            raise BadInput(f"{self._named} is none: {error}") from error
+
+    def _open(self, mode: str, new: bool) -> None:
+        # one statement is one transaction: a row is on its way to the disk when `put` returns
+        self.connection = sqlite3.connect(
+            f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=60
+        )
+        if mode != "ro":
+            self.connection.execute("pragma journal_mode = wal")
+            self.connection.execute("pragma synchronous = normal")
+        if new or (mode == "rw" and not self.path.stat().st_size):
+            with self._transaction():
+                if not self._numbers()[0]:
+                    self.connection.execute(f"pragma application_id = {APPLICATION}")
+                    self.connection.execute(f"pragma user_version = {VERSION}")
+                    self.connection.execute(_TABLE)
+        application, version = self._numbers()
+        if application != APPLICATION:
+            raise BadInput(f"{self._named} is not of this kind")
+        if version != VERSION:
+            raise BadInput(f"{self._named} is of version {version}, this program reads version {VERSION}")
+
+    def _numbers(self) -> tuple[int, int]:
+        """Who wrote the file, and the version."""
+        first, second = (
+            self.connection.execute(f"pragma {n}").fetchone()[0] for n in ("application_id", "user_version")
+        )
+        return int(first), int(second)
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self.connection)
+
+    def __enter__(self) -> Atlas:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.connection.close()
+
+    def __len__(self) -> int:
+        return int(self.connection.execute("select count(*) from networks").fetchone()[0])
+
+    def __contains__(self, network: Architecture) -> bool:
+        found = self.connection.execute("select 1 from networks where network = ?", (key_of(network),))
+        return found.fetchone() is not None
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Add rows; a network that is there already keeps the row it has."""
+        holes = ", ".join("?" * len(COLUMNS))
+        with self._transaction():
+            self.connection.executemany(
+                f"insert or ignore into networks ({', '.join(COLUMNS)}) values ({holes})",  # noqa: S608 - own columns
+                [astuple(entry) for entry in entries],
+            )
+
+    def forget(self, status: str) -> int:
+        """Take out the networks of a status, `refused` or `undecided`, to try them again; how many they were."""
+        return self.connection.execute("delete from networks where status = ?", (status,)).rowcount
+
+    def entries(self, where: str | None = None, most: int = _MOST_ROWS) -> Iterator[Entry]:
+        """Rows in order of size: parameters, then the key.
+
+        Args:
+            where: a condition in SQL on the columns, such as `depth = 2 and lower < upper`.
+            most: so many rows at most.
+
+        Raises:
+            BadInput: the condition is none, or does more than ask.
+        """
+        condition = f"where ({where})" if where else ""
+        query = f"select {', '.join(COLUMNS)} from networks {condition} order by parameters, network limit ?"  # noqa: S608
+        self.connection.set_authorizer(_only_reads)
+        try:
+            for row in self.connection.execute(query, (most,)):
+                yield Entry(*row)
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            shown = " ".join(str(where).split())[:60]
+            raise BadInput(
+                f"a condition must be one of SQL on the columns of an atlas, got {shown!r}: {error}"
+            ) from error
+        finally:
+            self.connection.set_authorizer(None)
+
+    def counts(self) -> dict[str, int]:
+        """How many networks there are of each status."""
+        found = self.connection.execute("select status, count(*) from networks group by status order by status")
+        return {str(status): int(number) for status, number in found}
+
+
+class _Transaction:
+    """All of it or nothing, and not at the same time as another program's."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __enter__(self) -> None:
+        self.connection.execute("begin immediate")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.connection.execute("commit" if kind is None else "rollback")
+
+
+def _only_reads(action: int, first: str | None, second: Any, _base: Any, _trigger: Any) -> int:
+    """What a condition may do: read the table, and call functions that read nothing else."""
+    harmless = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) or (
+        action == sqlite3.SQLITE_FUNCTION and second not in ("load_extension", "readfile", "writefile")
+    )
+    return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY

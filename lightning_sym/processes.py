@@ -1,0 +1,62 @@
+"""Processes that work for this one: they do not outlive it, and an interrupt ends them all."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def follow_parent() -> None:
+    """For a worker: it does not outlive the program, however that ends."""
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def interrupts_postponed() -> Iterator[None]:
+    """An interrupt waits until the end, where it is raised; processes started meanwhile never see one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    can_block = hasattr(signal, "pthread_sigmask")
+    # what is blocked stays blocked in the processes that are started: an interrupt is for us, we end them
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_block else None
+    try:
+        yield
+    finally:
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # what was held back arrives here
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def kill_children(others: Sequence[Any]) -> None:
+    """End the processes that this one has started, but for the others, and wait until they are gone."""
+    ours = [child for child in multiprocessing.active_children() if child not in others]
+    for child in ours:
+        child.kill()
+    # killed, they end as soon as the machine lets them; asked again and again, because the pool's own thread
+    # may have reaped one without having said so yet: then joining returns at once and it still counts as alive
+    end = time.monotonic() + 60
+    while any(child.is_alive() for child in ours) and time.monotonic() < end:
+        time.sleep(0.01)
