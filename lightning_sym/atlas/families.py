@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
@@ -75,7 +76,7 @@ def _lists(values: Sequence[int | None], depth: int) -> int:
     return int(numbers < len(values)) + (int(numbers**depth) if numbers else 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Family:
     """A grid of architectures: every combination of what the fields list, or `count` of them, drawn at random.
 
@@ -150,6 +151,15 @@ class Family:
         if (family.count or 0) > MOST_NETWORKS:
             raise BadInput(f"count must be at most {MOST_NETWORKS:,}, got {family.count:,}")
         return family
+
+    def __repr__(self) -> str:
+        """As it would be typed: only what was said."""
+        shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Family({', '.join(shown)})"
+
+    def _repr_latex_(self) -> str:
+        said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return notebook(latex_words("; ".join(f"{name} {value}" for name, value in said.items())))
 
     @property
     def _options(self) -> tuple[tuple[Any, ...], ...]:

@@ -68,8 +68,7 @@ def test_what_gives_no_number_is_refused(text: str) -> None:
 
 
 def test_a_formula_takes_few_steps() -> None:
-    with pytest.raises(BadInput, match="steps"):
-        loops = Formula("sum(sum(sum(sum(1 for e in widths) for c in widths) for b in widths) for a in widths)")
+    loops = Formula("sum(sum(sum(sum(1 for e in widths) for c in widths) for b in widths) for a in widths)")
     long = Architecture((1,) * 60, (1,) * 59, 2)
     with pytest.raises(BadInput, match="steps"):
         loops.at(long)

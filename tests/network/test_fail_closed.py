@@ -42,7 +42,7 @@ UNKNOWN = {
 COMPUTES_NOTHING = {
     "Agreement.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Classification.__init__",
     "Comparison.__init__", "ConservedQuantities.__init__", "CoordinateSystem.__init__", "Equations.__init__",
-    "Family.__init__", "Family.belongs_to", "Fiber.__init__", "Held.__init__", "OrbitTable.__init__",
+    "Family.__init__", "Family.belongs_to", "Fiber.__init__", "Formula.at", "Held.__init__", "OrbitTable.__init__",
     "PolynomialMap.__init__", "Recovery.__init__", "SingularLocus.__init__", "VarietyDegree.__init__", "families_of",
     "head_name", "printed_formula",
 }  # fmt: skip
@@ -91,6 +91,7 @@ def argument(name: str, network: Architecture) -> Any:
         "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
         "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
+        "networks": [network], "seed": 0, "certificates": False,
         "value": None, "document": None, "entries": None, "ring": None, "given": None,
     }  # fmt: skip
     return made[name]

@@ -121,7 +121,7 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
-NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move", "Coordinate", "CoordinateSystem", "Term"}
+NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move", "Coordinate", "CoordinateSystem", "Term", "Entry"}
 """Numbers and words beside an answer, which its formula and its text say."""
 
 SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ not in NO_FORMULA}

@@ -38,7 +38,9 @@ def good(name: str, folder: Path) -> Any:
         "layers": lambda: WEIGHTS.layers, "x": lambda: np.ones((2, 2), dtype=object), "path": lambda: path,
         "layer": lambda: 1, "by": lambda: 2, "tokens": lambda: 2, "document": lambda: {"kind": "same"},
         "matrices": WEIGHTS.named, "form": NetworkForm, "widths": lambda: (2, 1), "attention_ranks": lambda: (1,),
-        "name": lambda: "softmax",
+        "name": lambda: "softmax", "file": lambda: folder / "atlas.sqlite", "formula": lambda: "l",
+        "family": lambda: lightning_sym.Family.of({"depth": 1, "widths": 1, "ranks": 1, "tokens": 1}),
+        "atlas": lambda: lightning_sym.Atlas(folder / "atlas.sqlite", write=True),
         "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
     }  # fmt: skip
     return made[name]()
@@ -46,6 +48,7 @@ def good(name: str, folder: Path) -> Any:
 
 # where a parameter has more than one meaning, or no name of its own
 SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
+    "sweep": lambda: {"workers": 1},
     "forward": lambda: {"form": lightning_sym.network.attention.LIGHTNING},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
