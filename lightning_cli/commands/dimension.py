@@ -43,6 +43,7 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
             "inputs": result.rows,
             "taylor_degree": result.order,
             "exponentials": "free" if result.has_free_exponentials else None,
+            "matrices": result.matrices,
         },
         "seed": result.seed,
     }
