@@ -12,7 +12,7 @@ SCHEMA = "lightning-sym/config/2"
 
 def as_document(file: str, result: ModelDimension) -> dict[str, Any]:
     """The answer as JSON."""
-    model, ranks, value = result.model, result.ranks, result.value
+    model, ranks, value, untied = result.model, result.ranks, result.value, result.untied
     return {
         "schema": SCHEMA,
         "config": file,
@@ -33,6 +33,7 @@ def as_document(file: str, result: ModelDimension) -> dict[str, Any]:
         "upper": result.upper,
         "fiber_dimension": None if value is None else model.parameters - value,
         "percent": result.percent,
+        "untied": None if untied is None else {"parameters": untied[0], "dimension": untied[1]},
         "theorem": result.theorem,
         "conditions": list(result.conditions),
         "certified": None

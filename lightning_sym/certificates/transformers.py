@@ -17,7 +17,7 @@ def transformer_certificate(shape: Transformer) -> Document:
     """A certificate for the dimension of a transformer.
 
     The weights are made from the seed by the checker, sparse ones, of which ranks take no time (`docs/certificate.md`,
-    section 5). They meet the conditions of Proposition 18 of `docs/transformers.md` but for a chance of 10^-12 or so: the
+    `"kind": "transformer"`). They meet the conditions of Proposition 18 of `docs/transformers.md` but for a chance of 10^-12 or so: the
     checker says.
 
     Raises:
@@ -38,7 +38,7 @@ def transformer_certificate(shape: Transformer) -> Document:
     return opening("transformer") | {
         "network": {
             "width": d,
-            "layers": [[each.count, each.a, each.b] for each in shape.layers],
+            "layers": [{"count": each.count, "rank": each.a, "value_rank": each.b} for each in shape.layers],
             "heads": shape.heads,
             "groups": shape.groups,
             "embed": shape.embed,

@@ -12,7 +12,7 @@ width `a`, value width `b`, unembedding $d \to n$; inputs are all real matrices 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify
@@ -114,6 +114,14 @@ class ModelDimension(Result):
         return self.lower if self.lower == self.upper else None
 
     @property
+    def untied(self) -> tuple[int, int] | None:
+        """Parameters and dimension, were tied embedding and unembedding two matrices; `None` where they are two."""
+        if not self.model.tied:
+            return None
+        model = replace(self.model, tied=False)
+        return model.parameters, shape_of(model).dimension
+
+    @property
     def percent(self) -> str:
         """The upper bound in percent of the parameters, cut and not rounded: a proper part never shows as 100."""
         hundredths = 10_000 * self.upper // self.model.parameters
@@ -134,6 +142,9 @@ class ModelDimension(Result):
             lines.append(("generic fiber", f"dimension {model.parameters - self.value:,}"))
         else:
             lines.append(("dimension", f"undecided, between {self.lower:,} and {self.upper:,}"))
+        if self.untied is not None:
+            parameters, dimension = self.untied
+            lines.append(("untied", f"{dimension:,} of {parameters:,}, were embedding and unembedding two matrices"))
         lines.append(("theorem", self.theorem))
         lines += [("because" if i == 0 else "", each) for i, each in enumerate(self.conditions)]
         if self.ranks is not None:

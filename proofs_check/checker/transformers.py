@@ -1,9 +1,10 @@
-"""Dimensions of residual softmax transformers of any size, for verify.py beside it (docs/certificate.md, section 5).
+"""Dimensions of residual softmax transformers of any size, for verify.py beside it (docs/certificate.md, "kind": "transformer").
 
 verify.py imports this file when it meets a certificate of kind `transformer`; nothing else needs it. Weights come from a
 seed. They are sparse, so that ranks of them take no time; the theorem asks for one point, and any will do. The theorem is
 docs/transformers.md, Proposition 18."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +25,6 @@ def numbers(seed: int) -> Iterator[int]:
 
 def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Row]:
     """Rows of length d with two entries side by side, one column further from row to row."""
-    spend(60 * rows)
     matrix = []
     for j in range(group * rows, group * rows + rows):
         row = {j % d: next(drawn)}
@@ -102,15 +102,15 @@ def prove(data: Any) -> str:
     drawn, ends = numbers(seed), d * ((n or 0) + (0 if tied else m or 0))
     ends -= d * (d - 1) // 2 if tied else d * d * bool(n and m)
     lower, upper, share, depth = ends, ends, heads // groups, sum(count for count, _, _ in layers)
-    done = 0
     for count, a, b in layers:
         x, y = min(a, d), min(b or d, d)
         one = heads * d * d if b is None else groups * y * (d + share * d - y)
         upper += count * (groups * x * (d + share * d - x) + one)
-        for _ in range(count):
-            done += 1
-            lower += _layer(drawn, d, a, b, share, groups, done == depth)
-    need(lower == upper == claimed, f"the dimension must be {upper}, it is {claimed}")
+    need(upper == claimed, f"the dimension must be {upper}, it is {claimed}")
+    every = itertools.chain.from_iterable(itertools.repeat(each[1:], each[0]) for each in layers)
+    for i, (a, b) in enumerate(every, 1):
+        lower += _layer(drawn, d, a, b, share, groups, i == depth)
+    need(lower == claimed, f"the ranks must prove {claimed}, they prove {lower}")
     shape = "; ".join(f"{count} of ranks {a}" + f", value ranks {b}" * (b is not None) for count, a, b in layers)
     said = {"heads": heads, "sets of keys and values": groups, "embed": n, "unembed": m}
     words = [f"{name} {value or 'no'}" for name, value in said.items()] + ["tied embeddings"] * tied
@@ -136,12 +136,12 @@ def _read(data: Any) -> tuple[Any, ...]:
     need(groups == heads or all(b for _, _, b in layers), "values are shared only where there are value ranks")
     need((n or d) >= d <= (m or d), "embed and unembed must reach the width")
     need(not tied or n and n == m, "tied embeddings must be embedding and unembedding of one width")
-    keep(2000 * max(d, *(max(a, b or 1) for _, a, b in layers)))  # rows of a matrix, and what elimination makes of them
+    inner = [(count, a, b or d) for count, a, b in layers]
+    spend(100 * sum(count * ((heads + groups) * (a + b) + d) for count, a, b in inner))  # to make all rows
+    keep(2000 * max(d, *(max(a, b) for _, a, b in inner)))  # rows of a matrix, and what elimination makes of them
     return d, layers, heads, groups, n, m, tied, claimed, seed
 
 
-def _alike(value: Any) -> tuple[int, int, int | None]:
+def _alike(value: Any) -> Any:
     """How many layers, of which ranks."""
-    count, a, b = take(value, "layers that are alike", [object, 3])
-    form: Any = (SIZE,)
-    return take(count, "their number", SIZE), take(a, "their rank", SIZE), take(b, "their value rank", form)
+    return take(value, "layers that are alike", {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)})
