@@ -101,8 +101,8 @@ def dimension_certificate(
 ) -> Document:
     r"""A certificate for the bounds of a dimension, whether they meet or not.
 
-    Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says. Of a
-    transformer that was certified without one it is a shape and a seed.
+    Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says. Of
+    a transformer that was certified without one it is a shape and a seed.
 
     Args:
         result: what `certified_dimension` found.

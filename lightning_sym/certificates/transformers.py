@@ -16,9 +16,9 @@ MOST_ROWS = 8 * 10**6
 def transformer_certificate(shape: Transformer) -> Document:
     """A certificate for the dimension of a transformer.
 
-    The weights are made from the seed by the checker, sparse ones, of which ranks take no time (`docs/certificate.md`,
-    `"kind": "transformer"`). They meet the conditions of Proposition 18 of `docs/transformers.md` but for a chance of 10^-12 or so: the
-    checker says.
+    The weights are made from the seed by the checker, sparse ones, of which ranks take no time
+    (`docs/certificate.md`, `"kind": "transformer"`). They meet the conditions of Proposition 18 of
+    `docs/transformers.md` but for a chance of 10^-12 or so: the checker says.
 
     Raises:
         TooLarge: a checker would take too long.
@@ -32,8 +32,8 @@ def transformer_certificate(shape: Transformer) -> Document:
     rows = sum(count * ((shape.heads + shape.groups) * (a + b) + d) for count, a, b in inner)
     if (longest := max(d, *(max(a, b) for _, a, b in inner))) > LARGEST_WIDTH or rows > MOST_ROWS:
         raise TooLarge(
-            f"a certificate must be of matrices of at most {LARGEST_WIDTH:,} rows, {MOST_ROWS:,} in all, so that it can "
-            f"be checked; this takes {longest:,} and {rows:,}"
+            f"a certificate must be of matrices of at most {LARGEST_WIDTH:,} rows, {MOST_ROWS:,} in all, so that it "
+            f"can be checked; this takes {longest:,} and {rows:,}"
         )
     return opening("transformer") | {
         "network": {

@@ -1,13 +1,13 @@
 r"""Attention-only transformers of the size of real models, far too large for the rank of a Jacobian.
 
-The model is $X \mapsto U (\text{layers})(E X)$: embedding $n \to d$, `l` residual layers of `h` softmax heads, query/key
-width `a`, value width `b`, unembedding $d \to n$; inputs are all real matrices with `n` rows.
+The model is $X \mapsto U (\text{layers})(E X)$: embedding $n \to d$, `l` residual layers of `h` softmax heads,
+query/key width `a`, value width `b`, unembedding $d \to n$; inputs are all real matrices with `n` rows.
 
 - $n \ge d$, two tokens or more: the dimension is that of `blocks.Transformer`, a theorem at every size (Proposition 18
   of `docs/transformers.md`; Corollary 6 of `docs/transformer-fibers.md`), and where ranks of the network's own matrices
   can be taken they prove it again for this size.
-- $n < d$, three tokens or more: Theorem 12 of `docs/transformer-fibers.md`, if its inequality holds. Its number is an upper
-  bound always, also for two tokens; a narrower network inside this one gives a lower bound.
+- $n < d$, three tokens or more: Theorem 12 of `docs/transformer-fibers.md`, if its inequality holds. Its number is an
+  upper bound always, also for two tokens; a narrower network inside this one gives a lower bound (Proposition 19).
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ class ModelDimension(Result):
         width = f"{model.head_width:,}" + f", values of width {model.values:,}" * (model.values != model.head_width)
         shared = f", {model.groups:,} sets of keys and values for them" * (model.groups != model.heads)
         ends = "its transpose as unembedding" if model.tied else "an unembedding of its own"
-        said = f"{model.layers:,} residual layers of {model.heads:,} softmax heads of width {width}{shared}, {ends}, {mask}"
-        lines = [("model", f"embedding {model.vocabulary:,} -> {model.width:,}, {said}")]
+        heads = f"{model.layers:,} residual layers of {model.heads:,} softmax heads of width {width}{shared}"
+        lines = [("model", f"embedding {model.vocabulary:,} -> {model.width:,}, {heads}, {ends}, {mask}")]
         lines.append(("parameters", f"{model.parameters:,}"))
         if self.value is not None:
             lines.append(("dimension", f"{self.value:,}  {self.percent} % of the parameters"))
@@ -148,13 +148,8 @@ class ModelDimension(Result):
         lines.append(("theorem", self.theorem))
         lines += [("because" if i == 0 else "", each) for i, each in enumerate(self.conditions)]
         if self.ranks is not None:
-            lines.append(
-                (
-                    "certified",
-                    f"{self.ranks.lower:,}  by {self.ranks.matrices:,} full ranks modulo {self.ranks.prime} of matrices "
-                    "of this model's shape, and by the count of products from above",
-                )
-            )
+            ranks = f"{self.ranks.matrices:,} full ranks modulo {self.ranks.prime} of matrices of this model's shape"
+            lines.append(("certified", f"{self.ranks.lower:,}  by {ranks}, and by the count of products from above"))
         elif self.reason is not None:
             lines.append(("not computed", self.reason))
         lines += [("left out", f"{part} ({', '.join(keys)})") for part, keys in model.left_out.items()]

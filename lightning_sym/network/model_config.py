@@ -303,11 +303,10 @@ def _groups(full: dict[str, Any], heads: int) -> int:
     said, one = _size(full, "sets of keys and values"), full.get("multi_query")
     if not isinstance(one, bool | None) or (one and said not in (None, 1, heads)):
         _refuse(f"multi_query must be true or false, true for one set of keys and values, got {str(one)[:40]!a}")
-    if one:
-        return 1
-    if said is not None and heads % said:
-        _refuse(f"the heads must be a multiple of the sets of keys and values, got {heads:,} and {said:,}")
-    return said or heads
+    groups = 1 if one else said or heads
+    if heads % groups:
+        _refuse(f"the heads must be a multiple of the sets of keys and values, got {heads:,} and {groups:,}")
+    return groups
 
 
 def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:

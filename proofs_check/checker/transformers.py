@@ -1,8 +1,8 @@
-"""Dimensions of residual softmax transformers of any size, for verify.py beside it (docs/certificate.md, "kind": "transformer").
+"""Dimensions of residual softmax transformers of any size, for verify.py beside it.
 
-verify.py imports this file when it meets a certificate of kind `transformer`; nothing else needs it. Weights come from a
-seed. They are sparse, so that ranks of them take no time; the theorem asks for one point, and any will do. The theorem is
-docs/transformers.md, Proposition 18."""
+verify.py imports this file when it meets a certificate of kind `transformer` (docs/certificate.md); nothing else needs
+it. Weights come from a seed. They are sparse, so that ranks of them take no time; the theorem, docs/transformers.md,
+Proposition 18, asks for one point, and any will do."""
 
 import itertools
 from collections.abc import Iterator
@@ -135,7 +135,7 @@ def _read(data: Any) -> tuple[Any, ...]:
     need(heads % groups == 0, "the heads must be a multiple of the groups")
     need(groups == heads or all(b for _, _, b in layers), "values are shared only where there are value ranks")
     need((n or d) >= d <= (m or d), "embed and unembed must reach the width")
-    need(not tied or n and n == m, "tied embeddings must be embedding and unembedding of one width")
+    need(not tied or (n and n == m), "tied embeddings must be embedding and unembedding of one width")
     inner = [(count, a, b or d) for count, a, b in layers]
     spend(100 * sum(count * ((heads + groups) * (a + b) + d) for count, a, b in inner))  # to make all rows
     keep(2000 * max(d, *(max(a, b) for _, a, b in inner)))  # rows of a matrix, and what elimination makes of them

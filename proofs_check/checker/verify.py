@@ -426,12 +426,12 @@ def _different(data: Any) -> str:  # outputs for an input that differ
     return f"different functions of {name}; their outputs differ at an input, {where}"
 def check(data: Any) -> str:
     """What a certificate proves."""
-    data, kinds = take(data, "a certificate", dict), {"dimension": _dimension, "same": _equal, "different": _different,
-        "transformer": lambda x: str(_more("transformer", "file transformers.py").prove(x))}
-    good = data.get("format") == "lightning-sym/certificate" and str(data.get("version")) == "1"
-    need(good, "the format must be lightning-sym/certificate, and the version must be 1")
+    kinds: Any = {"dimension": _dimension, "same": _equal, "different": _different,
+        "transformer": lambda x: _more("transformer", "file transformers.py").prove(x)}
+    of = take(data, "a certificate", dict).get("format") == "lightning-sym/certificate", str(data.get("version")) == "1"
+    need(all(of), "the format must be lightning-sym/certificate, and the version must be 1")
     need(str(data.get("kind")) in kinds, f"the kind must be one of {', '.join(kinds)}")
-    return kinds[data["kind"]](data)
+    return str(kinds[data["kind"]](data))
 def main(arguments: list[str] | None = None) -> int:
     """One line for each file; whether all are proved."""
     files, proved = sys.argv[1:] if arguments is None else arguments, 0

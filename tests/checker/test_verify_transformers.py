@@ -65,8 +65,6 @@ def test_products_are_those_of_flint() -> None:
     assert not add_product(total, [{0: 1}, {0: 1}], [{0: 1}, {0: P - 1}])
 
 
-
-
 @pytest.mark.parametrize(
     ("name", "change", "reason"),
     [

@@ -150,10 +150,12 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
 
 
 def _transformer_is_true(document: Document) -> bool:
-    """The dimension by a Jacobian where that is small and nothing is tied or shared, else by the program's own count."""
+    """The dimension by a Jacobian where that is small, nothing tied or shared, else by the program's own count."""
     network = document["network"]
     layers = tuple(Layers(each["count"], each["rank"], each["value_rank"]) for each in network["layers"])
-    shape = Transformer(network["width"], layers, *(network[key] for key in ("heads", "groups", "embed", "unembed", "tied")))
+    shape = Transformer(
+        network["width"], layers, *(network[key] for key in ("heads", "groups", "embed", "unembed", "tied"))
+    )
     ranks, values = ([getattr(each, name) for each in layers for _ in range(each.count)] for name in "ab")
     mixed = None in values and any(values)
     if shape.parameters > LARGEST_JACOBIAN or shape.tied or shape.groups != shape.heads or mixed:
