@@ -234,7 +234,7 @@ def require_affordable(shape: Transformer, memory: int) -> None:
         TooLarge: they would.
     """
     d, widest = shape.width, max(each.b or shape.width for each in shape.layers)
-    require_memory(8 * (4 * d * d + 5 * widest * d), memory, f"the matrices of one layer, of width {d:,}")
+    require_memory(8 * (4 * d * d + 5 * widest * d), memory, f"the matrices of one layer of width {d:,}")
     if shape.work > MOST_WORK:
         raise TooLarge(
             f"the ranks of the matrices of {shape.depth:,} layers must take at most {MOST_WORK:.0e} multiplications, "

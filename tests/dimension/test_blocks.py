@@ -149,7 +149,7 @@ def test_work_is_bounded_before_it_is_begun() -> None:
     huge = Transformer(8192, (Layers(80, 128, 128),), 64, 8, 128256, 128256, tied=False)
     with pytest.raises(TooLarge, match="80 layers must take at most"):
         blocks.certify(huge, seed=0, memory=2**40)
-    with pytest.raises(TooLarge, match="matrices of one layer, of width 8,192"):
+    with pytest.raises(TooLarge, match="matrices of one layer of width 8,192"):
         blocks.certify(huge, seed=0, memory=2**30)
     with pytest.raises(TooLarge, match="multiplications"):
         blocks.certify(replace(SMALL, layers=(Layers(10**12, 1, 1),)), seed=0, memory=2**30)
