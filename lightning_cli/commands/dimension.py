@@ -111,9 +111,9 @@ def command(
     """Certify the dimension of the set of functions (the neuromanifold) of a network.
 
     Lightning attention, or with the options below softmax, heads, skip connections, masks and embeddings. The lower
-    bound is the rank of a Jacobian modulo a prime (of large softmax networks with skip connections: ranks of their own
-    matrices), the upper bound comes from symmetries or from a variety through which the map factors. Where they meet the dimension is proved; the paper's formula stands beside it and is
-    never used.
+    bound is the rank of a Jacobian modulo a prime (of large softmax networks with skip connections: ranks of their
+    own matrices), the upper bound comes from symmetries or from a variety through which the map factors. Where they
+    meet the dimension is proved; the paper's formula stands beside it and is never used.
     """
     limit = options.memory_bytes(memory)
     if config_file is not None:
