@@ -43,6 +43,7 @@ def as_document(result: CertifiedDimension) -> dict[str, Any]:
             "inputs": result.rows,
             "taylor_degree": result.order,
             "exponentials": "free" if result.has_free_exponentials else None,
+            "matrices": result.matrices,
         },
         "seed": result.seed,
     }
@@ -57,22 +58,22 @@ Examples:
   lightning-sym dimension --widths 3,3,3 --ranks 1 --value-ranks 1 --tokens 2 --heads 2 --skip \\
       --mask causal --normalization softmax --embed 4 --unembed 4
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3 --certificate dimension.json
-  lightning-sym dimension --config config.json --attention-only
+  lightning-sym dimension --config config.json --attention-only --certificate dimension.json
 
 \b
 --config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and
-where given head_dim and is_decoder (or the names that GPT-2 and others have for them). model_type
-is one of bert, gemma, gpt2, gpt_neox, llama, mistral, opt, qwen2, roberta, or attention-only for
-embedding, residual layers of softmax attention, unembedding and no more. A model that has more
-(MLPs, layer norms, positions, rotary positions, biases, grouped queries, tied embeddings), by a
-key or because its type implies it, or a key not understood, is refused; with --attention-only
-these parts are left out and listed, and tied embeddings are counted as two matrices.
-At full size the dimension is a proved upper bound, and a formula that is certified on small
-networks of the same pattern but not proved to be reached.
+where given head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (or the
+names that GPT-2 and others have for them). model_type is one of bert, gemma, gpt2, gpt_neox,
+llama, mistral, opt, qwen2, roberta, or attention-only for embedding, residual layers of softmax
+attention, unembedding and no more. A model that has more (MLPs, layer norms, positions, rotary
+positions, biases), by a key or because its type implies it, or a key not understood, is refused;
+with --attention-only these parts are left out and listed. Tied embeddings and shared keys and
+values are counted as they are.
+The dimension is a theorem at every size; what makes it so is printed. Ranks of matrices of the
+model's own shape prove it once more, and --certificate writes what an independent checker needs.
 
 \b
-Exit codes: 0 certified (with --config: the formula holds on every small network), 1 with --config:
-it fails on one, 2 bad input, 3 undecided (both bounds are shown).""",
+Exit codes: 0 certified (with --config: proved), 2 bad input, 3 undecided (both bounds are shown).""",
 )
 @options.widths(required=False)
 @options.ranks(required=False)
@@ -110,16 +111,21 @@ def command(
     """Certify the dimension of the set of functions (the neuromanifold) of a network.
 
     Lightning attention, or with the options below softmax, heads, skip connections, masks and embeddings. The lower
-    bound is the rank of a Jacobian modulo a prime, the upper bound comes from symmetries or from a variety through
-    which the map factors. Where they meet the dimension is proved; the paper's formula stands beside it and is
-    never used.
+    bound is the rank of a Jacobian modulo a prime (of large softmax networks with skip connections: ranks of their
+    own matrices), the upper bound comes from symmetries or from a variety through which the map factors. Where they
+    meet the dimension is proved; the paper's formula stands beside it and is never used.
     """
     limit = options.memory_bytes(memory)
     if config_file is not None:
         _require_no_shape(click.get_current_context())
-        if certificate is not None:
-            raise click.UsageError("--certificate is about one network: leave out --config, and name its shape")
-        return _of_config(config_file, attention_only=attention_only, seed=seed, memory=limit, as_json=as_json)
+        return _of_config(
+            config_file,
+            attention_only=attention_only,
+            seed=seed,
+            memory=limit,
+            certificate=certificate,
+            as_json=as_json,
+        )
     if attention_only:
         raise click.UsageError("--attention-only says how to read --config FILE: give both")
     for name, value in (("--widths", widths), ("--ranks", ranks), ("--tokens", tokens)):
@@ -150,27 +156,32 @@ def command(
     return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
 
 
-def _of_config(file: str, *, attention_only: bool, seed: int, memory: int, as_json: bool) -> int:
-    """Read the model, certify small networks of its pattern, print; the exit code."""
-    from lightning_cli.writing.model_answer import as_document, print_answer
-    from lightning_cli.writing.output import progress_bar, write_json
-    from lightning_sym.dimension.certify import certified_dimension
-    from lightning_sym.dimension.transformers import small_networks
+def _of_config(
+    file: str, *, attention_only: bool, seed: int, memory: int, certificate: str | None, as_json: bool
+) -> int:
+    """Read the model, say what is proved of its dimension; the exit code."""
+    from lightning_cli.writing.model_answer import as_document
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
+    from lightning_sym.dimension.transformers import model_dimension, shape_of
     from lightning_sym.network.model_config import model_of, read
 
     model = model_of(read(file), attention_only=attention_only)
+    if certificate is not None:
+        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+        from lightning_sym.certificates.transformers import transformer_certificate
+
+        document = transformer_certificate(shape_of(model))
+        require_certificate_path(certificate)
     with progress_bar() as progress:
-        results = [
-            certified_dimension(network, seed=seed, memory=memory, progress=progress)
-            for network in small_networks(model)
-        ]
-    document = as_document(file, model, results)
+        result = model_dimension(model, seed=seed, memory=memory, progress=progress)
     if as_json:
-        write_json(document)
+        write_json(as_document(file, result))
     else:
-        print_answer(document, results)
-    codes = {True: exit_codes.AS_EXPECTED, False: exit_codes.NOT_AS_EXPECTED, None: exit_codes.UNDECIDED}
-    return exit_codes.worst(codes[entry["agrees"]] for entry in document["certified"])
+        write_answer(result, dimension="green" if result.value is not None else "yellow")
+    if certificate is not None:
+        write_certificate(certificate, document)
+        click.echo(f"certificate: {certificate}", err=True)
+    return exit_codes.UNDECIDED if result.value is None else exit_codes.AS_EXPECTED
 
 
 def _require_no_shape(context: click.Context) -> None:

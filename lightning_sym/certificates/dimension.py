@@ -11,6 +11,8 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, network_document, opening
 from lightning_sym.certificates.limits import inputs, require_checkable, require_size, require_steps
+from lightning_sym.certificates.transformers import transformer_certificate
+from lightning_sym.dimension.blocks import transformer_of
 from lightning_sym.dimension.certify import SURPLUS_ROWS, CertifiedDimension, Evidence
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
@@ -99,7 +101,8 @@ def dimension_certificate(
 ) -> Document:
     r"""A certificate for the bounds of a dimension, whether they meet or not.
 
-    Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says.
+    Rows of the Jacobian are computed anew, all their columns, and as many of both are kept as the lower bound says. Of
+    a transformer that was certified without one it is a shape and a seed.
 
     Args:
         result: what `certified_dimension` found.
@@ -118,6 +121,8 @@ def dimension_certificate(
     """
     require_arguments(dimension_certificate, locals())
     architecture, lower = result.architecture, result.lower
+    if result.matrices is not None and (shape := transformer_of(architecture)) is not None:
+        return transformer_certificate(shape)
     document = opening("dimension") | {"network": network_document(architecture)}
     terms = None if result.order is None else (result.order + 1) // 2
     softmax = result.order is None and architecture.normalization is not None

@@ -56,10 +56,14 @@ def dimension_lines(result: Any) -> Lines:
         lines.append(("generic fiber", f"dimension {result.fiber_dimension:,}{heads}"))
     else:
         lines.append(("dimension", f"undecided, between {result.lower:,} and {result.upper:,}"))
-    where = f"modulo {result.prime} at integer weights, {result.rows:,} inputs"
-    if network.normalization is not None:
+    where = f"rank of the Jacobian modulo {result.prime} at integer weights, {result.rows:,} inputs"
+    if result.matrices is not None:
+        where = (
+            f"by {result.matrices:,} full ranks modulo {result.prime} of the network's own matrices at integer weights"
+        )
+    elif network.normalization is not None:
         where += ", exponentials free" if result.has_free_exponentials else f", Taylor series of degree {result.order}"
-    lines.append(("lower bound", f"{result.lower:,}  rank of the Jacobian {where}"))
+    lines.append(("lower bound", f"{result.lower:,}  {where}"))
     members: Any = type(next(iter(result.upper_bounds)))
     order = list(members)
     for evidence in sorted(result.upper_bounds, key=order.index):

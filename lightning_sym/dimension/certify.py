@@ -4,6 +4,8 @@ Lower bound: the rank modulo a prime of the Jacobian at integer weights and inpu
 $p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. With softmax the
 exponentials are variables of their own (`rings.exponentials`); other normalizations are Taylor series.
 
+Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`).
+
 Upper bound: parameters minus the dimension of an orbit of a verified symmetry group (`symmetries`), or the dimension
 of a variety through which the map factors (`varieties`, proof in `docs/upper-bound.md`).
 
@@ -23,6 +25,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
+from lightning_sym.dimension.blocks import Transformer, certify, transformer_of
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.varieties import (
     COUNTED,
@@ -46,6 +49,9 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
+
+LARGEST_JACOBIAN = 5000
+"""Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
 
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
@@ -78,6 +84,7 @@ class Evidence(StrEnum):
     SPAN = "span"
     LINEAR = "linear"
     FACTORIZATION = "factorization"
+    PRODUCTS = "products"
 
     @property
     def meaning(self) -> str:
@@ -92,6 +99,7 @@ _MEANINGS = {
     Evidence.SPAN: "the linear span of all functions of this kind",
     Evidence.LINEAR: "linear maps of bounded rank, which is all that one token leaves",
     Evidence.FACTORIZATION: "the variety of virtual weights",
+    Evidence.PRODUCTS: "products of keys and queries, of values and outputs, up to changes of basis of the stream",
 }
 
 
@@ -107,8 +115,9 @@ class CertifiedDimension(Result):
         formula: what the paper prints.
         seed: picked the points.
         prime: the modulus that gave `lower`.
-        rows: how many inputs, with one functional each, gave `lower`.
+        rows: how many inputs, with one functional each, gave `lower`; 0 where no Jacobian was taken.
         order: the degree of the Taylor series that gave `lower`, for a normalization that is no exponential.
+        matrices: how many full ranks of the network's own matrices gave `lower`, where no Jacobian was taken.
     """
 
     architecture: Architecture
@@ -120,6 +129,7 @@ class CertifiedDimension(Result):
     prime: int
     rows: int
     order: int | None
+    matrices: int | None = None
 
     def lines(self) -> Lines:
         """As the command `dimension` prints it."""
@@ -240,6 +250,19 @@ class _Search:
                 yield
 
 
+def _by_blocks(
+    architecture: Architecture, shape: Transformer, seed: int, memory: int, progress: Progress | None
+) -> CertifiedDimension:
+    """The dimension of a residual softmax transformer by ranks of matrices of the size of one layer."""
+    found, upper = certify(shape, seed=seed, memory=memory, progress=progress), shape.dimension
+    if found.lower > upper:
+        raise ProgramError(f"lower bound {found.lower} exceeds upper bound {upper} for {architecture}")
+    return CertifiedDimension(
+        architecture, found.lower, upper, {Evidence.PRODUCTS: upper}, printed_formula(architecture), seed,
+        found.prime, 0, None, found.matrices,
+    )  # fmt: skip
+
+
 def certified_dimension(
     architecture: Architecture,
     *,
@@ -253,6 +276,8 @@ def certified_dimension(
     For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
     16, one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
     tried again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
+    Softmax transformers with skip connections, whose embedding and unembedding are not narrower than the stream, need
+    no Jacobian where it would have more than `LARGEST_JACOBIAN` rows: see `blocks`.
 
     Args:
         architecture: the network.
@@ -277,6 +302,8 @@ def certified_dimension(
     require_arguments(certified_dimension, locals())
     architecture.require("the dimension", KNOWN)
     require_integer(seed, "the seed")
+    if (shape := transformer_of(architecture)) is not None and shape.dimension > LARGEST_JACOBIAN:
+        return _by_blocks(architecture, shape, seed, memory, progress)
     report = progress or (lambda stage, done, total: None)
     parameters = architecture.parameter_count
     upper_bounds = _counted_bounds(architecture)

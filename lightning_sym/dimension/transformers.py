@@ -1,101 +1,223 @@
-r"""Attention-only transformers of the size of real models, far too large for a rank: an upper bound by a formula.
+r"""Attention-only transformers of the size of real models, far too large for the rank of a Jacobian.
 
-The model is $X \mapsto U (\text{layers})(E X)$: embedding $n \to d$, `l` residual layers of `h` softmax heads with
-query/key and value width `a`, unembedding $d \to n$; inputs are all real matrices with `n` rows. With
-$\alpha = \min(a, d)$ and $n \ge d$ the formula is $d (2n - d) + 2 l h \alpha (2d - \alpha)$.
+The model is $X \mapsto U (\text{layers})(E X)$: embedding $n \to d$, `l` residual layers of `h` softmax heads,
+query/key width `a`, value width `b`, unembedding $d \to n$; inputs are all real matrices with `n` rows.
 
-That it is an upper bound is a theorem: the function depends on `E`, `U` and the products $K^\top Q$, $O V$ alone, which
-are $d \times d$ of rank at most $\alpha$, a variety of dimension $2nd + 2 l h \alpha (2d - \alpha)$; changes of basis
-of the residual stream act on it without changing the function, and where `E` has rank `d` only the identity fixes
-`E`, so orbits have dimension $d^2$. That the bound is reached is not proved; it is certified on small networks.
+- $n \ge d$, two tokens or more: the dimension is that of `blocks.Transformer`, a theorem at every size (Proposition 18
+  of `docs/transformers.md`; Corollary 6 of `docs/transformer-fibers.md`), and where ranks of the network's own matrices
+  can be taken they prove it again for this size.
+- $n < d$, three tokens or more: Theorem 12 of `docs/transformer-fibers.md`, if its inequality holds. Its number is an
+  upper bound always, also for two tokens; a narrower network inside this one gives a lower bound (Proposition 19).
 """
 
 from __future__ import annotations
 
-from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import Architecture
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
+from lightning_sym.limits import DEFAULT_MEMORY, Progress
 from lightning_sym.network.model_config import Model
-from lightning_sym.rings.normalization import SOFTMAX
+
+MOST_NARROW_LAYERS = 10**6
+"""So many layers are added up one by one where the vocabulary is smaller than the hidden size."""
 
 
-def transformer_formula(n: int, d: int, layers: int, heads: int, a: int) -> int:
-    """The formula for query/key and value width `a`, for `n >= d`.
-
-    Example:
-        >>> transformer_formula(4, 3, 2, 2, 1)
-        55
-    """
-    alpha = min(a, d)
-    return d * (2 * n - d) + 2 * layers * heads * alpha * (2 * d - alpha)
-
-
-def dimension_bound(model: Model) -> int:
-    """An upper bound of the dimension of the model's attention, embedding and unembedding two matrices.
-
-    Example:
-        >>> dimension_bound(Model(3, 2, 2, 4, 1, True, {}))
-        55
-    """
-    return transformer_formula(model.vocabulary, model.width, model.layers, model.heads, model.head_width)
-
-
-def small_networks(model: Model) -> list[Architecture]:
-    """Two networks of the same pattern, small enough to be certified.
-
-    At most two heads and layers; the widths of all heads together stay equal to, below or above the hidden size, as
-    in the model. Where the model does not name its mask, one network has it and the other not.
-
-    Example:
-        >>> [str(n) for n in small_networks(Model(768, 12, 12, 50257, 64, True, {}))][0]
-        'widths 2,2,2, ranks 1,1, tokens 2, softmax, heads 2, value ranks 1,1, skip, causal, embed 3, unembed 3'
-    """
-    d, a = model.width, model.head_width
-    heads, layers = min(model.heads, 2), min(model.layers, 2)
-    result = []
-    for number, scale in enumerate((1, 2)):
-        if a * model.heads == d:
-            small_d, small_a = heads * scale, scale
-        elif a == d:
-            small_d = small_a = min(d, 1 + scale)
-        elif a > d:
-            small_d, small_a = min(d, scale), min(d, scale) + 1
-        elif a * model.heads > d:
-            small_d, small_a = 1 + 2 * scale, 1 + scale
-        else:
-            small_d, small_a = heads * scale + 1, scale
-        small_d, small_a = min(small_d, d), min(small_a, a)
-        n = min(model.vocabulary, small_d + 1)
-        causal = model.causal if model.causal is not None else number == 0
-        result.append(
-            Architecture(
-                (small_d,) * (layers + 1), (small_a,) * layers, 2, SOFTMAX, heads, (small_a,) * layers,
-                skip=True, causal=causal, embed=n, unembed=n,
-            )
-        )  # fmt: skip
-    return list(dict.fromkeys(result))
-
-
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that the formula is for."""
-
-
-def formula_at(network: Architecture) -> int:
-    """The formula for one of these networks.
+def shape_of(model: Model) -> Transformer:
+    """The shape that Proposition 18 is about.
 
     Raises:
-        BadInput: the network is of another kind.
+        BadInput: the vocabulary is smaller than the hidden size.
 
     Example:
-        >>> formula_at(small_networks(Model(3, 2, 2, 4, 1, True, {}))[0])
+        >>> shape_of(Model(3, 2, 2, 4, 1, True, {})).dimension
         55
     """
-    network.require("the formula for transformers", KNOWN)
-    n, ranks = network.input_width, network.attention_ranks
-    ends = network.embed is not None and network.embed == network.unembed and n >= network.widths[0]
-    alike = len(set(ranks)) == 1 and network.value_ranks == ranks
-    if not (ends and alike and network.skip and network.normalization == SOFTMAX):
-        raise BadInput(
-            "the formula for transformers must be asked of softmax with skip connections, equal ranks of queries and "
-            f"values, and embedding and unembedding as wide as the stream, got {network}"
-        )
-    return transformer_formula(n, network.widths[0], network.depth, network.heads, network.attention_ranks[0])
+    n, d = model.vocabulary, model.width
+    if n < d:
+        raise BadInput(f"the vocabulary must reach the hidden size for this, got {n} and {d}")
+    layers = (Layers(model.layers, model.head_width, model.values),)
+    return Transformer(d, layers, model.heads, model.groups, n, n, model.tied)
+
+
+@dataclass(frozen=True)
+class NarrowCount:
+    """What Theorem 12 says of embeddings narrower than the stream.
+
+    Attributes:
+        value: its number, an upper bound always.
+        left: of the inequality, `n + h (2 min(a, f) + min(b, n))`.
+        right: of the inequality, `f`; the dimension is `value` if `left >= right` and there are three tokens or more.
+    """
+
+    value: int
+    left: int
+    right: int
+
+
+def narrow_count(n: int, d: int, layers: int, heads: int, a: int, b: int) -> NarrowCount:
+    """Theorem 12 of `docs/transformer-fibers.md`, for `n < d`.
+
+    Raises:
+        BadInput: `n` is not smaller than `d`.
+        TooLarge: there are more than `MOST_NARROW_LAYERS` layers.
+
+    Example:
+        >>> narrow_count(1, 5, 4, 1, 1, 4)
+        NarrowCount(value=45, left=4, right=5)
+    """
+    if not n < d:
+        raise BadInput(f"Theorem 12 is for embeddings narrower than the stream, got {n} and {d}")
+    if layers > MOST_NARROW_LAYERS:
+        raise TooLarge(f"there must be at most {MOST_NARROW_LAYERS:,} layers where n < d, got {layers:,}")
+    written = [n]  # f_0, ..., f_(l-1)
+    for _ in range(layers - 1):
+        written.append(min(d, written[-1] + heads * min(b, written[-1])))
+    f, last = written[-1], min(b, n)
+    value = f * (2 * n - f) + heads * last * (f + n - last)
+    for i, below in enumerate(written, start=1):
+        alpha, beta = min(a, below), min(b, below)
+        value += heads * alpha * (2 * below - alpha)
+        value += heads * beta * (below + f - beta) if i < layers else 0
+    return NarrowCount(value, n + heads * (2 * min(a, f) + last), f)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelDimension(Result):
+    """The dimension of a model's attention, or bounds.
+
+    Attributes:
+        model: what was read.
+        lower, upper: bounds, by theorems.
+        theorem: which.
+        conditions: what makes it so, with this model's numbers.
+        ranks: what proves the number again, by computation; `None` where this was not done.
+        reason: why not.
+    """
+
+    model: Model
+    lower: int
+    upper: int
+    theorem: str
+    conditions: tuple[str, ...]
+    ranks: BlockRanks | None
+    reason: str | None
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "result.value is not None")
+
+    @property
+    def value(self) -> int | None:
+        """The dimension; `None` where the bounds differ."""
+        return self.lower if self.lower == self.upper else None
+
+    @property
+    def untied(self) -> tuple[int, int] | None:
+        """Parameters and dimension, were tied embedding and unembedding two matrices; `None` where they are two."""
+        if not self.model.tied:
+            return None
+        model = replace(self.model, tied=False)
+        return model.parameters, shape_of(model).dimension
+
+    @property
+    def percent(self) -> str:
+        """The upper bound in percent of the parameters, cut and not rounded: a proper part never shows as 100."""
+        hundredths = 10_000 * self.upper // self.model.parameters
+        return f"{hundredths // 100}.{hundredths % 100:02}"
+
+    def lines(self) -> Lines:
+        """As `dimension --config` prints it."""
+        model = self.model
+        mask = {True: "causal", False: "no mask", None: "mask not named (the count is the same)"}[model.causal]
+        width = f"{model.head_width:,}" + f", values of width {model.values:,}" * (model.values != model.head_width)
+        shared = f", {model.groups:,} sets of keys and values for them" * (model.groups != model.heads)
+        ends = "its transpose as unembedding" if model.tied else "an unembedding of its own"
+        heads = f"{model.layers:,} residual layers of {model.heads:,} softmax heads of width {width}{shared}"
+        lines = [("model", f"embedding {model.vocabulary:,} -> {model.width:,}, {heads}, {ends}, {mask}")]
+        lines.append(("parameters", f"{model.parameters:,}"))
+        if self.value is not None:
+            lines.append(("dimension", f"{self.value:,}  {self.percent} % of the parameters"))
+            lines.append(("generic fiber", f"dimension {model.parameters - self.value:,}"))
+        else:
+            lines.append(("dimension", f"undecided, between {self.lower:,} and {self.upper:,}"))
+        if self.untied is not None:
+            parameters, dimension = self.untied
+            lines.append(("untied", f"{dimension:,} of {parameters:,}, were embedding and unembedding two matrices"))
+        lines.append(("theorem", self.theorem))
+        lines += [("because" if i == 0 else "", each) for i, each in enumerate(self.conditions)]
+        if self.ranks is not None:
+            ranks = f"{self.ranks.matrices:,} full ranks modulo {self.ranks.prime} of matrices of this model's shape"
+            lines.append(("certified", f"{self.ranks.lower:,}  by {ranks}, and by the count of products from above"))
+        elif self.reason is not None:
+            lines.append(("not computed", self.reason))
+        lines += [("left out", f"{part} ({', '.join(keys)})") for part, keys in model.left_out.items()]
+        return lines
+
+    def _latex(self) -> str:
+        said = rf"{self.lower} \le \dim \mathcal{{M}} \le {self.upper}"
+        if self.value is not None:
+            said = rf"\dim \mathcal{{M}} = {self.value}"
+        return rf"{said} \quad {latex_words('(' + self.theorem + ')')}"
+
+
+def model_dimension(
+    model: Model, *, seed: int = 0, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+) -> ModelDimension:
+    """The dimension of a model's attention: by the theorem, and by ranks of its own matrices where these fit.
+
+    Args:
+        model: what was read from a config.
+        seed: picks the point where ranks are taken; it never changes the number.
+        memory: bytes that the matrices may take.
+        progress: called as `progress(stage, done, total)`.
+
+    Raises:
+        TooLarge: more layers than can be added up, where the vocabulary is smaller than the hidden size.
+
+    Example:
+        >>> model_dimension(Model(3, 2, 2, 4, 1, True, {})).value
+        55
+    """
+    if model.vocabulary < model.width:
+        return _narrow(model)
+    shape, ranks, reason = shape_of(model), None, None
+    try:
+        ranks = certify(shape, seed=seed, memory=memory, progress=progress)
+    except TooLarge as error:
+        reason = str(error)
+    if ranks is not None and ranks.lower != shape.dimension:
+        raise ProgramError(f"the ranks prove {ranks.lower}, the theorem says {shape.dimension}, for {shape}")
+    plain = not model.tied and model.groups == model.heads
+    theorem = "equality, Proposition 18 of docs/transformers.md"
+    theorem += "; also Corollary 6 of docs/transformer-fibers.md" * plain
+    conditions = [
+        f"the vocabulary, {model.vocabulary:,}, reaches the hidden size, {model.width:,}",
+        "softmax, skip connections around all layers; two tokens or more, any mask; inputs are all real matrices",
+    ]
+    conditions += ["tied embeddings: changes of basis that keep them are orthogonal"] * model.tied
+    conditions += ["keys and values shared in groups: what is seen of a group is one product"] * (
+        model.groups != model.heads
+    )
+    return ModelDimension(model, shape.dimension, shape.dimension, theorem, tuple(conditions), ranks, reason)
+
+
+def _narrow(model: Model) -> ModelDimension:
+    n, d = model.vocabulary, model.width
+    count = narrow_count(n, d, model.layers, model.heads, model.head_width, model.values)
+    conditions = [f"the vocabulary, {n:,}, is smaller than the hidden size, {d:,}; softmax, skip connections, any mask"]
+    if count.left >= count.right:
+        theorem = "equality for three tokens or more, Theorem 12 of docs/transformer-fibers.md"
+        conditions.append(f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} reaches f = {count.right:,}")
+        conditions.append("for two tokens the number is an upper bound")
+        lower = count.value
+    else:
+        # the networks of width n are among these: all else 0
+        lower = Transformer(
+            n, (Layers(model.layers, model.head_width, model.values),), model.heads, model.heads, n, n, False
+        ).dimension
+        theorem = "bounds: Theorem 12 of docs/transformer-fibers.md from above, the networks of width n from below"
+        conditions.append(f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} does not reach f = {count.right:,}")
+    reason = "ranks of single matrices prove nothing where the vocabulary is smaller than the hidden size"
+    return ModelDimension(model, lower, count.value, theorem, tuple(conditions), None, reason)

@@ -25,7 +25,10 @@ SIZES = {
     "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
     "vocabulary": ("vocab_size", "d_vocab"),
     "head width": ("head_dim", "d_head"),
+    "value width": ("v_head_dim",),
+    "sets of keys and values": ("num_key_value_heads", "num_kv_heads", "n_kv_heads"),
 }
+NEEDED = ("hidden size", "heads", "layers", "vocabulary")
 CAUSAL = ("is_decoder", "causal", "is_causal")
 
 # what `--attention-only` leaves out; a key stands for its part unless its value says that the part is absent
@@ -54,7 +57,6 @@ PARTS = {
     ),
 }  # fmt: skip
 NULL_MEANS_PRESENT = {"n_inner"}  # four times the width
-SHARED_KEYS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads")
 
 # another network altogether: nothing is left when it is left out
 OTHER_MODELS = (
@@ -117,10 +119,12 @@ class Model:
         heads: `h`.
         layers: `l`.
         vocabulary: `n`.
-        head_width: `a`, of queries, keys and values.
+        head_width: `a`, of queries and keys.
         causal: whether tokens see the past only; `None` where the config does not say.
         left_out: by part, the keys that named it.
         tied: whether the unembedding is the transpose of the embedding.
+        key_heads: how many sets of keys and values a layer has, `None` for one to each head.
+        value_width: `b`, `None` where it is `a`.
     """
 
     width: int
@@ -131,16 +135,24 @@ class Model:
     causal: bool | None
     left_out: dict[str, list[str]]
     tied: bool = False
+    key_heads: int | None = None
+    value_width: int | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many sets of keys and values a layer has."""
+        return self.heads if self.key_heads is None else self.key_heads
+
+    @property
+    def values(self) -> int:
+        """`b`."""
+        return self.head_width if self.value_width is None else self.value_width
 
     @property
     def parameters(self) -> int:
-        """Entries of `E`, `U` and of all `Q`, `K`, `V`, `O`, embedding and unembedding two matrices."""
-        return 2 * self.vocabulary * self.width + 4 * self.layers * self.heads * self.head_width * self.width
-
-    @property
-    def own_parameters(self) -> int:
-        """The same with tied embeddings counted once, as the model has them."""
-        return self.parameters - self.tied * self.vocabulary * self.width
+        """Entries of `E`, `U` and of all `Q`, `K`, `V`, `O`; those of tied embeddings, and shared ones, count once."""
+        ends = (1 if self.tied else 2) * self.vocabulary
+        return self.width * (ends + self.layers * (self.heads + self.groups) * (self.head_width + self.values))
 
 
 def _refuse(text: str) -> NoReturn:
@@ -165,8 +177,7 @@ def _finite(text: str) -> float:
 
 def _shown(keys: list[str]) -> list[str]:
     """Keys fit to be printed, whatever the file calls them, and not too many."""
-    more = [f"and {len(keys) - 12} more"] if len(keys) > 12 else []
-    return [ascii(key[:40])[1:-1] for key in keys[:12]] + more
+    return [ascii(key[:40])[1:-1] for key in keys[:12]] + [f"and {len(keys) - 12} more"] * (len(keys) > 12)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -267,54 +278,57 @@ def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
     return full
 
 
-def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType, heads: int) -> dict[str, list[str]]:
+def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> dict[str, list[str]]:
     """By part, the keys that name something besides plain attention, or what implies it."""
     result: dict[str, list[str]] = {}
 
     def shown(key: str) -> str:
         return key if key in config else f"{key} by default"
 
-    known = {key for keys in SIZES.values() for key in keys}
-    known |= {*CAUSAL, *HARMLESS, *OTHER_MODELS, "word_embed_proj_dim"}
+    known = {key for keys in SIZES.values() for key in keys} | {*CAUSAL, *HARMLESS, *OTHER_MODELS}
+    known |= {"word_embed_proj_dim", "multi_query", "tie_word_embeddings"}
     for part, keys in PARTS.items():
         known |= set(keys)
         if there := [shown(key) for key in keys if key in full and _is_there(key, full[key])]:
             result[part] = there
     for part in kind.parts:
         result.setdefault(part, [f"implied by model_type {config['model_type']}"])
-    grouped = [shown(key) for key in SHARED_KEYS if full.get(key) is not None and full[key] != heads]
-    grouped += ["multi_query"] if full.get("multi_query") else []
-    if grouped:
-        result["grouped queries: every head is counted with its own keys and values"] = grouped
-    if full["tie_word_embeddings"]:
-        result["tied embeddings: counted as two matrices"] = [shown("tie_word_embeddings")]
-    known |= {*SHARED_KEYS, "multi_query", "tie_word_embeddings"}
     if unknown := sorted(set(full) - known):
         result["keys not understood"] = unknown
     return {part: _shown(keys) for part, keys in result.items()}
+
+
+def _groups(full: dict[str, Any], heads: int) -> int:
+    """How many sets of keys and values a layer has."""
+    said, one = _size(full, "sets of keys and values"), full.get("multi_query")
+    if not isinstance(one, bool | None) or (one and said not in (None, 1, heads)):
+        _refuse(f"multi_query must be true or false, true for one set of keys and values, got {str(one)[:40]!a}")
+    groups = 1 if one else said or heads
+    if heads % groups:
+        _refuse(f"the heads must be a multiple of the sets of keys and values, got {heads:,} and {groups:,}")
+    return groups
 
 
 def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:
     """The shape a config names.
 
     Raises:
-        BadInput: the type is not one of `MODEL_TYPES`; a size is missing or no size; or there are parts besides
-            attention that are not to be left out.
+        BadInput: the type is not one of `MODEL_TYPES`; a size is missing or no size; there are parts besides attention
+            that are not to be left out; or embeddings narrower than the stream are tied, or keys shared there.
 
     Example:
         >>> sizes = {"model_type": "gpt2", "n_embd": 4, "n_head": 2, "n_layer": 3, "vocab_size": 9}
         >>> model = model_of(sizes, attention_only=True)
-        >>> model.head_width, model.parameters - model.own_parameters, list(model.left_out)[:2]
-        (2, 36, ['MLP', 'layer norm'])
+        >>> model.head_width, model.parameters, model.tied, list(model.left_out)[:2]
+        (2, 228, True, ['MLP', 'layer norm'])
     """
     kind = _type_of(config)
     full = _with_defaults(config, kind)
     sizes = {name: _size(full, name) for name in SIZES}
-    if missing := [
-        f"{name} ({' or '.join(SIZES[name])})" for name in SIZES if not sizes[name] and name != "head width"
-    ]:
+    if missing := [f"{name} ({' or '.join(SIZES[name])})" for name in NEEDED if not sizes[name]]:
         _refuse(f"the config must name the {'; '.join(missing)}")
-    d, heads, layers, n, a = (sizes[name] or 0 for name in SIZES)
+    d, heads, layers, n = (sizes[name] or 0 for name in NEEDED)
+    a, b, groups, tied = sizes["head width"], sizes["value width"], _groups(full, heads), full["tie_word_embeddings"]
     other = [key for key in OTHER_MODELS if full.get(key)]
     if full.get("word_embed_proj_dim") not in (None, d):
         other.append("word_embed_proj_dim")
@@ -322,13 +336,15 @@ def model_of(config: dict[str, Any], *, attention_only: bool) -> Model:
         _refuse(
             f"this must be embedding, residual layers of attention, unembedding; the config says {', '.join(other)}"
         )
-    causal, left_out = _causal(full, kind), _left_out(config, full, kind, heads)
+    causal, left_out = _causal(full, kind), _left_out(config, full, kind)
     if left_out and not attention_only:
         # the part's name without its remark
         shown = "; ".join(f"{part.partition(':')[0]} ({', '.join(keys)})" for part, keys in left_out.items())
         _refuse(f"only attention is counted, and the model has {shown}; --attention-only leaves these out")
-    if a == 0 and d % heads:
+    if a is None and d % heads:
         _refuse(f"the hidden size must be divisible by the heads where no head_dim is given, got {d} and {heads}")
-    if n < d:
-        _refuse(f"the vocabulary must reach the hidden size for the formula, got {n} and {d}")
-    return Model(d, heads, layers, n, a or d // heads, causal, left_out, full["tie_word_embeddings"])
+    if n < d and (tied or groups != heads):
+        why = "tied embeddings" if tied else "shared keys and values"
+        _refuse(f"the vocabulary must reach the hidden size, nothing is proved of {why} else, got {n} and {d}")
+    a, shared = a or d // heads, None if groups == heads else groups
+    return Model(d, heads, layers, n, a, causal, left_out, tied, shared, None if b in (None, a) else b)

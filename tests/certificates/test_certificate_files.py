@@ -33,7 +33,8 @@ def test_the_schema_describes_the_corpus() -> None:
     "name",
     ["wrong_version", "wrong_format", "unknown_kind", "unknown_key", "unknown_key_inside", "missing_key", "no_steps",
      "unknown_family", "unknown_variety", "negative_entry", "float_entry", "boolean_entry", "string_entry",
-     "null_entry", "boolean_for_a_size", "size_too_large", "unknown_normalization", "no_upper_bound"],
+     "null_entry", "boolean_for_a_size", "size_too_large", "unknown_normalization", "no_upper_bound",
+     "large_without_layers", "seed_too_large", "no_seed", "large_with_a_mask"],
 )  # fmt: skip
 def test_the_schema_refuses_what_it_can_see(name: str) -> None:
     text = (CORPUS / "bad" / f"{name}.json").read_text(encoding="utf-8")
@@ -144,7 +145,7 @@ REASONS = {
     "unknown_family": "families must be ones of this network, each once, 'magic' is none",
     "unknown_key": "'comment'",
     "unknown_key_inside": "'dropout'",
-    "unknown_kind": "the kind must be one of dimension, same, different",
+    "unknown_kind": "the kind must be one of dimension, same, different, transformer",
     "unknown_normalization": "'taylor'",
     "unknown_variety": "the pieces of 'all maps' must be []",
     "unsorted_columns": "columns must increase",
@@ -159,6 +160,22 @@ REASONS = {
     "family_twice": "families must be ones of this network, each once, 'query-key' is none",
     "step_that_is_none": "there must be a step of this name",
     "terms_that_are_none": "terms must be an integer from 2 to 512",
+    "large_one_too_high": "the dimension must be 103736832, it is 103736833",
+    "large_one_too_low": "the dimension must be 1994, it is 1993",
+    "large_of_another_width": "the dimension must be 103600989, it is 103736832",
+    "large_said_to_be_tied": "the dimension must be 65434752, it is 103736832",
+    "large_said_to_be_grouped": "the dimension must be",
+    "groups_that_do_not_divide": "the heads must be a multiple of the groups",
+    "groups_of_full_values": "values are shared only where there are value ranks",
+    "embedding_too_narrow": "embed and unembed must reach the width",
+    "tied_ends_of_two_widths": "tied embeddings must be embedding and unembedding of one width",
+    "tied_without_ends": "tied embeddings must be embedding and unembedding of one width",
+    "large_without_layers": "there must be a layer",
+    "seed_too_large": "seed must be an integer from 0 to 18446744073709551615",
+    "no_seed": "seed must be an integer from 0",
+    "large_with_a_mask": "missing or unknown: ['causal']",
+    "too_many_layers": "checking must take at most 2,000,000,000 steps",
+    "too_wide_to_check": "numbers must fit into 536,870,912 bytes",
 }
 
 

@@ -28,7 +28,10 @@ def test_no_false_claim_is_accepted(seed: int) -> None:
 def test_the_other_road_tells_true_from_false() -> None:
     originals = certificates()
     for document in originals.values():
-        if document["kind"] != "dimension":
+        if document["kind"] == "transformer":
+            false = document | {"dimension": document["dimension"] - 1}
+            assert (is_true(document, {}), is_true(false, {})) == (True, False)
+        elif document["kind"] != "dimension":
             other = {"same": "different", "different": "same"}[document["kind"]]
             assert (is_true(document, {}), is_true(document | {"kind": other}, {})) == (True, False)
         elif "taylor" not in (document["network"]["normalization"] or {}):

@@ -108,10 +108,17 @@ def test_an_older_file_stays_if_the_new_one_fails(
     assert [p.read_text() for p in tmp_path.iterdir()] == ["older"]
 
 
-def test_a_config_has_no_certificate(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "dimension", "--config", "config.json", "--certificate", "c.json")
-    assert (code, out) == (2, "")
-    assert "--certificate is about one network" in err
+def test_a_large_network_has_a_small_certificate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shape = ("--widths", "48,48", "--ranks", "8", "--tokens", "3", "--heads", "3", "--skip", "--embed", "60",
+             "--unembed", "70")  # fmt: skip
+    file = tmp_path / "large.json"
+    code, out, err = run(capsys, "dimension", *shape, "--normalization", "softmax", "--certificate", str(file))
+    assert (code, err) == (0, f"certificate: {file}\n")
+    assert "full ranks modulo" in out
+    assert file.stat().st_size < 400
+    code, out, _ = run(capsys, "verify", str(file))
+    # without projections every head has a matrix of values of its own
+    assert (code, f"dim M = {48 * (60 + 70 - 48) + 3 * (8 * 88 + 48 * 48)}, " in out) == (0, True)
 
 
 def test_check_writes_certificates_of_the_generic_parts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

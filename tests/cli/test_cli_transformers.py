@@ -101,7 +101,13 @@ def test_parameters_are_the_entries_of_the_weights(more: dict[str, Any]) -> None
 def test_help_shows_a_transformer(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "dimension", "--help")
     assert code == 0
-    for words in ("--normalization softmax", "--value-ranks 1", "--attention-only", "not proved", "Exit codes"):
+    for words in (
+        "--normalization softmax",
+        "--value-ranks 1",
+        "--attention-only",
+        "a theorem at every size",
+        "Exit codes",
+    ):
         assert words in out
 
 

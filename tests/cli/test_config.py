@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from command import run
 
-from lightning_cli.writing.model_answer import percent
-from lightning_sym.dimension import transformers
-from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.dimension.transformers import small_networks, transformer_formula
-from lightning_sym.errors import BadInput
+from lightning_sym.dimension import blocks, transformers
+from lightning_sym.dimension.transformers import ModelDimension, model_dimension
+from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.network.model_config import MODEL_TYPES, Model, model_of
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "vocab_size": 1000}
@@ -37,18 +35,18 @@ def test_a_plain_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     code, out, err = run(capsys, "dimension", "--config", write(tmp_path, PLAIN), "--json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "lightning-sym/config/1"
+    assert document["schema"] == "lightning-sym/config/2"
     parameters = 2 * 1000 * 64 + 3 * 4 * 4 * 16 * 64
     assert document["parameters"] == parameters
     # the symmetries counted one by one: GL_64 of the stream, GL_16 twice in every head
-    assert document["fiber_dimension"]["value"] == 64**2 + 3 * 4 * 2 * 16**2
-    assert document["dimension"]["value"] == parameters - document["fiber_dimension"]["value"]
-    assert document["dimension"]["equality"] == "formula, not proved"
+    assert document["fiber_dimension"] == 64**2 + 3 * 4 * 2 * 16**2
+    assert document["dimension"] == parameters - document["fiber_dimension"]
+    assert document["lower"] == document["upper"] == document["dimension"]
+    assert document["theorem"].startswith("equality, Proposition 18")
     assert document["left_out"] == {}
-    assert len(document["certified"]) == 2
-    # the mask is not named, so both are tried
-    assert {entry["architecture"]["mask"] for entry in document["certified"]} == {"none", "causal"}
-    assert all(entry["agrees"] and entry["status"] == "certified" for entry in document["certified"])
+    # four ranks a head, and two sums of heads that are inverted
+    assert document["certified"]["matrices"] == 3 * 4 * 4 + 2
+    assert document["certified"]["lower"] == document["dimension"]
 
 
 def test_gpt2_is_refused_and_then_cut_to_its_attention(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -60,35 +58,33 @@ def test_gpt2_is_refused_and_then_cut_to_its_attention(capsys: pytest.CaptureFix
     code, out, err = run(capsys, "dimension", "--config", file, "--attention-only")
     assert (code, err) == (0, "")
     for words in (
-        "103,736,832",
-        "98.32 %",
+        "65,434,752  97.79 %",
+        "untied         103,736,832 of 105,506,304",
         "left out       layer norm (layer_norm_epsilon)",
-        "not proved",
+        "certified      65,434,752  by 587 full ranks modulo",
         "causal",
-        "66,908,928 with tied embeddings",
+        "its transpose as",
     ):
         assert words in out
     code, out, err = run(capsys, "dimension", "--config", file, "--attention-only", "--json")
     document = json.loads(out)
-    # the embedding has 50,257 x 768 entries, and the model has them once
-    assert document["parameters"] - document["parameters_tied"] == 50257 * 768 == 38_597_376
-    assert (
-        document["parameters"] - document["fiber_dimension"]["value"] == document["dimension"]["value"] == 103_736_832
-    )
+    # the embedding has 50,257 x 768 entries, and the model has them once; rotations of the stream are left
+    assert document["untied"] == {"parameters": document["parameters"] + 50257 * 768, "dimension": 103_736_832}
+    assert document["fiber_dimension"] == 768 * 767 // 2 + 12 * 12 * 2 * 64**2
+    assert document["parameters"] - document["fiber_dimension"] == document["dimension"] == 65_434_752
 
 
 # what the library that writes these files makes of a config that names the sizes alone
 IMPLIED: dict[str, tuple[set[str], bool, bool | None]] = {
     "attention-only": (set(), False, None),
     "bert": ({"MLP", "layer norm", "biases", "positions", "prediction head"}, True, False),
-    "gemma": ({"MLP", "layer norm", "rotary positions", "grouped queries"}, True, True),
+    "gemma": ({"MLP", "layer norm", "rotary positions"}, True, True),
     "gpt2": ({"MLP", "layer norm", "biases", "positions"}, True, True),
     "gpt_neox": ({"MLP", "layer norm", "biases", "rotary positions"}, False, True),
     "llama": ({"MLP", "layer norm", "rotary positions"}, False, True),
-    "mistral": ({"MLP", "layer norm", "rotary positions", "grouped queries", "windows and caps on attention"}, False,
-                True),
+    "mistral": ({"MLP", "layer norm", "rotary positions", "windows and caps on attention"}, False, True),
     "opt": ({"MLP", "layer norm", "biases", "positions"}, True, True),
-    "qwen2": ({"MLP", "layer norm", "rotary positions", "biases", "grouped queries"}, False, True),
+    "qwen2": ({"MLP", "layer norm", "rotary positions", "biases"}, False, True),
     "roberta": ({"MLP", "layer norm", "biases", "positions", "prediction head"}, True, False),
 }  # fmt: skip
 
@@ -96,12 +92,12 @@ IMPLIED: dict[str, tuple[set[str], bool, bool | None]] = {
 @pytest.mark.parametrize("name", MODEL_TYPES)
 def test_a_config_of_sizes_alone_has_all_that_its_type_implies(name: str) -> None:
     parts, tied, causal = IMPLIED[name]
-    config = {"model_type": name, **SIZES}
+    config = {"model_type": name, **SIZES, "num_attention_heads": 32}
     model = model_of(config, attention_only=True)
-    named = {part.partition(":")[0] for part in model.left_out} - {"tied embeddings"}
-    assert (named, model.tied, model.causal) == (parts, tied, causal)
-    assert model.own_parameters == model.parameters - tied * 1000 * 64
-    assert model.head_width == (256 if name == "gemma" else 16)
+    assert (set(model.left_out), model.tied, model.causal) == (parts, tied, causal)
+    assert model.groups == {"gemma": 16, "mistral": 8}.get(name, 32)
+    assert model.head_width == (256 if name == "gemma" else 2)
+    assert model.parameters == (2 - tied) * 64_000 + 3 * (32 + model.groups) * 2 * model.head_width * 64
     if parts:
         with pytest.raises(BadInput, match=f"implied by model_type {name}"):
             model_of(config, attention_only=False)
@@ -154,7 +150,8 @@ BAD = {
     "huge": ({**PLAIN, "hidden_size": 10**12}, "between 1 and 1,000,000,000"),
     "not divisible": ({**PLAIN, "num_attention_heads": 5}, "divisible"),
     "two names": ({**PLAIN, "n_embd": 32}, "named once"),
-    "few words": ({**PLAIN, "vocab_size": 63}, "must reach the hidden size"),
+    "few words tied": ({**PLAIN, "vocab_size": 63, "tie_word_embeddings": True}, "nothing is proved of tied"),
+    "few words grouped": ({**PLAIN, "vocab_size": 63, "num_key_value_heads": 2}, "nothing is proved of shared"),
     "mask": ({**PLAIN, "is_decoder": "yes"}, "true or false"),
     "masks": ({**PLAIN, "is_decoder": True, "causal": False}, "must agree"),
     "encoder and decoder": ({**PLAIN, "is_encoder_decoder": True}, "is_encoder_decoder"),
@@ -162,9 +159,13 @@ BAD = {
     "gpt2 mlp": ({**PLAIN, "n_inner": None}, "MLP (n_inner)"),
     "norm": ({**PLAIN, "rms_norm_eps": 1e-6}, "layer norm (rms_norm_eps)"),
     "rotary": ({**PLAIN, "rope_theta": 1e4}, "rotary positions (rope_theta)"),
-    "grouped": ({**PLAIN, "num_key_value_heads": 2}, "grouped queries (num_key_value_heads)"),
+    "odd groups": ({**PLAIN, "num_key_value_heads": 3}, "a multiple of the sets of keys and values, got 4 and 3"),
+    "more groups than heads": ({**PLAIN, "num_key_value_heads": 8}, "got 4 and 8"),
+    "groups twice": ({**PLAIN, "num_key_value_heads": 2, "n_kv_heads": 1}, "named once"),
+    "one set and two": ({**PLAIN, "multi_query": True, "n_kv_heads": 2}, "multi_query must be true or false"),
+    "odd multi_query": ({**PLAIN, "multi_query": "yes"}, "multi_query must be true or false"),
+    "odd values": ({**PLAIN, "v_head_dim": 0}, "v_head_dim must be an integer"),
     "biases": ({**PLAIN, "attention_bias": True}, "biases (attention_bias)"),
-    "tied": ({**PLAIN, "tie_word_embeddings": True}, "tied embeddings (tie_word_embeddings)"),
     "unknown": ({**PLAIN, "new\n\ud800thing": 1}, "keys not understood"),
     "many unknown": ({**PLAIN, **{f"k{i:03}": 1 for i in range(500)}}, "and 488 more"),
 }
@@ -189,49 +190,95 @@ def test_what_says_that_a_part_is_absent_is_no_part() -> None:
 
 
 def test_attention_only_lists_everything_and_leaves_no_other_model() -> None:
-    named = {"intermediate_size": 9, "num_key_value_heads": 1, "tie_word_embeddings": True, "novelty": 1}
+    named = {"intermediate_size": 9, "novelty": 1}
     left_out = model_of({**PLAIN, **named}, attention_only=True).left_out
     assert {key for keys in left_out.values() for key in keys} == set(named)
     with pytest.raises(ValueError, match="kv_lora_rank"):
         model_of({**PLAIN, "kv_lora_rank": 8}, attention_only=True)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        Model(96, 4, 2, 500, 24, True, {}),  # heads fill the width
-        Model(96, 4, 2, 500, 48, True, {}),  # more than the width
-        Model(96, 4, 2, 500, 8, True, {}),  # less
-        Model(96, 1, 1, 96, 96, False, {}),
-        Model(96, 3, 1, 96, 200, None, {}),  # wider heads than the model
-        Model(1, 1, 1, 1, 1, None, {}),
-        Model(1, 2, 2, 5, 3, True, {}),
-    ],
-)
-def test_small_networks_keep_the_pattern_and_the_formula_holds_on_them(model: Model) -> None:
-    networks = small_networks(model)
-    assert networks
-    for network in networks:
-        d, a, n = network.widths[0], network.attention_ranks[0], network.input_width
-        assert d <= n <= model.vocabulary
-        assert d <= model.width
-        if model.width > 1:
-            total, whole = model.head_width * model.heads, a * network.heads
-            assert (whole > d) == (total > model.width)
-        expected = transformer_formula(n, d, network.depth, network.heads, a)
-        assert certified_dimension(network).value == expected
+def test_what_is_tied_or_shared_is_counted() -> None:
+    named = {"num_key_value_heads": 2, "tie_word_embeddings": True, "v_head_dim": 24}
+    model = model_of({**PLAIN, **named}, attention_only=False)
+    assert model == Model(64, 4, 3, 1000, 16, None, {}, True, 2, 24)
+    # each of two groups: its keys and queries are a 64 x 128 matrix of rank 16, its values one of rank 24
+    heads = 3 * 2 * (16 * (64 + 128 - 16) + 24 * (64 + 128 - 24))
+    result = model_dimension(model)
+    assert result.value == 64_000 - 64 * 63 // 2 + heads
+    assert result.ranks is not None
+    assert any("orthogonal" in each for each in result.conditions)
+    assert "Corollary 6" not in result.theorem
+    assert model_of({**PLAIN, "multi_query": True}, attention_only=False).groups == 1
+    assert model_of({**PLAIN, "multi_query": None}, attention_only=False).groups == 4
 
 
-def test_a_formula_that_fails_is_reported(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(transformers, "formula_at", lambda network: 7)
-    code, out, _ = run(capsys, "dimension", "--config", write(tmp_path, PLAIN))
-    assert code == 1
-    assert "differs" in out
+def test_a_vocabulary_smaller_than_the_stream(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = write(tmp_path, {**PLAIN, "vocab_size": 63})
+    code, out, err = run(capsys, "dimension", "--config", file)
+    assert (code, err) == (0, "")
+    assert "Theorem 12" in out
+    assert "three tokens or more" in out
+    code, out, err = run(capsys, "dimension", "--config", file, "--certificate", str(tmp_path / "none.json"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert not (tmp_path / "none.json").exists()
+    narrow = {**PLAIN, "vocab_size": 1, "hidden_size": 5, "num_hidden_layers": 4, "num_attention_heads": 1,
+              "head_dim": 1, "v_head_dim": 4}  # fmt: skip
+    code, out, err = run(capsys, "dimension", "--config", write(tmp_path, narrow))
+    assert (code, err) == (3, "")
+    assert "undecided, between 9 and 45" in out
+    document = json.loads(run(capsys, "dimension", "--config", write(tmp_path, narrow), "--json")[1])
+    assert (document["dimension"], document["fiber_dimension"], document["certified"]) == (None, None, None)
+    far = {**narrow, "num_hidden_layers": 10**9}
+    assert run(capsys, "dimension", "--config", write(tmp_path, far))[0] == 2
+
+
+def test_a_model_too_large_for_ranks_is_still_a_theorem(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    llama = {"model_type": "llama", "hidden_size": 8192, "num_attention_heads": 64, "num_hidden_layers": 80,
+             "num_key_value_heads": 8, "vocab_size": 128256}  # fmt: skip
+    code, out, err = run(capsys, "dimension", "--config", write(tmp_path, llama), "--attention-only")
+    assert (code, err) == (0, "")
+    assert "14,092,861,440" in out
+    assert "not computed   the ranks of the matrices of 80 layers" in out
+    endless = {**PLAIN, "num_hidden_layers": 10**9}
+    code, out, err = run(capsys, "dimension", "--config", write(tmp_path, endless))
+    assert (code, err) == (0, "")
+    code, out, err = run(
+        capsys, "dimension", "--config", write(tmp_path, endless), "--certificate", str(tmp_path / "large.json")
+    )
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "so that it can be checked" in err
+
+
+def test_a_certificate_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = str(tmp_path / "certificate.json")
+    code, _, err = run(capsys, "dimension", "--config", write(tmp_path, PLAIN), "--certificate", file)
+    assert (code, err) == (0, f"certificate: {file}\n")
+    code, out, _ = run(capsys, "verify", file)
+    assert code == 0
+    assert "proved: dim M = " in out
+    code, out, err = run(
+        capsys, "dimension", "--config", write(tmp_path, PLAIN), "--certificate", str(tmp_path / "no" / "file.json")
+    )
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_ranks_that_prove_another_number_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transformers, "certify", lambda shape, **_: blocks.BlockRanks(shape.dimension + 1, 7, 1))
+    with pytest.raises(ProgramError, match="the ranks prove 56, the theorem says 55"):
+        model_dimension(Model(3, 2, 2, 4, 1, True, {}))
 
 
 def test_a_part_never_shows_as_the_whole() -> None:
+    def percent(part: int, parameters: int) -> str:
+        model = Model(1, 1, 1, parameters // 2 - 2, 1, True, {})
+        assert model.parameters == parameters
+        return ModelDimension(model, part, part, "", (), None, None).percent
+
     assert percent(10**9 - 1, 10**9) == "99.99"
-    assert percent(1, 3) == "33.33"
-    assert percent(1, 1) == "100.00"
+    assert percent(2, 6) == "33.33"
+    assert percent(8, 8) == "100.00"
+
+
+def test_the_answer_is_no_truth_value() -> None:
+    with pytest.raises(BadInput, match="write result"):
+        bool(model_dimension(Model(3, 2, 2, 4, 1, True, {})))

@@ -223,6 +223,22 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "equal_modulo_the_prime": ("different_modulo_a_prime", (("input", [[0, 0]]),)),
     "modulus_of_the_denominator": ("different", (("prime", 3),)),
     "layer_missing": ("different", (("first", without("K2")),)),
+    "large_one_too_high": ("gpt2_small", (("dimension", one_more),)),
+    "large_one_too_low": ("tied_and_grouped", (("dimension", one_less),)),
+    "large_of_another_width": ("gpt2_small", (("network.width", 767),)),
+    "large_said_to_be_tied": ("gpt2_small", (("network.tied", True),)),
+    "large_said_to_be_grouped": ("gpt2_small", (("network.groups", 6),)),
+    "groups_that_do_not_divide": ("gpt2_small", (("network.groups", 5),)),
+    "groups_of_full_values": ("values_of_full_rank", (("network.groups", 1),)),
+    "embedding_too_narrow": ("gpt2_small", (("network.embed", 767),)),
+    "tied_ends_of_two_widths": ("tied_and_grouped", (("network.embed", 21),)),
+    "tied_without_ends": ("tied_and_grouped", (("network.embed", None), ("network.unembed", None))),
+    "large_without_layers": ("gpt2_small", (("network.layers", []),)),
+    "seed_too_large": ("gpt2_small", (("seed", 2**64),)),
+    "no_seed": ("gpt2_small", (("seed", None),)),
+    "large_with_a_mask": ("gpt2_small", (("network.causal", True),)),
+    "too_many_layers": ("tied_and_grouped", (("network.layers.0.count", 10**6),)),
+    "too_wide_to_check": ("values_of_full_rank", (("network.width", 10**6), ("network.embed", 10**6))),
 }  # fmt: skip
 
 

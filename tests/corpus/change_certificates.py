@@ -80,9 +80,11 @@ def _length(document: Document, rng: random.Random) -> None:
 
 def _claim(document: Document, rng: random.Random) -> None:
     """The claim and what carries it, together, so that no sum gives it away."""
+    step = rng.choice((-2, -1, 1, 2))
+    if document.get("kind") == "transformer":
+        document["dimension"] += step
     if document.get("kind") != "dimension":
         return
-    step = rng.choice((-2, -1, 1, 2))
     bounds = document["upper_bounds"]
     for bound in bounds:
         bound["bound"] += step
@@ -160,6 +162,12 @@ def _exponentials(document: Document, rng: random.Random) -> None:
 
 
 def _network(document: Document, rng: random.Random) -> None:
+    if document.get("kind") == "transformer":
+        network = rng.choice([document["network"], *document["network"]["layers"]])
+        key = rng.choice(sorted(network))
+        value = network[key]
+        network[key] = not value if isinstance(value, bool) else rng.choice((None, 1, 2, 4, (value or 0) + 1))
+        return
     if document.get("kind") != "dimension":
         document["tokens"] = rng.choice((1, 2, 3))
         return

@@ -25,6 +25,8 @@ from lightning_sym import (
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import certificate_text
 from lightning_sym.certificates.same_function import same_certificate
+from lightning_sym.certificates.transformers import transformer_certificate
+from lightning_sym.dimension.blocks import Layers, Transformer
 from proofs_check.claims.normalized import rational_normalizer
 
 FOLDER = Path(__file__).parent
@@ -43,6 +45,13 @@ NETWORKS = {
     "deep_softmax_narrow": Architecture((3, *(2,) * 11, 1), (2,) * 12, 2, normalization=SOFTMAX),
     "softmax_of_rank_one": Architecture((2, 1, 2), (2, 2), 3, normalization=SOFTMAX),
     "softmax_causal": Architecture((2, 2, 2), (2, 1), 3, normalization=SOFTMAX, causal=True),
+}
+
+
+TRANSFORMERS = {
+    "gpt2_small": Transformer(768, (Layers(12, 64, 64),), 12, 12, 50257, 50257, tied=False),
+    "tied_and_grouped": Transformer(12, (Layers(2, 3, 2), Layers(1, 14, 15)), 4, 2, 20, 20, tied=True),
+    "values_of_full_rank": Transformer(3, (Layers(2, 2, None),), 2, 2, 3, None, tied=False),
 }
 
 
@@ -76,6 +85,7 @@ def good() -> dict[str, Document]:
         name: dimension_certificate(certified_dimension(network, all_bounds=name in ORBITS))
         for name, network in NETWORKS.items()
     }
+    found |= {name: transformer_certificate(shape) for name, shape in TRANSFORMERS.items()}
     found["values_of_y"], found["series"] = values_of_y(), series()
     # true, but not the smallest bound: one family of symmetries alone
     families = ("upper_bounds.0.families", ["query-key"]), ("upper_bounds.0.bound", 24), ("upper", 24)

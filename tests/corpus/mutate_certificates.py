@@ -40,11 +40,14 @@ from lightning_sym import (
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.files import certificate_text
 from lightning_sym.certificates.same_function import same_certificate
+from lightning_sym.dimension.blocks import Layers, Transformer
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.same_function import Answer
 from proofs_check.checker import verify
 
 GOOD = Path(__file__).parent / "good"
+LARGEST_JACOBIAN = 300
+"""Parameters of a transformer whose dimension is taken from a Jacobian."""
 FRESH = (
     (Architecture((2, 2, 2), (2, 2), 2), True),
     (Architecture((2, 2, 2), (1, 2), 2, causal=True), True),
@@ -137,11 +140,31 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
             if document["lower"] <= least and most <= document["upper"]:
                 return True
             return False if document["lower"] > most or document["upper"] < least else None
+        if document["kind"] == "transformer":
+            return _transformer_is_true(document)
         first, second = (_exact_weights(document[side]) for side in ("first", "second"))
         answer = same_function(first, second, document["tokens"]).answer
     except (BadInput, ZeroDivisionError):
         return None
     return None if answer is Answer.UNDECIDED else answer.value == document["kind"]
+
+
+def _transformer_is_true(document: Document) -> bool:
+    """The dimension by a Jacobian where that is small, nothing tied or shared, else by the program's own count."""
+    network = document["network"]
+    layers = tuple(Layers(each["count"], each["rank"], each["value_rank"]) for each in network["layers"])
+    shape = Transformer(
+        network["width"], layers, *(network[key] for key in ("heads", "groups", "embed", "unembed", "tied"))
+    )
+    ranks, values = ([getattr(each, name) for each in layers for _ in range(each.count)] for name in "ab")
+    mixed = None in values and any(values)
+    if shape.parameters > LARGEST_JACOBIAN or shape.tied or shape.groups != shape.heads or mixed:
+        return bool(shape.dimension == document["dimension"])
+    plain = Architecture(
+        (shape.width,) * (len(ranks) + 1), tuple(ranks), 2, SOFTMAX, heads=shape.heads,
+        value_ranks=None if None in values else tuple(values), skip=True, embed=shape.embed, unembed=shape.unembed,
+    )  # fmt: skip
+    return bool(certified_dimension(plain).value == document["dimension"])
 
 
 @dataclass

@@ -25,8 +25,9 @@ MEMORY = 2**30
 
 
 def copied_checker(folder: Path) -> Path:
-    """The checker by itself, and what it needs for kernel directions."""
-    shutil.copy(verify.__file__, folder)
+    """The checker by itself, and what it needs for kernel directions and for transformers."""
+    for name in ("verify.py", "transformers.py"):
+        shutil.copy(Path(verify.__file__).with_name(name), folder)
     shutil.copytree(Path(verify.__file__).with_name("directions"), folder / "directions")
     return folder / "verify.py"
 
