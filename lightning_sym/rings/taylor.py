@@ -44,7 +44,7 @@ class TaylorMatrix:
         entries = np.empty(next(iter(arrays.values())).shape, dtype=object)
         number = _ball if balls else _rational
         for index in np.ndindex(*entries.shape):
-            row = [number(arrays[k][index]) if k in arrays else number(0) for k in range(max(arrays) + 1)]
+            row: list[Any] = [number(arrays[k][index] if k in arrays else 0) for k in range(max(arrays) + 1)]
             entries[index] = (arb_poly if balls else fmpq_poly)(row)
         return cls(entries, order)._cut()
 
@@ -121,4 +121,4 @@ def _ball(number: Any) -> arb:
 
 def _valuation(polynomial: Any) -> int:
     """The degree of the first coefficient that is not exactly zero; a large one for zero."""
-    return next((k for k, c in enumerate(polynomial.coeffs()) if not c == 0), 10**9)
+    return next((k for k, c in enumerate(polynomial.coeffs()) if not c == 0), 10**9)  # noqa: SIM201 - balls

@@ -11,7 +11,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
-from lightning_sym.limits import Progress
+from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import precision
 from lightning_sym.varieties.black_box_numbers import BallNumbers, ExactNumbers, Interval, Numbers
@@ -20,6 +20,9 @@ from lightning_sym.varieties.jets import unit_vectors
 from lightning_sym.varieties.query_plan import FURTHER, QueryPlan, left_out, multipliers
 from lightning_sym.varieties.softmax_recovery import Found, SoftmaxRecovery, stands_behind
 from lightning_sym.varieties.two_tokens import Line, Vector, last_degree, two_token_form
+
+STEP = 3e-6
+"""Seconds for a product of two balls of few digits; measured, and rough."""
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -32,7 +35,11 @@ class Asked(NamedTuple):
 
 
 def recover_from_answers(
-    ask: Callable[[Any, int], Any], plan: QueryPlan, *, progress: Progress | None = None
+    ask: Callable[[Any, int], Any],
+    plan: QueryPlan,
+    *,
+    work: float = DEFAULT_WORK,
+    progress: Progress | None = None,
 ) -> SoftmaxRecovery:
     r"""The weights of a one-head softmax network from what it answers, exact or in rigorous balls.
 
@@ -41,6 +48,7 @@ def recover_from_answers(
             returns the rows of the output, `d_l x t`, as decimals (text) with `digits` digits behind the point, each
             within one in the last of the true number.
         plan: from `query_plan`: how much will be asked, and what is assumed.
+        work: seconds that computing may take, by a rough estimate; the time for the answers is not counted.
         progress: called with stage, questions asked and questions planned.
 
     Returns:
@@ -51,25 +59,32 @@ def recover_from_answers(
 
     Raises:
         BadInput: an answer is no matrix of decimals of this size, or has too few digits.
+        TooLarge: an estimate exceeds `work`.
 
     Example:
+        >>> from decimal import Decimal
         >>> from lightning_sym import SOFTMAX, Architecture, query_plan
         >>> plan = query_plan(Architecture((1, 1), (1,), 2, SOFTMAX), bound=2, denominators=1)
         >>> def mean(x, digits):        # softmax of zero scores
-        ...     return [[f"{sum(x[0]) / 2:.{digits}f}"] * 2]
+        ...     half = sum(x[0]) / 2
+        ...     return [[f"{Decimal(half.numerator) / half.denominator:.{digits}f}"] * 2]
         >>> print(recover_from_answers(mean, plan))
         network     softmax attention, one head, widths 1,1, ranks 1, tokens 2
         answer      weights
         V~          1
         A~1         0
         determined  all virtual weights
-        queries     6, numbers with 10 digits behind the point
+        queries     6, numbers with 8 digits behind the point
         if          it is a network of this kind
-        if          the entries of its virtual weights A~i are at most 2 in absolute value, all denominators are at most 1
-        if          every number of an answer is within 10^-10 of the true one
-        checked     these weights give all 6 answers, 3 of them at tokens that nothing was recovered from; no proof
+        if          the entries of its virtual weights A~i are at most 2 in size; all denominators are at most 1
+        if          every number of an answer is within 10^-8 of the true one
+        checked     these weights give all 6 answers, 3 of them at tokens that were not used before; no proof
     """
     require_arguments(recover_from_answers, locals())
+    shape = plan.architecture
+    d, t = shape.input_width, shape.tokens
+    steps = plan.queries * shape.depth * (3 * d * d * t + 2 * d * t * t)
+    Work(work).spend(STEP * steps * (1 + plan.digits / 300), "comparing the answers")
     return _Conversation(ask, plan, progress).answer()
 
 
@@ -131,8 +146,8 @@ class _Conversation:
             if len(directions) < shape.input_width:
                 return self._finished(
                     found.undecided,
-                    f"A~{i} does not show: there are too few directions y at which q_j(y), j < {i}, and V~ y are certainly "
-                    "not 0; ask for more digits",
+                    f"A~{i} does not show: there are too few directions y at which q_j(y), j < {i}, and V~ y are "
+                    "certainly not 0; ask for more digits",
                 )
             layer = self._layer(i, directions, attention, value)
             if isinstance(layer, str):
@@ -140,7 +155,9 @@ class _Conversation:
             attention.append(layer)
             self._know(attention, value)
             if self.found.radius is not None and self.found.radius > self.plan.bound:
-                return self._finished(found.undecided, f"A~{i} is not known better than by its bound; ask for more digits")
+                return self._finished(
+                    found.undecided, f"A~{i} is not known better than by its bound; ask for more digits"
+                )
             if self.plan.denominators is None or i == shape.depth:
                 continue  # in balls nothing is known to be zero
             why = stands_behind(layer, shape)
@@ -158,8 +175,8 @@ class _Conversation:
             return self._finished(
                 found.none, f"the only virtual weights that are possible have another output at question {number + 1}"
             )
-        said = f"these weights give all {len(self.asked)} answers, {FURTHER} of them at tokens that nothing was recovered "
-        return self._finished(found.weights, said + "from; no proof")
+        said = f"these weights give all {len(self.asked)} answers, {FURTHER} of them at tokens that were not used before"
+        return self._finished(found.weights, f"{said}; no proof")
 
     def _know(self, attention: Sequence[ObjectArray], value: ObjectArray) -> None:
         self.found.attention, self.found.value, self.found.radius = self.numbers.shown(attention, value)
@@ -205,18 +222,19 @@ class _Conversation:
         y, m = (np.array(v, dtype=object) for v in (line.difference, line.mean))
         row = numbers.best_row(value, y)
         enclosed = []
-        for j in range(1, nodes.count + 1):
+        for j in range(1, nodes.size + 1):
             step = Fraction(j, 10**nodes.places)
             first, second = step * (m + y * Fraction(t - 1, t)), step * (m - y * Fraction(1, t))
-            output = self._ask(tuple((a, *[b] * (t - 1)) for a, b in zip(first, second, strict=True)), f"asking for A~{i}")
+            output = self._ask(
+                tuple((a, *[b] * (t - 1)) for a, b in zip(first, second, strict=True)), f"asking for A~{i}"
+            )
             mean = Interval(Fraction(sum(output[row])) / (t * step), self.error / step)
             enclosed.append(numbers.sigma(mean, value[row], m, y, left_out(nodes, j, self.plan.radius_squared)))
         return numbers.combined(enclosed, multipliers(nodes, 3 ** (i - 1)))
 
     def _further(self) -> Iterator[Rows]:
         """Questions at tokens that are all different."""
-        source = random.Random("further questions")  # noqa: S311 - no secret
+        source = random.Random("further questions")
         d, t = self.shape.input_width, self.shape.tokens
         for _ in range(FURTHER):
             yield tuple(tuple(Fraction(source.randint(-999, 999), 1000) for _ in range(t)) for _ in range(d))
-

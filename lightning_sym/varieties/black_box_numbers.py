@@ -12,7 +12,7 @@ import numpy as np
 
 from lightning_sym.display import spelled
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.rational import unique_solution
+from lightning_sym.exact.rational import rank, unique_solution
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
@@ -39,8 +39,13 @@ class Interval(NamedTuple):
 class Question(Protocol):
     """What was asked, and the answer."""
 
-    input: Any
-    output: ObjectArray
+    @property
+    def input(self) -> Any:
+        """The rows of `X`."""
+
+    @property
+    def output(self) -> ObjectArray:
+        """The output, exact decimals."""
 
 
 class Numbers(Protocol):
@@ -229,7 +234,8 @@ class BallNumbers:
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
         r"""`A` from the $u^\\top A$, if it may keep its bound."""
         inverse = unique_solution(directions, np.eye(len(directions), dtype=int))
-        attention: ObjectArray = map_entries(ball, map_entries(Fraction, inverse)) @ np.array(rows, dtype=object)
+        assert inverse is not None  # noqa: S101 - directions are independent
+        attention: ObjectArray = map_entries(ball, inverse) @ np.array(rows, dtype=object)
         if any(x.abs_lower() > ball(self.plan.bound) for x in attention.ravel()):
             return f"{name} must have entries of at most {spelled(self.plan.bound)}"
         return attention
@@ -266,8 +272,6 @@ class BallNumbers:
 
 def basis_of(vectors: Any, width: int) -> Directions:
     """The first independent ones."""
-    from lightning_sym.exact.rational import rank
-
     found: Directions = []
     for vector in vectors:
         if len(found) < width and rank([*found, vector]) > len(found):

@@ -68,7 +68,9 @@ def answered(value: object, digits: int) -> Fraction:
     if abs(power) > LONGEST:
         raise BadInput(f"an answer must hold decimal numbers of at most {LONGEST:,} digits, got {shown(value)}")
     if len(after) - power < digits:
-        raise BadInput(f"an answer must have {digits} digits behind the point, got {len(after) - power} in {shown(value)}")
+        raise BadInput(
+            f"an answer must have {digits} digits behind the point, got {len(after) - power} in {shown(value)}"
+        )
     number = Fraction(_integer(whole + after)) * Fraction(10) ** (power - len(after))
     return -number if sign == "-" else number
 

@@ -41,12 +41,12 @@ def recover_from_jet(
         make its layer blind, or if the lines are too few.
 
     Raises:
-        BadInput: the network is another one, or the shape is not that of the jet, or the means of the lines do not span.
+        BadInput: the network is another one, or the shape not that of the jet, or the means of its lines do not span.
         TooLarge: an estimate exceeds `work`.
 
     Example:
         >>> from lightning_sym import NetworkForm, SOFTMAX, Weights, softmax_jet
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [["1/2", 1]], "V1": [[1, 1]]}, NetworkForm(SOFTMAX))
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[0.5, 1]], "V1": [[1, 1]]}, NetworkForm(SOFTMAX))
         >>> print(recover_from_jet(softmax_jet(w, tokens=2)))
         network     softmax attention, one head, widths 2,1, ranks 1, tokens 2
         answer      weights
@@ -60,7 +60,7 @@ def recover_from_jet(
     require_jets(shape)
     own = jet.architecture
     if _fixed(shape) != _fixed(own):
-        raise BadInput(f"the shape must have normalization, tokens, depth, input and output of the jet, {own}; got {shape}")
+        raise BadInput(f"the shape must have tokens, depth, input and output of the jet, those of {own}; got {shape}")
     spend_on_lines(Work(work, progress), shape, len(jet.series), jet.order, "the series along the lines")
     return _Question(jet, shape).answer()
 
@@ -127,8 +127,8 @@ class _Question:
         least = rank(rows) if rows else 0
         if least < d * d:
             return self.found.undecided(
-                f"the lines give {least} independent equations for the {d * d} entries of A~{i}: there must be more, with "
-                f"differences y at which V~ y and q_j(y), j < {i}, are not 0"
+                f"the lines give {least} independent equations for the {d * d} entries of A~{i}: there must be more, "
+                f"with differences y at which V~ y and q_j(y), j < {i}, are not 0"
             )
         solution = unique_solution(rows, right)
         if solution is None:
@@ -141,8 +141,8 @@ class _Question:
         for number, (line, known) in enumerate(zip(self.jet.series, self.known, strict=True), start=1):
             if (degree := self._wrong(line, known)) is not None:
                 return self.found.none(
-                    f"the only virtual weights that are possible have another coefficient of degree {degree} along line "
-                    f"{number}"
+                    f"the only virtual weights that are possible have another coefficient of degree {degree} along "
+                    f"line {number}"
                 )
         return self.found.weights("the jet of these weights is the jet")
 

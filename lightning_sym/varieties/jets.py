@@ -1,4 +1,4 @@
-r"""Jets of one-head networks with normalized scores: Taylor coefficients of the mean output along lines through zero."""
+r"""Jets of one-head networks with normalized scores: Taylor coefficients of the mean output along lines."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ class Jet(Result):
         BadInput: the network is another one, or the lines are not of it.
 
     Example:
+        >>> from lightning_sym import SOFTMAX, NetworkForm
         >>> jet = softmax_jet(Weights.of({"Q1": [[2]], "K1": [[3]], "V1": [[5]]}, NetworkForm(SOFTMAX)), tokens=2)
         >>> jet.series[0].coefficients       # 5 (eps + eps^3 6 / 4)
         ((Fraction(5, 1),), (Fraction(15, 2),))
@@ -92,8 +93,8 @@ class Jet(Result):
             if not least <= len(line.coefficients) <= 4 * least:
                 degree = last_degree(self.architecture.depth)
                 raise BadInput(
-                    f"a line must have coefficients of degrees 1, 3, ..., at least up to {degree}, {least} of them, and "
-                    f"at most {4 * least}; got {len(line.coefficients)}"
+                    f"a line must have coefficients of degrees 1, 3, ..., at least up to {degree}, {least} of them, "
+                    f"and at most {4 * least}; got {len(line.coefficients)}"
                 )
 
     @property
@@ -158,6 +159,7 @@ def softmax_jet(
         TooLarge: an estimate exceeds `work`.
 
     Example:
+        >>> from lightning_sym import SOFTMAX, NetworkForm
         >>> w = Weights.of({"Q1": [[1, 0]], "K1": [[0, 1]], "V1": [[1, 1]]}, NetworkForm(SOFTMAX))
         >>> print(softmax_jet(w, tokens=3))
         network     softmax attention, one head, widths 2,1, ranks 1, tokens 3

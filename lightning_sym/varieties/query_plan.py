@@ -2,8 +2,8 @@ r"""How many questions a black box will be asked, where, and with how many digit
 
 The bounds are those of `docs/softmax-fibers.md`, Lemma 8: with entries of the $\tilde A_i$ of at most `B`, the scalar
 $\sigma_l$ of Lemma 1 is at most 1/6 on the disc $|\varepsilon| \le R$, $R^2 (\alpha + 7 \beta / 6) = 1/4$, where
-$\alpha = B \|y\|_1 \|m\|_1$ and $\beta = B \|y\|_1^2$. So its coefficients are at most $R^{-2n} / 6$ (Cauchy), and values
-at `K` nodes give a coefficient with an error that is bounded, no value being assumed to be small.
+$\alpha = B \|y\|_1 \|m\|_1$ and $\beta = B \|y\|_1^2$. So its coefficients are at most $R^{-2n} / 6$ (Cauchy), and
+values at `K` nodes give a coefficient with an error that is bounded.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Nodes(NamedTuple):
     r"""Where the lines of a layer are asked: $\varepsilon = j\, 10^{-k}$, `j` from 1 to the count.
 
     Attributes:
-        count: how many nodes.
+        size: how many nodes.
         places: `k`.
     """
 
-    count: int
+    size: int
     places: int
 
 
@@ -71,7 +71,7 @@ class QueryPlan(Result):
     def queries(self) -> int:
         """How many, at most: fewer where a layer turns out to be blind."""
         d = self.architecture.input_width
-        return d + d * d * sum(n.count for n in self.nodes) + FURTHER
+        return d + d * d * sum(n.size for n in self.nodes) + FURTHER
 
     @property
     def radius_squared(self) -> Fraction:
@@ -86,21 +86,21 @@ class QueryPlan(Result):
     def lines(self) -> Lines:
         """As the command prints it."""
         shape = self.architecture
+        numbers = shape.output_width * shape.tokens
         return [
             ("network", network_line(shape)),
             ("queries", f"at most {self.queries}, each a matrix of {shape.input_width} x {shape.tokens} decimals"),
-            ("digits", f"{self.digits} behind the point in each of the {shape.output_width * shape.tokens} numbers of an "
-                       "answer, with an error of at most one in the last"),
+            ("digits", f"{self.digits} behind the point in each of the {numbers} numbers of an answer"),
             *(("if", assumption) for assumption in self.assumptions),
-        ]  # fmt: skip
+        ]
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the answer will rest on."""
-        some = "" if self.denominators is None else f", all denominators are at most {self.denominators}"
+        some = "" if self.denominators is None else f"; all denominators are at most {self.denominators}"
         return (
             "it is a network of this kind",
-            f"the entries of its virtual weights A~i are at most {spelled(self.bound)} in absolute value{some}",
+            f"the entries of its virtual weights A~i are at most {spelled(self.bound)} in size{some}",
             f"every number of an answer is within 10^-{self.digits} of the true one",
         )
 
@@ -132,7 +132,7 @@ def query_plan(
     Example:
         >>> plan = query_plan(Architecture((2, 2, 1), (2, 2), 2, SOFTMAX), bound=4, denominators=4)
         >>> plan.queries, plan.digits
-        (61, 90)
+        (29, 47)
     """
     require_arguments(query_plan, locals())
     require_jets(architecture)
@@ -178,7 +178,7 @@ def _radius_squared(architecture: Architecture, bound: Fraction) -> Fraction:
 
 @cache
 def coefficients_row(wanted: int, count: int) -> tuple[Fraction, ...]:
-    """What the values at `j = 1, ..., count` of a sum of `s_n j^(2n)`, `n` up to the count, are multiplied by for `s_wanted`.
+    """What values at `j = 1, ..., count` of a sum of `s_n j^(2n)`, `n <= count`, are multiplied by for `s_wanted`.
 
     Example:
         >>> coefficients_row(1, 2)      # s_1 + s_2, 4 s_1 + 16 s_2
@@ -196,12 +196,12 @@ def left_out(nodes: Nodes, node: int, radius_squared: Fraction) -> Fraction:
     ratio = Fraction(node**2, 10 ** (2 * nodes.places)) / radius_squared
     if ratio >= 1:
         raise BadInput("nodes must lie in the disc")
-    return LARGEST * ratio ** (nodes.count + 1) / (1 - ratio)
+    return LARGEST * ratio ** (nodes.size + 1) / (1 - ratio)
 
 
 def _errors(wanted: int, nodes: Nodes, radius_squared: Fraction) -> tuple[Fraction, Fraction]:
     """Of a coefficient: from the terms left out, and from an error of 1 in the mean output divided by `v y`."""
-    row, scale = coefficients_row(wanted, nodes.count), Fraction(10) ** (2 * wanted * nodes.places)
+    row, scale = coefficients_row(wanted, nodes.size), Fraction(10) ** (2 * wanted * nodes.places)
     terms = sum((abs(c) * left_out(nodes, j, radius_squared) for j, c in enumerate(row, 1)), Fraction(0))
     data = sum((abs(c) * Fraction(10**nodes.places, j) for j, c in enumerate(row, 1)), Fraction(0))
     return scale * terms, scale * data
@@ -236,9 +236,9 @@ def _exact(architecture: Architecture, bound: Fraction, denominators: int, least
             data = _errors(wanted, nodes, radius)[1] * common / t  # v y is at least t / common
             choices.append((max(1, least_power_of_ten(data / allowed)), nodes))
         needs.append(choices)
-    digits, _ = min(needs[-1], key=lambda choice: choice[0] * choice[1].count)
+    digits, _ = min(needs[-1], key=lambda choice: choice[0] * choice[1].size)
     digits = max([digits, least, least_power_of_ten(Fraction(4 * common)), *(min(c)[0] for c in needs)])
-    chosen = (min((n for need, n in choices if need <= digits), key=lambda n: n.count) for choices in needs)
+    chosen = (min((n for need, n in choices if need <= digits), key=lambda n: n.size) for choices in needs)
     return QueryPlan(architecture, bound, denominators, digits, tuple(chosen))
 
 
@@ -259,4 +259,4 @@ def _for_digits(wanted: int, radius_squared: Fraction, digits: int) -> Nodes:
 def multipliers(nodes: Nodes, wanted: int) -> list[Fraction]:
     """What the values at the nodes are multiplied by for a coefficient, as if no terms were left out."""
     scale = Fraction(10) ** (2 * wanted * nodes.places)
-    return [scale * c for c in coefficients_row(wanted, nodes.count)]
+    return [scale * c for c in coefficients_row(wanted, nodes.size)]

@@ -26,6 +26,10 @@ from lightning_sym.varieties.membership import Membership
 from lightning_sym.varieties.realization import actual_weights
 
 
+MOST_PLACES = 30
+"""Digits behind the point that the text shows."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftmaxRecovery(Result):
     r"""The answer, what of the weights is determined, and what it rests on.
@@ -113,11 +117,12 @@ class SoftmaxRecovery(Result):
 
 
 def _rows(matrix: Any, radius: Fraction | None) -> str:
-    """Exact numbers, or decimals with one digit more than the radius has."""
+    """Exact numbers, or decimals with one digit more than the radius has; of many the first ones."""
     if radius is None:
         return rows_in_line(matrix)
     places = max(0, -least_power_of_ten(radius)) + 1
-    return "; ".join(" ".join(decimal(x, places) for x in row) for row in matrix)
+    more = "..." if places > MOST_PLACES else ""
+    return "; ".join(" ".join(decimal(x, min(places, MOST_PLACES)) + more for x in row) for row in matrix)
 
 
 def _power_of_ten(number: Fraction) -> str:
@@ -127,8 +132,8 @@ def _power_of_ten(number: Fraction) -> str:
 def stands_behind(attention: ObjectArray, architecture: Architecture) -> str | None:
     """Why two distinct tokens show nothing of the layers behind one with this matrix: `blind`, `skew`; or `None`.
 
-    Behind a *blind* layer no tokens do (Theorem 1). Skew for three tokens or more, the layers behind are determined, but
-    two distinct tokens become equal; for another normalization than softmax, skew says only that the terms that
+    Behind a *blind* layer no tokens do (Theorem 1). Skew for three tokens or more, the layers behind are determined,
+    but two distinct tokens become equal; for another normalization than softmax, skew says only that the terms that
     Theorem 7 reads are zero.
     """
     architecture.require("what layers show", PROVED)
@@ -151,7 +156,7 @@ class Found:
         self.about: dict[str, Any] = {}
 
     def _answer(self, answer: Membership, **more: Any) -> SoftmaxRecovery:
-        known = {"attention": tuple(self.attention), "value": self.value, "radius": self.radius}
+        known: dict[str, Any] = {"attention": tuple(self.attention), "value": self.value, "radius": self.radius}
         return SoftmaxRecovery(self.architecture, answer, **known, **more, **self.about)
 
     def undecided(self, *reasons: str) -> SoftmaxRecovery:

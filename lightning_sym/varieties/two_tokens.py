@@ -6,7 +6,7 @@ $\varepsilon y$. Behind every layer the difference is a multiple of $y$, and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -102,7 +102,7 @@ class Line:
         return (self.stream @ self.stream.like(shares)).coefficient(degree)[:, 0]
 
     def sigma(self, degree: int) -> Any:
-        r"""The coefficient in $\sigma_i$ of a degree above 0: the mean of the stream is $\varepsilon (m + \sigma_i y)$."""
+        r"""A coefficient of $\sigma_i$, degrees above 0: the stream has the mean $\varepsilon (m + \sigma_i y)$."""
         if self._seen is None:
             return Fraction(0)
         at = self.mean_coefficient(degree + 1)[self._seen]
@@ -157,7 +157,7 @@ def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...
     return found
 
 
-def quadratic(attention: ObjectArray, y: Sequence[Any]) -> Any:
+def quadratic(attention: ObjectArray, y: Iterable[Any]) -> Any:
     """$q(y) = y^\\top A y$."""
     vector = np.array(list(y), dtype=object)
     return vector @ attention @ vector
