@@ -17,17 +17,20 @@ LAYERS = [  # query, key, value
 
 def product(a, b):
     """The product of two matrices."""
-    return [[sum((x * y for x, y in zip(row, column)), Decimal(0)) for column in zip(*b)] for row in a]
+    return [
+        [sum((x * y for x, y in zip(row, column, strict=True)), Decimal(0)) for column in zip(*b, strict=True)]
+        for row in a
+    ]
 
 
 def transposed(a):
     """Rows become columns."""
-    return [list(column) for column in zip(*a)]
+    return [list(column) for column in zip(*a, strict=True)]
 
 
 def softmax(scores):
     """Exponentials, divided by their sum over each column."""
-    columns = [[score.exp() for score in column] for column in zip(*scores)]
+    columns = [[score.exp() for score in column] for column in zip(*scores, strict=True)]
     return transposed([[weight / sum(column) for weight in column] for column in columns])
 
 

@@ -1,4 +1,4 @@
-"""`recover --jet` and `recover --ask`: the weights of a softmax network from a jet, or from its answers."""
+"""The parts of `recover` that are about softmax networks: weights from a jet, or from the answers of a program."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from lightning_cli import exit_codes, options
 
 if TYPE_CHECKING:
+    from lightning_sym.limits import Progress
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.varieties.query_plan import QueryPlan
     from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery
@@ -98,34 +99,28 @@ def write(found: SoftmaxRecovery, output: str | None, as_json: bool) -> int:
 
 def from_jet(
     content: bytes,
-    name: str,
     widths: tuple[int, ...] | None,
     ranks: tuple[int, ...] | None,
     tokens: int | None,
     work: float,
+    progress: Progress,
 ) -> SoftmaxRecovery:
-    """What `recover --jet` finds."""
+    """What `recover` finds for the jet in a file, or another shape that is asked about."""
     from dataclasses import replace
 
-    from lightning_cli.writing.output import progress_bar
-    from lightning_sym.errors import BadInput
     from lightning_sym.varieties.jet_files import read_jet
     from lightning_sym.varieties.jet_recovery import recover_from_jet
 
-    with progress_bar() as progress:
-        try:
-            jet = read_jet(content)
-        except BadInput as error:
-            raise type(error)(f"{name}: {error}") from error
-        shape = jet.architecture
-        depth = shape.depth if widths is None else len(widths) - 1
-        shape = replace(
-            shape,
-            widths=widths or shape.widths,
-            attention_ranks=(ranks * depth if ranks and len(ranks) == 1 else ranks) or shape.attention_ranks,
-            tokens=tokens or shape.tokens,
-        )
-        return recover_from_jet(jet, shape, work=work, progress=progress)
+    jet = read_jet(content)
+    shape = jet.architecture
+    depth = shape.depth if widths is None else len(widths) - 1
+    asked = replace(
+        shape,
+        widths=widths or shape.widths,
+        attention_ranks=(ranks * depth if ranks and len(ranks) == 1 else ranks) or shape.attention_ranks,
+        tokens=tokens or shape.tokens,
+    )
+    return recover_from_jet(jet, asked, work=work, progress=progress)
 
 
 def shape_asked(widths: tuple[int, ...] | None, ranks: tuple[int, ...] | None, tokens: int | None) -> Architecture:

@@ -58,7 +58,7 @@ def _read(file: str) -> bytes:
 Examples:
   lightning-sym phi --weights weights.json --tokens 2 --json | lightning-sym recover -
   lightning-sym recover map.json --ranks 1 --output weights.json
-  lightning-sym recover --jet jet.json
+  lightning-sym recover jet.json
   lightning-sym recover --ask "python program.py" --widths 2,2,1 --tokens 2 --bound 4 --denominators 4
 
 \b
@@ -70,7 +70,6 @@ with so many digits behind the point and within one in the last of the true numb
 Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 )
 @click.argument("file", type=click.Path(allow_dash=True), required=False)
-@click.option("--jet", is_flag=True, help="FILE holds the jet of a softmax network, as save_jet writes it.")
 @click.option("--ask", metavar="PROGRAM", help="Ask a program that answers as a softmax network, in place of FILE.")
 @click.option("--plan", "plan_only", is_flag=True, help="With --ask: say what would be asked, and start nothing.")
 @click.option(
@@ -101,7 +100,6 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 @options.as_json
 def command(
     file: str | None,
-    jet: bool,
     ask: str | None,
     plan_only: bool,
     bound: Fraction | None,
@@ -123,8 +121,8 @@ def command(
     some network of the shape asked about has this function, with real weights. Of lightning attention with one head and
     nothing added: other networks are refused by name.
 
-    With --jet or --ask the network is a softmax network with one head, no mask and no skip connections, of two tokens
-    at least, and is recovered from Taylor coefficients in FILE, or from the answers of a program.
+    FILE may also hold a jet, as save_jet writes it: Taylor coefficients of a softmax network with one head, no mask and
+    no skip connections, of two tokens or more. With --ask such a network is recovered from the answers of a program.
     """
     from pathlib import Path
 
@@ -132,6 +130,7 @@ def command(
     from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.errors import BadInput
     from lightning_sym.network.weight_files import save_weights
+    from lightning_sym.varieties.jet_files import is_jet
     from lightning_sym.varieties.map_input import map_of, read_document, shape_of
     from lightning_sym.varieties.membership import Membership, recover
 
@@ -144,24 +143,21 @@ def command(
         raise click.UsageError(f"{given[0]} belongs to --ask")
     if (file is None) == (ask is None):
         raise click.UsageError("give a FILE, or --ask PROGRAM" if ask is None else "give a FILE or --ask, not both")
-    if ask is not None and jet:
-        raise click.UsageError("give --jet FILE or --ask PROGRAM, not both")
     if output is not None and Path(output).suffix not in (".json", ".npz", ".safetensors"):
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {output}")
     if output is not None:
         require_text_path(output)
-    if jet and file is not None:
-        name = "standard input" if file == "-" else file
-        found = softmax_recover.from_jet(_read(file), name, widths, ranks, tokens, work)
-        return softmax_recover.write(found, output, as_json)
     if ask is not None:
         shape = softmax_recover.shape_asked(widths, ranks, tokens)
         return _asked(ask, shape, {**of_a_program, "work": work}, output, as_json)
-    assert file is not None  # noqa: S101 - for the type checker
     with progress_bar() as progress:
-        progress("reading the map", 0, 1)
+        progress("reading the file", 0, 1)
         try:
-            document = read_document(_read(file))
+            content = _read(str(file))
+            if is_jet(content):
+                found = softmax_recover.from_jet(content, widths, ranks, tokens, work, progress)
+                return softmax_recover.write(found, output, as_json)
+            document = read_document(content)
             shape = shape_of(document, widths, ranks, tokens)
             phi = map_of(document, shape)
         except BadInput as error:

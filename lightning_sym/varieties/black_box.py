@@ -78,7 +78,7 @@ def recover_from_answers(
         if          it is a network of this kind
         if          the entries of its virtual weights A~i are at most 2 in size; all denominators are at most 1
         if          every number of an answer is within 10^-8 of the true one
-        checked     these weights give all 6 answers, 3 of them at tokens that were not used before; no proof
+        checked     these weights give all 6 answers, 3 of them at tokens not used before; no proof
     """
     require_arguments(recover_from_answers, locals())
     shape = plan.architecture
@@ -175,7 +175,9 @@ class _Conversation:
             return self._finished(
                 found.none, f"the only virtual weights that are possible have another output at question {number + 1}"
             )
-        said = f"these weights give all {len(self.asked)} answers, {FURTHER} of them at tokens that were not used before"
+        said = (
+            f"these weights give all {len(self.asked)} answers, {FURTHER} of them at tokens that were not used before"
+        )
         return self._finished(found.weights, f"{said}; no proof")
 
     def _know(self, attention: Sequence[ObjectArray], value: ObjectArray) -> None:

@@ -89,6 +89,16 @@ def load_jet(path: str | os.PathLike[str]) -> Jet:
         raise type(error)(f"{shown(os.fspath(path))[1:-1]}: {error}") from error
 
 
+def is_jet(content: bytes) -> bool:
+    """Whether a JSON text says that it is a jet; whether it is one, `read_jet` finds out.
+
+    Example:
+        >>> is_jet(b'{"schema": "lightning-sym/phi/1"}')
+        False
+    """
+    return f'"{SCHEMA}"'.encode() in content
+
+
 def read_jet(content: bytes) -> Jet:
     """The jet of a JSON text.
 

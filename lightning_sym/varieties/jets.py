@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, latex_words, typed
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
@@ -56,6 +56,9 @@ class JetLine(NamedTuple):
     mean: Vector
     difference: Vector
     coefficients: tuple[Vector, ...]
+
+    def __repr__(self) -> str:
+        return typed("JetLine", self._asdict())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,6 @@ from lightning_sym.varieties.jets import PROVED
 from lightning_sym.varieties.membership import Membership
 from lightning_sym.varieties.realization import actual_weights
 
-
 MOST_PLACES = 30
 """Digits behind the point that the text shows."""
 

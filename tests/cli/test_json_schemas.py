@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -26,9 +28,10 @@ VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schem
 SHAPE = ("--widths", "2,2,2", "--ranks", "1,2", "--tokens", "2")
 EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
 
-# the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 HIDDEN = f"{shlex.quote(sys.executable)} examples/hidden_network.py"
 HIDDEN_SHAPE = ("--widths", "2,2,1", "--tokens", "2", "--bound", "8")
+
+# the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
@@ -67,8 +70,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("recover", ("recover", EXAMPLES["map"], "--ranks", "1")),
     ("recover", ("recover", EXAMPLES["map_irrational"])),
     ("recover", ("recover", EXAMPLES["map_complex"])),
-    ("recover-softmax", ("recover", "--jet", EXAMPLES["jet"])),
-    ("recover-softmax", ("recover", "--jet", EXAMPLES["jet"], "--ranks", "1")),
+    ("recover-softmax", ("recover", EXAMPLES["jet"])),
+    ("recover-softmax", ("recover", EXAMPLES["jet"], "--ranks", "1")),
     ("recover-softmax", ("recover", "--ask", HIDDEN, *HIDDEN_SHAPE, "--denominators", "4")),
     ("recover-softmax", ("recover", "--ask", HIDDEN, *HIDDEN_SHAPE, "--digits", "60")),
     ("query-plan", ("recover", "--ask", HIDDEN, *HIDDEN_SHAPE, "--denominators", "4", "--plan")),

@@ -17,7 +17,17 @@ from lightning_sym.fibers.points import Component
 SHAPE = Architecture((2, 1), (1,), 2)
 WEIGHTS = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
 
-CALLED = {"progress", "taylor", "function"}
+SOFTMAX_WEIGHTS = WEIGHTS.with_form(NetworkForm(lightning_sym.SOFTMAX))
+JET = lightning_sym.softmax_jet(SOFTMAX_WEIGHTS)
+PLAN = lightning_sym.query_plan(JET.architecture, bound=1, denominators=1)
+
+
+def half(x: Any, digits: int) -> list[list[str]]:
+    """A black box that knows one number."""
+    return [["0." + "5" * digits] * 2]
+
+
+CALLED = {"ask", "progress", "taylor", "function"}
 """Parameters that are functions."""
 
 WRONG: dict[str, Any] = {
@@ -38,7 +48,8 @@ def good(name: str, folder: Path) -> Any:
         "layers": lambda: WEIGHTS.layers, "x": lambda: np.ones((2, 2), dtype=object), "path": lambda: path,
         "layer": lambda: 1, "by": lambda: 2, "tokens": lambda: 2, "document": lambda: {"kind": "same"},
         "matrices": WEIGHTS.named, "form": NetworkForm, "widths": lambda: (2, 1), "attention_ranks": lambda: (1,),
-        "name": lambda: "softmax",
+        "name": lambda: "softmax", "jet": lambda: JET, "plan": lambda: PLAN, "bound": lambda: 1,
+        "ask": lambda: half,
         "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
     }  # fmt: skip
     return made[name]()
@@ -47,6 +58,9 @@ def good(name: str, folder: Path) -> Any:
 # where a parameter has more than one meaning, or no name of its own
 SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "forward": lambda: {"form": lightning_sym.network.attention.LIGHTNING},
+    "softmax_jet": lambda: {"weights": SOFTMAX_WEIGHTS},
+    "query_plan": lambda: {"architecture": JET.architecture, "digits": 9},
+    "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }
