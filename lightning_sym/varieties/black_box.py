@@ -175,10 +175,10 @@ class _Conversation:
             return self._finished(
                 found.none, f"the only virtual weights that are possible have another output at question {number + 1}"
             )
-        said = (
-            f"these weights give all {len(self.asked)} answers, {FURTHER} of them at tokens that were not used before"
-        )
-        return self._finished(found.weights, f"{said}; no proof")
+        exact = self.plan.denominators is not None
+        what = "these weights give" if exact else "the outputs of weights in these balls, enclosed, contain"
+        said = f"{what} all {len(self.asked)} answers, {FURTHER} of them at tokens not used before; no proof"
+        return self._finished(found.weights, said)
 
     def _know(self, attention: Sequence[ObjectArray], value: ObjectArray) -> None:
         self.found.attention, self.found.value, self.found.radius = self.numbers.shown(attention, value)

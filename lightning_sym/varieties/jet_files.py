@@ -53,7 +53,8 @@ def save_jet(jet: Jet, path: str | os.PathLike[str]) -> None:
         "tokens": shape.tokens,
     }
     lines = ",\n".join(f"  {json.dumps(_line_document(line))}" for line in jet.series)
-    text = f'{json.dumps(head, indent=1)[:-2]},\n "lines": [\n{lines}\n ]\n}}\n'
+    keys = "".join(f" {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items())
+    text = f'{{\n{keys} "lines": [\n{lines}\n ]\n}}\n'
     if len(text) > LARGEST_FILE:
         raise BadInput(f"a jet must have at most {LARGEST_FILE:,} bytes, got {len(text):,}")
     try:

@@ -109,7 +109,7 @@ class Line:
         return at / self.stream.number(self.difference[self._seen])
 
     def leading(self, layers: int) -> Any:
-        """$r_i$, `i` the layers so far: the tokens differ by $r_i y$ in degree $3^i$, and not before."""
+        """$R_i$, `i` the layers so far: the tokens differ by $R_i y$ in degree $3^i$, and not before."""
         if self._seen is None:
             return Fraction(0)
         one, other = self.stream.coefficient(3**layers)[self._seen]
