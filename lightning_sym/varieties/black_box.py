@@ -14,7 +14,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import precision
-from lightning_sym.varieties.black_box_numbers import BallNumbers, ExactNumbers, Interval, Numbers
+from lightning_sym.varieties.black_box_arithmetic import Arithmetic, BallArithmetic, ExactArithmetic, Interval
 from lightning_sym.varieties.decimals import answered
 from lightning_sym.varieties.jets import unit_vectors
 from lightning_sym.varieties.query_plan import FURTHER, QueryPlan, left_out, multipliers
@@ -97,7 +97,7 @@ class _Conversation:
         self.asked: list[Asked] = []
         self.error = Fraction(1, 10**plan.digits)
         self.found = Found(self.shape)
-        self.numbers: Numbers = BallNumbers(plan) if plan.denominators is None else ExactNumbers(plan)
+        self.arithmetic: Arithmetic = BallArithmetic(plan) if plan.denominators is None else ExactArithmetic(plan)
 
     def _ask(self, x: Rows, what: str) -> ObjectArray:
         """One question, its answer looked at before anything is computed."""
@@ -127,22 +127,22 @@ class _Conversation:
 
     def answer(self) -> SoftmaxRecovery:
         """With balls of the precision that the digits need."""
-        with precision(self.numbers.bits):
+        with precision(self.arithmetic.bits):
             return self._answer()
 
     def _answer(self) -> SoftmaxRecovery:
         """Layer by layer, the first one first."""
-        found, numbers, shape = self.found, self.numbers, self.shape
+        found, arithmetic, shape = self.found, self.arithmetic, self.shape
         value = self._value()
         if value is None:
             return self._finished(found.none, "V~ has no entries with such denominators")
-        zero = numbers.is_zero(value)
+        zero = arithmetic.is_zero(value)
         attention: list[ObjectArray] = []
         self._know(attention, value)
         if zero is None:
             return self._finished(found.undecided, "V~ is not known well enough to tell it from 0; ask for more digits")
         for i in range(1, shape.depth + 1) if not zero else ():
-            directions = numbers.directions(attention, value)
+            directions = arithmetic.directions(attention, value)
             if len(directions) < shape.input_width:
                 return self._finished(
                     found.undecided,
@@ -171,7 +171,7 @@ class _Conversation:
                 )
         for x in self._further():
             self._ask(x, "comparing")
-        if (number := self.numbers.disagrees(attention, value, self.asked)) is not None:
+        if (number := self.arithmetic.disagrees(attention, value, self.asked)) is not None:
             return self._finished(
                 found.none, f"the only virtual weights that are possible have another output at question {number + 1}"
             )
@@ -181,14 +181,14 @@ class _Conversation:
         return self._finished(found.weights, said)
 
     def _know(self, attention: Sequence[ObjectArray], value: ObjectArray) -> None:
-        self.found.attention, self.found.value, self.found.radius = self.numbers.shown(attention, value)
+        self.found.attention, self.found.value, self.found.radius = self.arithmetic.shown(attention, value)
 
     def _value(self) -> ObjectArray | None:
         """Where all tokens are equal the output is `V~ x`."""
         columns = []
         for unit in unit_vectors(self.shape.input_width):
             output = self._ask(tuple((x,) * self.shape.tokens for x in unit), "asking for V~")
-            columns.append([self.numbers.entry(Interval(y, self.error)) for y in output[:, 0]])
+            columns.append([self.arithmetic.entry(Interval(y, self.error)) for y in output[:, 0]])
         if any(entry is None for column in columns for entry in column):
             return None
         value: ObjectArray = np.array(columns, dtype=object).T
@@ -199,7 +199,7 @@ class _Conversation:
     ) -> ObjectArray | str:
         """The matrix of a layer, or why there is none."""
         t, d = self.shape.tokens, self.shape.input_width
-        numbers, wanted = self.numbers, 3 ** (i - 1)
+        arithmetic, wanted = self.arithmetic, 3 ** (i - 1)
         form = two_token_form(self.plan.architecture.normalization, t)  # type: ignore[arg-type]
         rows = []
         for direction in directions:
@@ -211,18 +211,18 @@ class _Conversation:
                     line.attend(known, form)
                 measured = self._coefficient(i, line, value)
                 factor = Fraction(t - 1, t)  # y is t times the direction
-                entry = numbers.product(measured, line.sigma(2 * wanted), line.leading(i - 1), factor)
+                entry = arithmetic.product(measured, line.sigma(2 * wanted), line.leading(i - 1), factor)
                 if entry is None:
                     return f"the terms of degree {last_degree(i)} are those of no matrix A~{i} with such denominators"
                 values.append(entry)
             rows.append(values)
-        return numbers.matrix(directions, rows, f"A~{i}")
+        return arithmetic.matrix(directions, rows, f"A~{i}")
 
     def _coefficient(self, i: int, line: Line, value: ObjectArray) -> Any:
         r"""The coefficient of $\varepsilon^{2 \cdot 3^{i-1}}$ in $\sigma_l$ along a line, enclosed."""
-        nodes, t, numbers = self.plan.nodes[i - 1], self.shape.tokens, self.numbers
+        nodes, t, arithmetic = self.plan.nodes[i - 1], self.shape.tokens, self.arithmetic
         y, m = (np.array(v, dtype=object) for v in (line.difference, line.mean))
-        row = numbers.best_row(value, y)
+        row = arithmetic.best_row(value, y)
         enclosed = []
         for j in range(1, nodes.size + 1):
             step = Fraction(j, 10**nodes.places)
@@ -231,8 +231,8 @@ class _Conversation:
                 tuple((a, *[b] * (t - 1)) for a, b in zip(first, second, strict=True)), f"asking for A~{i}"
             )
             mean = Interval(Fraction(sum(output[row])) / (t * step), self.error / step)
-            enclosed.append(numbers.sigma(mean, value[row], m, y, left_out(nodes, j, self.plan.radius_squared)))
-        return numbers.combined(enclosed, multipliers(nodes, 3 ** (i - 1)))
+            enclosed.append(arithmetic.sigma(mean, value[row], m, y, left_out(nodes, j, self.plan.radius_squared)))
+        return arithmetic.combined(enclosed, multipliers(nodes, 3 ** (i - 1)))
 
     def _further(self) -> Iterator[Rows]:
         """Questions at tokens that are all different."""

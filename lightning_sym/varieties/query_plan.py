@@ -199,12 +199,25 @@ def left_out(nodes: Nodes, node: int, radius_squared: Fraction) -> Fraction:
     return LARGEST * ratio ** (nodes.size + 1) / (1 - ratio)
 
 
+@cache
+def _sums(wanted: int, count: int) -> tuple[Fraction, Fraction]:
+    """Of the sizes of the multipliers, times `j^(2 count + 2)` and times `1 / j`."""
+    sizes = [(j, abs(c)) for j, c in enumerate(coefficients_row(wanted, count), start=1)]
+    terms = sum((c * j ** (2 * count + 2) for j, c in sizes), Fraction(0))
+    return terms, sum((c / j for j, c in sizes), Fraction(0))
+
+
 def _errors(wanted: int, nodes: Nodes, radius_squared: Fraction) -> tuple[Fraction, Fraction]:
-    """Of a coefficient: from the terms left out, and from an error of 1 in the mean output divided by `v y`."""
-    row, scale = coefficients_row(wanted, nodes.size), Fraction(10) ** (2 * wanted * nodes.places)
-    terms = sum((abs(c) * left_out(nodes, j, radius_squared) for j, c in enumerate(row, 1)), Fraction(0))
-    data = sum((abs(c) * Fraction(10**nodes.places, j) for j, c in enumerate(row, 1)), Fraction(0))
-    return scale * terms, scale * data
+    """Of a coefficient: from the terms left out, and from an error of 1 in the mean output divided by `v y`.
+
+    Bounds, for nodes in half of the disc: there what is left out is at most twice its first term.
+    """
+    terms, data = _sums(wanted, nodes.size)
+    power = 2 * (nodes.size + 1 - wanted) * nodes.places
+    return (
+        2 * LARGEST * terms / (radius_squared ** (nodes.size + 1) * 10**power),
+        data * 10 ** ((2 * wanted + 1) * nodes.places),
+    )
 
 
 def _inside(count: int, radius_squared: Fraction) -> int:
@@ -243,17 +256,13 @@ def _exact(architecture: Architecture, bound: Fraction, denominators: int, least
 
 
 def _for_digits(wanted: int, radius_squared: Fraction, digits: int) -> Nodes:
-    """Of `2 wanted + 4` nodes those for which both errors together are smallest."""
+    """Of `2 wanted + 4` nodes those for which both errors are of one size, nearly."""
     count = 2 * wanted + 4
     places = _inside(count, radius_squared)
-    best: tuple[Fraction, Nodes] | None = None
-    while True:
-        nodes = Nodes(count, places)
-        terms, data = _errors(wanted, nodes, radius_squared)
-        total = terms + data / Fraction(10) ** digits
-        if best is not None and total >= best[0]:
-            return best[1]
-        best, places = (total, nodes), places + 1
+    terms, data = _errors(wanted, Nodes(count, places), radius_squared)
+    gain = least_power_of_ten(terms) - least_power_of_ten(data) + digits
+    # a place more divides the one by this power of ten, and multiplies the other by the rest of the sum
+    return Nodes(count, places + max(0, gain // (2 * (count + 1 - wanted) + 2 * wanted + 1)))
 
 
 def multipliers(nodes: Nodes, wanted: int) -> list[Fraction]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from softmax_boxes import box, lying, network, rounded
 
 import lightning_sym.varieties.black_box as black_box
-import lightning_sym.varieties.black_box_numbers as numbers
+import lightning_sym.varieties.black_box_arithmetic as arithmetic
 import lightning_sym.varieties.query_plan as query_plans
 from lightning_sym import (
     SOFTMAX,
@@ -227,5 +227,5 @@ def test_without_the_terms_left_out_balls_are_wrong(monkeypatch: pytest.MonkeyPa
 
     assert contains(recover_from_answers(box(hidden), plan))
     monkeypatch.setattr(black_box, "left_out", lambda *rest: Fraction(0))
-    monkeypatch.setattr(numbers.BallNumbers, "disagrees", lambda *rest: None)
+    monkeypatch.setattr(arithmetic.BallArithmetic, "disagrees", lambda *rest: None)
     assert not contains(recover_from_answers(box(hidden), plan))

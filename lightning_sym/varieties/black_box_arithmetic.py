@@ -48,7 +48,7 @@ class Question(Protocol):
         """The output, exact decimals."""
 
 
-class Numbers(Protocol):
+class Arithmetic(Protocol):
     """What is done with numbers of one kind, exact or balls."""
 
     bits: int
@@ -91,7 +91,7 @@ def _bits(plan: QueryPlan) -> int:
     return int(3.4 * (plan.digits + places)) + 256
 
 
-class ExactNumbers:
+class ExactArithmetic:
     """Fractions: each entry is the only one with a common denominator that is close enough."""
 
     def __init__(self, plan: QueryPlan) -> None:
@@ -184,7 +184,7 @@ class ExactNumbers:
         return None
 
 
-class BallNumbers:
+class BallArithmetic:
     """Balls that contain the true numbers."""
 
     def __init__(self, plan: QueryPlan) -> None:
