@@ -150,19 +150,23 @@ def command(
     if ask is not None:
         shape = softmax_recover.shape_asked(widths, ranks, tokens)
         return _asked(ask, shape, {**of_a_program, "work": work}, output, as_json)
+    found = None
     with progress_bar() as progress:
         progress("reading the file", 0, 1)
         try:
             content = _read(str(file))
             if is_jet(content):
                 found = softmax_recover.from_jet(content, widths, ranks, tokens, work, progress)
-                return softmax_recover.write(found, output, as_json)
-            document = read_document(content)
-            shape = shape_of(document, widths, ranks, tokens)
-            phi = map_of(document, shape)
+            else:
+                document = read_document(content)
+                shape = shape_of(document, widths, ranks, tokens)
+                phi = map_of(document, shape)
         except BadInput as error:
             raise type(error)(f"{'standard input' if file == '-' else file}: {error}") from error
-        result = recover(phi, memory=limit, work=work, progress=progress)
+        if found is None:
+            result = recover(phi, memory=limit, work=work, progress=progress)
+    if found is not None:
+        return softmax_recover.write(found, output, as_json)
     if output is not None:
         if result.weights is not None:
             save_weights(result.weights, output)
