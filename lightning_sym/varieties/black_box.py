@@ -152,18 +152,17 @@ class _Conversation:
             layer = self._layer(i, directions, attention, value)
             if isinstance(layer, str):
                 return self._finished(found.none, layer)
+            if not arithmetic.is_known(layer):
+                why = f"A~{i} is not known better than by its bound; ask for more digits"
+                return self._finished(found.undecided, why)
             attention.append(layer)
             self._know(attention, value)
-            if self.found.radius is not None and self.found.radius > self.plan.bound:
-                return self._finished(
-                    found.undecided, f"A~{i} is not known better than by its bound; ask for more digits"
-                )
             if self.plan.denominators is None or i == shape.depth:
                 continue  # in balls nothing is known to be zero
-            why = stands_behind(layer, shape)
-            if why == "blind":
+            hidden = stands_behind(layer, shape)
+            if hidden == "blind":
                 break
-            if why is not None:
+            if hidden is not None:
                 return self._finished(
                     found.undecided,
                     f"A~{i} is skew: two distinct tokens do not show the layers behind it, though the function may "

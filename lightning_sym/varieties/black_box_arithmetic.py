@@ -77,6 +77,9 @@ class Arithmetic(Protocol):
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
         r"""`A` from the $u^\\top A$, or why there is none."""
 
+    def is_known(self, attention: ObjectArray) -> bool:
+        """Whether more is known of the matrix than its bound."""
+
     def shown(
         self, attention: Sequence[ObjectArray], value: ObjectArray
     ) -> tuple[list[ObjectArray], ObjectArray, Fraction | None]:
@@ -161,6 +164,10 @@ class ExactArithmetic:
             return f"{name} must have entries of at most {spelled(self.plan.bound)}"
         return attention
 
+    def is_known(self, attention: ObjectArray) -> bool:
+        """It is exact."""
+        return True
+
     def shown(
         self, attention: Sequence[ObjectArray], value: ObjectArray
     ) -> tuple[list[ObjectArray], ObjectArray, Fraction | None]:
@@ -204,19 +211,19 @@ class BallArithmetic:
 
         def size(u: tuple[int, ...]) -> Any:
             y = map_entries(ball, np.array([Fraction(x) for x in u], dtype=object))
-            least = max((x.abs_lower() for x in value @ y), key=float)
+            least = max(x.abs_lower() for x in value @ y)
             for a in attention:
                 least = least * quadratic(a, y).abs_lower()
-            return least / ball(Fraction(sum(abs(x) for x in u)))
+            return (least / ball(Fraction(sum(abs(x) for x in u)))).abs_lower()
 
         short = islice(small_vectors(d, longest_direction(self.plan.architecture)), MOST_DIRECTIONS)
-        sized = sorted(((size(u), u) for u in short), key=lambda pair: -float(pair[0]))
-        ranked = iter([u for least, u in sized if least > 0])
-        return basis_of(ranked, d)
+        sized = sorted(((size(u), u) for u in short), key=lambda pair: pair[0], reverse=True)
+        return basis_of((u for least, u in sized if least > 0), d)
 
     def best_row(self, value: ObjectArray, y: ObjectArray) -> int:
         """The row `v` of `V~` with the largest `v y`."""
-        return int(np.argmax([float(x.abs_lower()) for x in value @ map_entries(ball, y)]))
+        sizes = [x.abs_lower() for x in value @ map_entries(ball, y)]
+        return sizes.index(max(sizes))
 
     def sigma(self, mean: Interval, row: ObjectArray, m: ObjectArray, y: ObjectArray, left_out: Fraction) -> Any:
         """The sum of the terms that are interpolated, at a node."""
@@ -239,6 +246,11 @@ class BallArithmetic:
         if any(x.abs_lower() > ball(self.plan.bound) for x in attention.ravel()):
             return f"{name} must have entries of at most {spelled(self.plan.bound)}"
         return attention
+
+    def is_known(self, attention: ObjectArray) -> bool:
+        """Whether all balls are finite, and smaller than the bound."""
+        pairs = [middle_and_radius(x) for x in attention.ravel()]
+        return all(pair is not None and pair[1] < self.plan.bound for pair in pairs)
 
     def shown(
         self, attention: Sequence[ObjectArray], value: ObjectArray
