@@ -110,9 +110,11 @@ class SoftmaxRecovery(Result):
         if self.value is None:
             return rf"\text{{{self.answer.value}}}"
         named = [(rf"\tilde A_{{{i}}}", a) for i, a in enumerate(self.attention, start=1)]
-        return r",\quad ".join(
-            f"{name} = {latex_matrix(np.asarray(m, dtype=object))}" for name, m in (*named, (r"\tilde V", self.value))
-        )
+        formulas = [f"{name} = {latex_matrix(np.asarray(m, dtype=object))}" for name, m in named]
+        formulas.append(rf"\tilde V = {latex_matrix(np.asarray(self.value, dtype=object))}")
+        if self.radius:
+            formulas.append(rf"\pm 10^{{{least_power_of_ten(self.radius)}}}")
+        return r",\quad ".join(formulas)
 
 
 def _rows(matrix: Any, radius: Fraction | None) -> str:

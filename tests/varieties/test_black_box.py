@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +29,7 @@ from lightning_sym import (
     recover_from_answers,
     same_function,
 )
+from lightning_sym.varieties.decimals import decimal
 from lightning_sym.varieties.two_tokens import Line, two_token_form
 
 NUMBERS = st.fractions(min_value=-3, max_value=3, max_denominator=3)
@@ -80,6 +82,21 @@ def test_balls_contain_the_true_weights(hidden: Weights, tokens: int) -> None:
     if found.answer is Membership.WEIGHTS:
         assert found.radius < Fraction(1, 10**9)
         assert found.weights is None
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_errors_of_nearly_one_in_the_last_digit_do_no_harm(kind: int) -> None:
+    """All up, all down, or as a drawing says: the answers may be as wrong as they are allowed to be."""
+    draw, exact = random.Random(kind), box(HIDDEN)
+
+    def shaken(x: Any, digits: int) -> list[list[str]]:
+        units = [49, -49, draw.choice([49, -49])]
+        moved = [[Fraction(n) + Fraction(units[kind], 100 * 10**digits) for n in r] for r in exact(x, digits + 9)]
+        return [[decimal(n, digits) for n in row] for row in moved]
+
+    found = ask_about(HIDDEN, 2, shaken)
+    assert found.weights is not None
+    assert same_function(HIDDEN, found.weights).answer is Answer.SAME
 
 
 def test_three_layers() -> None:
