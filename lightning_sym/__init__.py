@@ -68,11 +68,18 @@ if TYPE_CHECKING:
     from lightning_sym.network.weight_files import load_weights, save_weights
     from lightning_sym.network.weights import Layer, Weights
     from lightning_sym.rings.normalization import SOFTMAX, Normalization
+    from lightning_sym.varieties.asked_program import AskedProgram
+    from lightning_sym.varieties.black_box import recover_from_answers
     from lightning_sym.varieties.conserved import ConservedQuantities, conserved_quantities
     from lightning_sym.varieties.degree import DegreeSource, VarietyDegree, variety_degree
     from lightning_sym.varieties.equations import equations, successive_equations
+    from lightning_sym.varieties.jet_files import load_jet, save_jet
+    from lightning_sym.varieties.jet_recovery import recover_from_jet
+    from lightning_sym.varieties.jets import Jet, JetLine, softmax_jet
     from lightning_sym.varieties.known_ideal import Equations
     from lightning_sym.varieties.membership import Membership, Recovery, recover
+    from lightning_sym.varieties.query_plan import QueryPlan, query_plan
+    from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery
 
 _ROOMS = {
     "lightning_sym.atlas.conjectures": ("Trial", "try_formula"),
@@ -115,8 +122,15 @@ _ROOMS = {
     "lightning_sym.rings.normalization": ("SOFTMAX", "Normalization"),
     "lightning_sym.varieties.degree": ("DegreeSource", "VarietyDegree", "variety_degree"),
     "lightning_sym.varieties.equations": ("equations", "successive_equations"),
+    "lightning_sym.varieties.asked_program": ("AskedProgram",),
+    "lightning_sym.varieties.black_box": ("recover_from_answers",),
+    "lightning_sym.varieties.jet_files": ("load_jet", "save_jet"),
+    "lightning_sym.varieties.jet_recovery": ("recover_from_jet",),
+    "lightning_sym.varieties.jets": ("Jet", "JetLine", "softmax_jet"),
     "lightning_sym.varieties.known_ideal": ("Equations",),
     "lightning_sym.varieties.membership": ("Membership", "Recovery", "recover"),
+    "lightning_sym.varieties.query_plan": ("QueryPlan", "query_plan"),
+    "lightning_sym.varieties.softmax_recovery": ("SoftmaxRecovery",),
     "lightning_sym.varieties.conserved": ("ConservedQuantities", "conserved_quantities"),
 }
 _PLACES = {name: module for module, names in _ROOMS.items() for name in names}
@@ -125,6 +139,7 @@ __all__ = [
     "SOFTMAX",
     "Answer",
     "Architecture",
+    "AskedProgram",
     "Atlas",
     "BadInput",
     "Bounds",
@@ -141,6 +156,8 @@ __all__ = [
     "FileFormatError",
     "GenericRank",
     "JacobianRank",
+    "Jet",
+    "JetLine",
     "Label",
     "Layer",
     "LayerOrbit",
@@ -152,11 +169,13 @@ __all__ = [
     "OrbitTable",
     "PolynomialMap",
     "ProgramError",
+    "QueryPlan",
     "Reason",
     "Recovery",
     "RingError",
     "ShapeError",
     "SingularLocus",
+    "SoftmaxRecovery",
     "Status",
     "Sweep",
     "TooLarge",
@@ -174,15 +193,21 @@ __all__ = [
     "fiber",
     "forward",
     "layer_orbits",
+    "load_jet",
     "load_weights",
     "network_output",
     "polynomial_map",
+    "query_plan",
     "recover",
+    "recover_from_answers",
+    "recover_from_jet",
     "rescale",
     "same_certificate",
     "same_function",
+    "save_jet",
     "save_weights",
     "singular_locus",
+    "softmax_jet",
     "successive_equations",
     "swap",
     "sweep",

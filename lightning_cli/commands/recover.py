@@ -1,4 +1,4 @@
-"""`lightning-sym recover`: is this polynomial map the function of some network, and of which weights?"""
+"""`lightning-sym recover`: the weights of a polynomial map, of a jet, or of a program that answers questions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lightning_cli import exit_codes, options
+from lightning_cli import exit_codes, options, softmax_recover
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from lightning_sym.network.architecture import Architecture
     from lightning_sym.varieties.membership import Recovery
+
+DEFAULT_TIMEOUT = 60.0
+"""Seconds that an answer may take."""
 
 SCHEMA = "lightning-sym/recover/1"
 
@@ -52,10 +58,37 @@ def _read(file: str) -> bytes:
 Examples:
   lightning-sym phi --weights weights.json --tokens 2 --json | lightning-sym recover -
   lightning-sym recover map.json --ranks 1 --output weights.json
+  lightning-sym recover jet.json
+  lightning-sym recover --ask "python program.py" --widths 2,2,1 --tokens 2 --bound 4 --denominators 4
 
+\b
+A program is asked one line a question: how many digits behind the point are wanted, then the entries
+of X, row by row, as decimals. It answers with one line, the entries of the output, row by row, each
+with so many digits behind the point and within one in the last of the true number.
+
+\b
 Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 )
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=click.Path(allow_dash=True), required=False)
+@click.option("--ask", metavar="PROGRAM", help="Ask a program that answers as a softmax network, in place of FILE.")
+@click.option("--plan", "plan_only", is_flag=True, help="With --ask: say what would be asked, and start nothing.")
+@click.option(
+    "--bound",
+    type=softmax_recover.Rational(),
+    help="With --ask: no entry of a virtual attention matrix is larger in absolute value. An assumption.",
+)
+@click.option(
+    "--denominators",
+    type=options.Size(),
+    help="With --ask: no entry of a virtual weight has a larger denominator. An assumption; weights are exact then.",
+)
+@click.option("--digits", type=options.Size(), help="With --ask: digits of the answers; without --denominators needed.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True, max=10**6),
+    metavar="SECONDS",
+    help="With --ask: how long one answer may take.  [default: 60]",
+)
 @options.widths(required=False)
 @options.ranks(required=False)
 @options.tokens_option(required=False)
@@ -66,7 +99,13 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 @options.work
 @options.as_json
 def command(
-    file: str,
+    file: str | None,
+    ask: str | None,
+    plan_only: bool,
+    bound: Fraction | None,
+    denominators: int | None,
+    digits: int | None,
+    timeout: float | None,
     widths: tuple[int, ...] | None,
     ranks: tuple[int, ...] | None,
     tokens: int | None,
@@ -75,12 +114,15 @@ def command(
     work: float,
     as_json: bool,
 ) -> int:
-    """Decide whether a polynomial map is the function of some network of a shape, and give its weights.
+    """Decide whether a map, a jet or a black box is the function of some network of a shape, and give its weights.
 
     FILE, or - for standard input, holds the map as `lightning-sym phi --json` prints it, or as an object with
     "outputs" or "coefficients". Ranks and inner widths may be others than those in the file: the question is whether
     some network of the shape asked about has this function, with real weights. Of lightning attention with one head and
     nothing added: other networks are refused by name.
+
+    FILE may also hold a jet, as save_jet writes it: Taylor coefficients of a softmax network with one head, no mask and
+    no skip connections, of two tokens or more. With --ask such a network is recovered from the answers of a program.
     """
     from pathlib import Path
 
@@ -88,23 +130,43 @@ def command(
     from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.errors import BadInput
     from lightning_sym.network.weight_files import save_weights
+    from lightning_sym.varieties.jet_files import is_jet
     from lightning_sym.varieties.map_input import map_of, read_document, shape_of
     from lightning_sym.varieties.membership import Membership, recover
 
     limit = options.memory_bytes(memory)
+    of_a_program = {
+        "plan": plan_only or None, "bound": bound, "denominators": denominators, "digits": digits, "timeout": timeout,
+    }  # fmt: skip
+    given = [f"--{name}" for name, value in of_a_program.items() if value is not None]
+    if ask is None and given:
+        raise click.UsageError(f"{given[0]} belongs to --ask")
+    if (file is None) == (ask is None):
+        raise click.UsageError("give a FILE, or --ask PROGRAM" if ask is None else "give a FILE or --ask, not both")
     if output is not None and Path(output).suffix not in (".json", ".npz", ".safetensors"):
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {output}")
     if output is not None:
         require_text_path(output)
+    if ask is not None:
+        shape = softmax_recover.shape_asked(widths, ranks, tokens)
+        return _asked(ask, shape, {**of_a_program, "work": work}, output, as_json)
+    found = None
     with progress_bar() as progress:
-        progress("reading the map", 0, 1)
+        progress("reading the file", 0, 1)
         try:
-            document = read_document(_read(file))
-            shape = shape_of(document, widths, ranks, tokens)
-            phi = map_of(document, shape)
+            content = _read(str(file))
+            if is_jet(content):
+                found = softmax_recover.from_jet(content, widths, ranks, tokens, work, progress)
+            else:
+                document = read_document(content)
+                shape = shape_of(document, widths, ranks, tokens)
+                phi = map_of(document, shape)
         except BadInput as error:
             raise type(error)(f"{'standard input' if file == '-' else file}: {error}") from error
-        result = recover(phi, memory=limit, work=work, progress=progress)
+        if found is None:
+            result = recover(phi, memory=limit, work=work, progress=progress)
+    if found is not None:
+        return softmax_recover.write(found, output, as_json)
     if output is not None:
         if result.weights is not None:
             save_weights(result.weights, output)
@@ -120,3 +182,26 @@ def command(
         Membership.NONE: exit_codes.NOT_AS_EXPECTED,
         Membership.UNDECIDED: exit_codes.UNDECIDED,
     }[result.answer]
+
+
+def _asked(program: str, shape: Architecture, said: dict[str, Any], output: str | None, as_json: bool) -> int:
+    """`recover --ask`: the plan, and unless nothing else is wanted the answer."""
+    from lightning_cli.writing.output import write_answer, write_json
+    from lightning_sym.varieties.query_plan import query_plan
+
+    if said["bound"] is None:
+        raise click.UsageError(
+            "--ask needs --bound: without a bound of the entries of the virtual attention matrices no finite number of "
+            "answers says anything of them"
+        )
+    if said["denominators"] is None and said["digits"] is None:
+        raise click.UsageError("--ask needs --denominators, for exact weights, or --digits, for balls")
+    plan = query_plan(shape, bound=said["bound"], denominators=said["denominators"], digits=said["digits"])
+    if not said["plan"]:
+        found = softmax_recover.from_answers(program, plan, said["timeout"] or DEFAULT_TIMEOUT, said["work"])
+        return softmax_recover.write(found, output, as_json)
+    if as_json:
+        write_json(softmax_recover.plan_document(plan))
+    else:
+        write_answer(plan)
+    return exit_codes.AS_EXPECTED

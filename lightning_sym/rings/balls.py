@@ -39,6 +39,27 @@ def _ball(number: Any) -> arb:
     return arb(fmpq(int(number.numerator), int(number.denominator)))
 
 
+def ball(middle: Fraction, radius: Fraction = Fraction(0)) -> arb:
+    """A ball that contains all numbers within the radius of the middle.
+
+    Example:
+        >>> around = ball(Fraction(1, 3), Fraction(1, 8))
+        >>> around.contains(0.25), around.contains(0)
+        (True, False)
+    """
+    return _ball(middle) + arb(0, 1) * _ball(radius)
+
+
+def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
+    """A rational middle and a radius within which all numbers of a ball are; `None` if it is not finite.
+
+    Example:
+        >>> middle_and_radius(ball(Fraction(1, 2), Fraction(1, 4)))[0]
+        Fraction(1, 2)
+    """
+    return (_exactly(around.mid()), _exactly(around.rad())) if around.is_finite() else None
+
+
 class Balls:
     """A matrix of balls with one derivative.
 
@@ -66,6 +87,16 @@ class Balls:
         for index, number in np.ndenumerate(source):
             entries[index] = arb_series([_ball(number), _ball(moves[index])], 2)
         return cls(entries)
+
+    @classmethod
+    def around(cls, balls: npt.ArrayLike) -> Balls:
+        """Balls, or rational numbers, that do not move.
+
+        Example:
+            >>> Balls.around([[ball(Fraction(1), Fraction(1, 2)), 2]]).values()[0, 1]
+            2.00000000000000
+        """
+        return cls(map_entries(lambda x: arb_series([x if isinstance(x, arb) else _ball(x), arb(0)], 2), balls))
 
     def values(self) -> ObjectArray:
         """The balls themselves."""

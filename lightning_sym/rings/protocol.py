@@ -149,7 +149,8 @@ def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]
     Args:
         scores: `t x t`, over a ring that knows `S`, or power series.
         normalization: `S`.
-        mask: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0.
+        mask: `t x t`; entry `(j, i)` is 1 if token `i` attends to token `j`, else 0; more where token `j` stands for
+            so many equal ones.
 
     Raises:
         RingError: the ring has not what it takes.
@@ -161,7 +162,7 @@ def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]
         weights = scores.evaluate(normalization)
     else:
         weights = operation(scores, "apply", name)(normalization.taylor)
-    if not mask.all():
+    if (mask != 1).any():
         weights = masked(weights, mask)
     ones = np.ones((1, t), dtype=object)
     sums = constants(weights, ones, name) @ weights

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +30,8 @@ SHAPE = ("--widths", "2,2,2", "--ranks", "1,2", "--tokens", "2")
 EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
 
 FAMILY = ("--depth", "1", "--widths", "1..2", "--ranks", "1", "--tokens", "2", "--workers", "1")
+HIDDEN = f"{shlex.quote(sys.executable)} examples/hidden_network.py"
+HIDDEN_SHAPE = ("--widths", "2,2,1", "--tokens", "2", "--bound", "8")
 
 # the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
@@ -70,6 +74,11 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("recover", ("recover", EXAMPLES["map"], "--ranks", "1")),
     ("recover", ("recover", EXAMPLES["map_irrational"])),
     ("recover", ("recover", EXAMPLES["map_complex"])),
+    ("recover-softmax", ("recover", EXAMPLES["jet"])),
+    ("recover-softmax", ("recover", EXAMPLES["jet"], "--ranks", "1")),
+    ("recover-softmax", ("recover", "--ask", HIDDEN, *HIDDEN_SHAPE, "--denominators", "4")),
+    ("recover-softmax", ("recover", "--ask", HIDDEN, *HIDDEN_SHAPE, "--digits", "60")),
+    ("query-plan", ("recover", "--ask", HIDDEN, *HIDDEN_SHAPE, "--denominators", "4", "--plan")),
     ("same", ("same", EXAMPLES["generic"], EXAMPLES["generic_rescaled"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["rank_one_swapped"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["two_layers"])),
@@ -135,7 +144,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config", "orbits", "singular-ideal"} == set(SCHEMAS)
+    assert with_json | {"config", "orbits", "query-plan", "recover-softmax", "singular-ideal"} == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 

@@ -14,14 +14,16 @@ import pytest
 
 import lightning_cli.options
 import lightning_sym
-from lightning_sym import SOFTMAX, Architecture, Weights, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, certified_dimension, softmax_jet
 from lightning_sym.dimension.printed_formulas import printed_formula
 from lightning_sym.errors import BadInput
+from lightning_sym.limits import Work
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.symmetries.families import TABLE
 from lightning_sym.symmetries.point import Point
 
 P = PRIMES[0]
+JET = softmax_jet(Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[1]]}, NetworkForm(SOFTMAX)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,8 +44,19 @@ UNKNOWN = {
 COMPUTES_NOTHING = {
     "Agreement.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Classification.__init__",
     "Comparison.__init__", "ConservedQuantities.__init__", "CoordinateSystem.__init__", "Equations.__init__",
-    "Family.__init__", "Family.belongs_to", "Fiber.__init__", "Formula.at", "Held.__init__", "OrbitTable.__init__",
-    "PolynomialMap.__init__", "Recovery.__init__", "SingularLocus.__init__", "VarietyDegree.__init__", "families_of",
+    "Family.__init__",
+    "Family.belongs_to",
+    "Fiber.__init__",
+    "Formula.at",
+    "Held.__init__",
+    "OrbitTable.__init__",
+    "PolynomialMap.__init__",
+    "QueryPlan.__init__",
+    "Recovery.__init__",
+    "SingularLocus.__init__",
+    "SoftmaxRecovery.__init__",
+    "VarietyDegree.__init__",
+    "families_of",
     "head_name", "printed_formula",
 }  # fmt: skip
 
@@ -93,6 +106,7 @@ def argument(name: str, network: Architecture) -> Any:
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
         "networks": [network], "seed": 0, "certificates": False,
         "value": None, "document": None, "entries": None, "ring": None, "given": None,
+        "jet": JET, "work": Work(), "lines": 1, "series": (),
     }  # fmt: skip
     return made[name]
 

@@ -30,11 +30,15 @@ from lightning_sym import (
     equations,
     fiber,
     layer_orbits,
+    load_jet,
     load_weights,
     polynomial_map,
+    query_plan,
     recover,
+    recover_from_jet,
     same_function,
     singular_locus,
+    softmax_jet,
     variety_degree,
     virtual_weights,
 )
@@ -61,6 +65,7 @@ ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
 MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
+JET = softmax_jet(RANK_ONE.with_form(NetworkForm(SOFTMAX)), 3)
 
 RESULTS: dict[str, Any] = {
     "family": Family.of({"depth": "1..2", "widths": 2, "ranks": 1, "tokens": 2}),
@@ -102,6 +107,9 @@ RESULTS: dict[str, Any] = {
     "degree": variety_degree(Architecture((3, 2), (2,), 2)),
     "open degree": variety_degree(Architecture((2, 2, 2, 1), (2, 2, 2), 2)),
     "recovered": recover(polynomial_map(RANK_ONE.architecture(2), RANK_ONE)),
+    "jet": JET,
+    "recovered from a jet": recover_from_jet(JET),
+    "query plan": query_plan(JET.architecture, bound=2, denominators=3),
     "conserved": conserved_quantities(Architecture((2, 2), (2,), 2)),
     "visible": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), RESCALED.with_form(NetworkForm(SOFTMAX))),
 }
@@ -121,7 +129,18 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
-NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move", "Coordinate", "CoordinateSystem", "Term", "Entry"}
+NO_FORMULA = {
+    "PrintedFormula",
+    "LayerRanks",
+    "Parameter",
+    "Move",
+    "Coordinate",
+    "CoordinateSystem",
+    "Term",
+    "Entry",
+    "JetLine",
+    "Nodes",
+}
 """Numbers and words beside an answer, which its formula and its text say."""
 
 SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ not in NO_FORMULA}
@@ -197,6 +216,7 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
+    "recover a jet": (["recover", "examples/jet.json"], recover_from_jet(load_jet(ROOT / "examples" / "jet.json"))),
     "phi": (["phi", "--widths", "2,1", "--ranks", "1", "--tokens", "2"], RESULTS["map"]),
     "phi of numbers": (["phi", "--weights", "examples/generic.json", "--tokens", "2"], RESULTS["map of numbers"]),
 }  # fmt: skip

@@ -17,7 +17,17 @@ from lightning_sym.fibers.points import Component
 SHAPE = Architecture((2, 1), (1,), 2)
 WEIGHTS = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
 
-CALLED = {"progress", "taylor", "function"}
+SOFTMAX_WEIGHTS = WEIGHTS.with_form(NetworkForm(lightning_sym.SOFTMAX))
+JET = lightning_sym.softmax_jet(SOFTMAX_WEIGHTS)
+PLAN = lightning_sym.query_plan(JET.architecture, bound=1, denominators=1)
+
+
+def half(x: Any, digits: int) -> list[list[str]]:
+    """A black box that knows one number."""
+    return [["0." + "5" * digits] * 2]
+
+
+CALLED = {"ask", "progress", "taylor", "function"}
 """Parameters that are functions."""
 
 WRONG: dict[str, Any] = {
@@ -41,6 +51,8 @@ def good(name: str, folder: Path) -> Any:
         "name": lambda: "softmax", "file": lambda: folder / "atlas.sqlite", "formula": lambda: "l",
         "family": lambda: lightning_sym.Family.of({"depth": 1, "widths": 1, "ranks": 1, "tokens": 1}),
         "atlas": lambda: lightning_sym.Atlas(folder / "atlas.sqlite", write=True),
+        "jet": lambda: JET, "plan": lambda: PLAN, "bound": lambda: 1,
+        "ask": lambda: half,
         "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
     }  # fmt: skip
     return made[name]()
@@ -50,6 +62,9 @@ def good(name: str, folder: Path) -> Any:
 SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "sweep": lambda: {"workers": 1},
     "forward": lambda: {"form": lightning_sym.network.attention.LIGHTNING},
+    "softmax_jet": lambda: {"weights": SOFTMAX_WEIGHTS},
+    "query_plan": lambda: {"architecture": JET.architecture, "digits": 9},
+    "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }

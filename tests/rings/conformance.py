@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from flint import arb
 from plain import Series, Tangent, plain_network
+from rational_series import lifted, lowered
 from shapes import SHAPES
 
 from lightning_sym import SOFTMAX, Architecture, Normalization
@@ -154,6 +155,7 @@ class SeriesRing:
 
 SERIES_RINGS = [
     SeriesRing("power series", lambda s: s, lambda v: v),
+    SeriesRing("series over the rationals", lifted, lambda v: lowered(v, P)),
     SeriesRing("recorded power series", Recorded, lambda v: v.value),
     SeriesRing(
         "dual numbers over power series",

@@ -1,0 +1,142 @@
+"""The parts of `recover` that are about softmax networks: weights from a jet, or from the answers of a program."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+
+if TYPE_CHECKING:
+    from lightning_sym.limits import Progress
+    from lightning_sym.network.architecture import Architecture
+    from lightning_sym.varieties.query_plan import QueryPlan
+    from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery
+
+SCHEMA = "lightning-sym/recover-softmax/1"
+PLAN_SCHEMA = "lightning-sym/query-plan/1"
+
+
+def as_document(found: SoftmaxRecovery) -> dict[str, Any]:
+    """The answer as JSON; `weights` is what a file of weights holds."""
+    from lightning_sym.display import spelled, spelled_rows
+
+    return {
+        "schema": SCHEMA,
+        "architecture": options.architecture_json(found.architecture),
+        "answer": found.answer.value,
+        "weights": found.matrices,
+        "radius": None if found.radius is None else spelled(found.radius),
+        "virtual_weights": {f"A{i}": spelled_rows(a) for i, a in enumerate(found.attention, 1)}
+        | ({} if found.value is None else {"V": spelled_rows(found.value)}),
+        "reasons": list(found.reasons),
+        "assumptions": list(found.assumptions),
+        "queries": found.queries,
+        "digits": found.digits,
+        "checked": found.checked,
+    }
+
+
+def plan_document(plan: QueryPlan) -> dict[str, Any]:
+    """The plan as JSON."""
+    from lightning_sym.display import spelled
+
+    return {
+        "schema": PLAN_SCHEMA,
+        "architecture": options.architecture_json(plan.architecture),
+        "queries": plan.queries,
+        "digits": plan.digits,
+        "bound": spelled(plan.bound),
+        "denominators": plan.denominators,
+        "nodes": [{"size": n.size, "places": n.places} for n in plan.nodes],
+        "assumptions": list(plan.assumptions),
+    }
+
+
+class Rational(click.ParamType[Any]):
+    """A positive rational number."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        if isinstance(value, Fraction):
+            return value
+        text = str(value)
+        try:
+            number = Fraction(text) if len(text) <= 100 and "e" not in text.lower() else Fraction(0)
+        except (ValueError, ZeroDivisionError):
+            number = Fraction(0)
+        if number <= 0:
+            shown = text if len(text) <= 40 else text[:40] + "..."
+            self.fail(f"must be a positive number, such as 4 or 5/2, got {shown!r}", param, ctx)
+        return number
+
+
+def write(found: SoftmaxRecovery, output: str | None, as_json: bool) -> int:
+    """The answer, the file of weights if one is asked for, and the exit code."""
+    from lightning_cli.writing.output import write_answer, write_json
+    from lightning_sym.network.weight_files import save_weights
+    from lightning_sym.varieties.membership import Membership
+
+    if output is not None:
+        if found.weights is not None:
+            save_weights(found.weights, output)
+        else:
+            click.echo(f"no exact weights to write into {output}", err=True)
+    if as_json:
+        write_json(as_document(found))
+    else:
+        colours = {Membership.WEIGHTS: "green", Membership.NONE: "red", Membership.UNDECIDED: "yellow"}
+        write_answer(found, answer=colours[found.answer])
+    return {
+        Membership.WEIGHTS: exit_codes.AS_EXPECTED,
+        Membership.NONE: exit_codes.NOT_AS_EXPECTED,
+        Membership.UNDECIDED: exit_codes.UNDECIDED,
+    }[found.answer]
+
+
+def from_jet(
+    content: bytes,
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    tokens: int | None,
+    work: float,
+    progress: Progress,
+) -> SoftmaxRecovery:
+    """What `recover` finds for the jet in a file, or another shape that is asked about."""
+    from dataclasses import replace
+
+    from lightning_sym.varieties.jet_files import read_jet
+    from lightning_sym.varieties.jet_recovery import recover_from_jet
+
+    jet = read_jet(content)
+    shape = jet.architecture
+    depth = shape.depth if widths is None else len(widths) - 1
+    asked = replace(
+        shape,
+        widths=widths or shape.widths,
+        attention_ranks=(ranks * depth if ranks and len(ranks) == 1 else ranks) or shape.attention_ranks,
+        tokens=tokens or shape.tokens,
+    )
+    return recover_from_jet(jet, asked, work=work, progress=progress)
+
+
+def shape_asked(widths: tuple[int, ...] | None, ranks: tuple[int, ...] | None, tokens: int | None) -> Architecture:
+    """The shape that `recover --ask` asks about; without ranks no matrix is too large for it."""
+    if widths is None or tokens is None:
+        raise click.UsageError("--ask needs the shape of the network: --widths and --tokens")
+    shape: Architecture = options.architecture(widths, ranks or (widths[0],), tokens, normalization="softmax")
+    return shape
+
+
+def from_answers(program: str, plan: QueryPlan, timeout: float, work: float) -> SoftmaxRecovery:
+    """What `recover --ask` finds, the plan being said before the first question."""
+    from lightning_cli.writing.output import progress_bar
+    from lightning_sym.varieties.asked_program import AskedProgram
+    from lightning_sym.varieties.black_box import recover_from_answers
+
+    click.echo(f"will ask at most {plan.queries} queries, for {plan.digits} digits behind the point", err=True)
+    with progress_bar() as progress, AskedProgram(program, plan.architecture.output_width, timeout) as ask:
+        return recover_from_answers(ask, plan, work=work, progress=progress)
