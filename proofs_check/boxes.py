@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from proofs_check.claim import Refutation, Tally, Undecided
-from proofs_check.expect import spell
+from proofs_check.expect import Bounds, expect_value, spell
 
 PRIME = PRIMES[0]
 Integers = npt.NDArray[np.int64]
@@ -59,6 +61,8 @@ class Stack(NamedTuple):
 
 def _combination(generator: np.random.Generator, part: Stack, degree: int) -> tuple[PowerSeries, PowerSeries]:
     """A random input, and a random functional of all Taylor coefficients there: that of `degree` of its product."""
+    if degree % 2 == 0:
+        raise ProgramError(f"outputs are odd: the degree must be odd, got {degree}")
     shape, terms = part.shape, (degree + 1) // 2
     x = random_residues(generator, (shape.input_width, shape.tokens), PRIME).entries
     drawn = random_residues(generator, (shape.output_width, shape.tokens, terms), PRIME).entries
@@ -99,13 +103,19 @@ def jacobians(stack: Stack, degree: int, rows: int, by: Sequence[int], seed: int
     return found
 
 
-def compare(prints: Integers, visible: Sequence[Hashable], name: Callable[[int], str]) -> str:
+def compare(
+    prints: Integers,
+    visible: Sequence[Hashable],
+    name: Callable[[int], str],
+    within: npt.NDArray[np.bool_] | None = None,
+) -> str:
     """Networks whose functions are said to be equal must not be apart; any two others must be.
 
     Args:
         prints: by network, as `fingerprints` gives them.
         visible: by network, what its function determines.
         name: of the network with this number.
+        within: which ones are in the hypotheses, all if it is not given; of two others nothing is said.
 
     Raises:
         Refutation: the same is visible, and the functions are different.
@@ -116,16 +126,21 @@ def compare(prints: Integers, visible: Sequence[Hashable], name: Callable[[int],
         '3 networks, 2 functions'
     """
     rows = [row.tobytes() for row in np.ascontiguousarray(prints)]
+    decided = [True] * len(rows) if within is None else within.tolist()
     by_visible: dict[Hashable, int] = {}
     by_print: dict[bytes, int] = {}
     for number, (row, key) in enumerate(zip(rows, visible, strict=True)):
         first = by_visible.setdefault(key, number)
         if rows[first] != row:
             raise Refutation(f"{name(first)} and {name(number)} have the same visible weights and different functions")
-        by_print.setdefault(row, number)
+        if decided[number]:
+            by_print.setdefault(row, number)
     for number, (row, key) in enumerate(zip(rows, visible, strict=True)):
-        if visible[by_print[row]] != key:
-            raise Undecided(f"{name(by_print[row])} and {name(number)}: no difference was found")
+        alike = by_print.get(row, number)
+        if visible[alike] != key:
+            raise Undecided(f"{name(alike)} and {name(number)}: no difference was found")
+    if within is not None:
+        return Tally(f"{sum(decided):,} of {len(rows):,} networks, each with a function of its own")
     return Tally(f"{len(rows):,} networks, {len(by_visible):,} functions")
 
 
@@ -190,3 +205,28 @@ class Box(NamedTuple):
     def places(self) -> list[int]:
         """Where the virtual weights stand among those of `stack`."""
         return [*range(0, 3 * self.depth, 3), 3 * self.depth - 1]
+
+
+def ranks_as_shown(box: Box, virtual: Sequence[Integers], shown: Sequence[npt.NDArray[np.bool_]], degree: int) -> str:
+    """The differential at each of these weights: what is shown is independent, the other directions are not felt.
+
+    Args:
+        box: where the weights are from.
+        virtual: the weights, stacked.
+        shown: by matrix and network, whether its directions are said to be felt.
+        degree: of the Taylor series that are used.
+
+    Raises:
+        Refutation: a direction that is said not to be felt changes the output.
+        Undecided: the rank that is found falls short.
+    """
+    size = sum(m[0].size for m in virtual)
+    columns, name = jacobians(box.stack(virtual), degree, size + 4, box.places), box.name(virtual)
+    for block, seen in zip(columns, shown, strict=True):
+        if (wrong := np.flatnonzero(~seen & block.any(axis=(1, 2)))).size:
+            raise Refutation(f"{name(wrong[0])}: a direction that is said to be invisible changes the output")
+    for number in range(len(virtual[0])):
+        felt = np.concatenate([c[number] for c, s in zip(columns, shown, strict=True) if s[number]], axis=1)
+        bounds = Bounds(rank_mod_p(felt, PRIME), felt.shape[1])
+        expect_value(bounds, felt.shape[1], at=f"{name(number)}, rank of the differential")
+    return Tally(f"{len(virtual[0]):,} networks")

@@ -44,9 +44,7 @@ def shown_layers(virtual: Sequence[Integers], tokens: int, causal: bool, blind: 
     return result
 
 
-def up_to_the_first_blind(
-    virtual: Sequence[Integers], tokens: int, causal: bool, blind: Blind = blind
-) -> list[Hashable]:
+def up_to_the_first_blind(virtual: Sequence[Integers], tokens: int, causal: bool, blind: Blind = blind) -> list[bytes]:
     """What each function determines: `V~`, and the matrices up to the first blind layer."""
     count = len(virtual[-1])
     columns = [virtual[-1].reshape(count, -1)]

@@ -18,7 +18,7 @@ equal, generic fibers of virtual weights $\mapsto$ function have dimension zero,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -121,7 +121,7 @@ def small_shapes(quick: bool) -> Iterator[Architecture]:
         yield Architecture(widths, ranks, tokens, normalization=SOFTMAX)
 
 
-def all_small_weights(network: Architecture, keys: Callable[..., list[Hashable]] = up_to_the_first_blind) -> str:
+def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = up_to_the_first_blind) -> str:
     """Every weight with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
     entries = small_matrices(1, network.parameter_count, (-1, 0, 1))[:, 0]
     weights, start = [], 0
@@ -137,13 +137,13 @@ def all_small_weights(network: Architecture, keys: Callable[..., list[Hashable]]
     return compare(fingerprints(stack, 2 * 3 ** (network.depth - 1) + 1), visible, name)
 
 
-def symmetric_parts(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[Hashable]:
+def symmetric_parts(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
     """A fault: of attention matrices only the quadratic form is seen."""
     *attention, value = virtual
     return up_to_the_first_blind([*(m + m.mT for m in attention), value], tokens, causal)
 
 
-def without_the_last(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[Hashable]:
+def without_the_last(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
     """A fault: the last attention matrix is not seen."""
     return up_to_the_first_blind([*virtual[:-2], virtual[-1]], tokens, causal)
 
