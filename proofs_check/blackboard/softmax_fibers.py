@@ -208,9 +208,9 @@ def other_normalizers() -> Iterator[Step]:
         "Another function in place of exp",
         r"If $S$ is injective and analytic, it is monotone, and $S(y) = S(0) (1 + c\, y^k + ...)$ with an odd $k$. "
         r"Take $S(y) = e^{y^3}$: $c = 1$, $k = 3$. The mean of the outputs has $V m$ in degree one and next, in degree "
-        r"$2 k + 1$, the number $\tfrac{1}{4} c (V y) \Phi$, $\Phi = \tfrac{1}{2} \sum_q (s_{1q}^k - s_{2q}^k)$ in "
+        r"$2 k + 1$, the number $\tfrac{1}{4} c (V y) F$, $F = \tfrac{1}{2} \sum_q (s_{1q}^k - s_{2q}^k)$ in "
         r"the scores.",
-        (show("A", attention), show(r"\text{mean output}", spelled(seen)), show(r"\Phi", phi)),
+        (show("A", attention), show(r"\text{mean output}", spelled(seen)), show(r"F", phi)),
     )
 
     def linear(mean: ObjectArray, difference: ObjectArray) -> Fraction:
@@ -239,7 +239,7 @@ def other_normalizers() -> Iterator[Step]:
     must((found == attention).all(), "A is read off")
     yield Step(
         "Read off A",
-        r"The part of $\Phi$ that is linear in $y$ is $k\, q(m)^{k-1} y^\top A m$. Here it is for $y, m \in \{e_1, "
+        r"The part of $F$ that is linear in $y$ is $k\, q(m)^{k-1} y^\top A m$. Here it is for $y, m \in \{e_1, "
         r"e_2\}$, from values of the network alone. On the diagonal stands $k\, q(m)^k$, and a real number has one "
         r"$k$-th root, as $k$ is odd: so $q$ is known. Divide by $k\, q(m)^{k-1}$: every entry of $A$.",
         (show(r"k\, q(m)^{k-1} y^\top A m", parts), show(r"A \text{ read off}", found)),

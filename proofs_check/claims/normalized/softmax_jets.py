@@ -19,7 +19,7 @@ from lightning_sym import SOFTMAX, Normalization
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from proofs_check.boxes import PRIME, Box, Integers, compare, fingerprints
+from proofs_check.boxes import PRIME, Box, Integers, compare, fingerprints, small_matrices
 from proofs_check.claim import Claim, Part, Scope, Tally
 from proofs_check.claims.normalized.softmax_normalizers import everything, in_hypotheses, quadratic_forms, up_to_sign
 from proofs_check.expect import expect_equal
@@ -58,13 +58,14 @@ def determined(box: Box, keys: Keys = everything) -> str:
     return compare(prints, keys(virtual), box.name(virtual), within)
 
 
-def unseen(box: Box, layer: int = 0, more: int = 0) -> str:
-    """Whatever the last matrix is, the jet of the degree before is the same."""
+def unseen(box: Box, fewer: int = 0, more: int = 0) -> str:
+    """Whatever a matrix and those behind it are, jets of the degree before its own are the same."""
     virtual = box.virtual()
-    others = [m for i, m in enumerate(virtual) if i != box.depth - 1 - layer]
-    prints = fingerprints(box.stack(virtual), degree(box.normalization, box.depth) - 2 + more)
-    compare(prints, everything(others), box.name(virtual), np.zeros(len(prints), dtype=bool))
-    return Tally(f"{len(prints):,} networks")
+    for layer in range(1, box.depth + 1):
+        before = [*virtual[: max(layer - 1 - fewer, 0)], virtual[-1]]
+        prints = fingerprints(box.stack(virtual), degree(box.normalization, layer) - 2 + more)
+        compare(prints, everything(before), box.name(virtual), np.zeros(len(prints), dtype=bool))
+    return Tally(f"{len(virtual[0]):,} networks")
 
 
 class TwoTokens(NamedTuple):
@@ -155,6 +156,39 @@ def _later_layer(a: Integers, point: Point, k: int) -> tuple[Fraction, Fraction]
     return k * q ** (k - 1) * ym, k * q ** (k - 1) * yy + mixed
 
 
+class Behind(NamedTuple):
+    """Softmax layers of which one is skew, for three tokens or more, and the degrees behind them."""
+
+    layers: tuple[tuple[tuple[int, ...], ...], ...]
+    tokens: int
+    unseen: int
+    seen: int
+    finding: str
+
+
+def skew_layers(quick: bool) -> Iterator[Behind]:
+    skew, thin = ((0, 1), (-1, 0)), ((1, 1), (0, 0))
+    for tokens in (3,) if quick else (3, 4):
+        yield Behind(
+            (thin, skew), tokens, 21, 23, "q_i not zero is needed for this degree: behind rank one, skew it is 23"
+        )
+        yield Behind((skew,), tokens, 5, 7, "t >= 3: behind skew layers alone the degree is the same")
+        yield Behind((skew, skew), tokens, 17, 19, "t >= 3: behind skew layers alone the degree is the same")
+
+
+def behind(instance: Behind, later: int = 0) -> str:
+    """All matrices with entries -1, 0, 1 behind these layers."""
+    last = small_matrices(2, 2, (-1, 0, 1))
+    box = Box(2, len(instance.layers) + 1, instance.tokens)
+    before = [np.broadcast_to(np.array(m), last.shape) for m in instance.layers]
+    virtual = [*before, last, np.broadcast_to([[1, 3]], (len(last), 1, 2))]
+    name = box.name(virtual)
+    unseen = fingerprints(box.stack(virtual), instance.unseen + later)
+    compare(unseen, [0] * len(last), name)
+    compare(fingerprints(box.stack(virtual), instance.seen), range(len(last)), name)
+    return instance.finding
+
+
 CLAIM = Claim(
     id="softmax-jets",
     source="beyond the paper: docs/softmax-fibers.md, Theorem 6",
@@ -177,13 +211,13 @@ CLAIM = Claim(
             },
         ),
         Part(
-            "the last matrix does not occur in lower degrees",
+            "no matrix occurs in lower degrees than its own",
             Scope.EVERY_WIDTH,
             boxes,
             unseen,
             {
                 "nor in this one": partial(unseen, more=2),
-                "nor does the last but one": partial(unseen, layer=1),
+                "nor does the one before": partial(unseen, fewer=1),
             },
         ),
         Part(
@@ -195,6 +229,13 @@ CLAIM = Claim(
                 "without the weights of the tokens": partial(leading, share=False),
                 "differences squared": partial(leading, power=2),
             },
+        ),
+        Part(
+            "behind skew layers, three tokens: the degree may be higher",
+            Scope.INSTANCES,
+            skew_layers,
+            behind,
+            {"two degrees more": partial(behind, later=2)},
         ),
     ),
 )

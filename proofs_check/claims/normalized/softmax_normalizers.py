@@ -25,7 +25,7 @@ from proofs_check.claims.any_width.softmax_all_widths import formula
 from proofs_check.expect import dimension_by_orbit, expect_dimension
 from proofs_check.normalizers import ARCTANGENT, CUBE, EVEN, FALLING, FIFTH, FLAT, INJECTIVE, LINEAR, LOGISTIC, order
 from proofs_check.samples import random_networks
-from proofs_check.visible import Which, is_skew, is_zero
+from proofs_check.visible import Which, is_skew, is_zero, two_causal_tokens, up_to_the_first_blind
 
 Matrix = list[list[int]]
 Keys = Callable[[Sequence[Integers]], list[Hashable]]
@@ -139,30 +139,65 @@ def blind_or_not(layer: SkewLayer, blind: Callable[[Normalization], bool] = odd_
     return None
 
 
-class Second(NamedTuple):
-    """Two lists of virtual weights with the same function, and the normalizer with which they are two."""
+def open_boxes(quick: bool) -> Iterator[Box]:
+    """Three tokens without mask, two and three with one: there only softmax is settled."""
+    for normalization in INJECTIVE[1:]:
+        if order(normalization) < 5:
+            for tokens, causal in [(3, False), (2, True), (3, True)]:
+                yield Box(1, 2, tokens, causal, normalization)
+                if not quick or order(normalization) == 1:
+                    yield Box(2, 2, tokens, causal, normalization, few=True)
+
+
+def as_for_softmax(box: Box, skew_is_blind: bool = False) -> str:
+    """What Theorems 1 and 4 say of softmax."""
+    virtual = box.virtual()
+    tokens = 2 if skew_is_blind else box.tokens
+    two = two_causal_tokens(virtual) if box.causal and tokens == 2 else None
+    keys: Sequence[Hashable] = two or up_to_the_first_blind(virtual, tokens, box.causal)
+    return compare(fingerprints(box.stack(virtual), last_degree(box) + 6), keys, box.name(virtual))
+
+
+class Form(NamedTuple):
+    """What the weights are put into."""
 
     normalization: Normalization
+    tokens: int
+    causal: bool = False
+
+
+class Second(NamedTuple):
+    """Two lists of virtual weights with the same function, and the form in which they have two."""
+
+    form: Form
     one: tuple[Matrix, ...]
     other: tuple[Matrix, ...]
-    tokens: int
-    back: tuple[Normalization, int]
+    back: Form
     finding: str
 
 
 def second_networks(_quick: bool) -> Iterator[Second]:
     a, b, v = [[1, 2], [0, 1]], [[-1, -2], [0, -1]], [[1, 3]]
+    skew, opposite, zero = [[0, 1], [-1, 0]], [[0, -1], [1, 0]], [[0, 0], [0, 0]]
     yield Second(
-        EVEN, (a, v), (b, v), 2, (CUBE, 2), "k odd is needed: with S(y) = exp(y^2) A and -A are the same layer"
+        Form(EVEN, 2), (a, v), (b, v), Form(CUBE, 2), "k odd is needed: with exp(y^2) A and -A are the same layer"
     )
-    yield Second(EVEN, (a, b, v), (b, a, v), 3, (FLAT, 3), "k odd is needed: no layer has a sign with exp(y^2)")
-    yield Second(FALLING, (a, v), (b, v), 1, (FALLING, 2), "t >= 2 is needed: one token shows V~ alone, whatever S is")
+    yield Second(
+        Form(EVEN, 3), (a, b, v), (b, a, v), Form(FLAT, 3), "k odd is needed: with exp(y^2) no layer has a sign"
+    )
+    yield Second(
+        Form(FALLING, 1), (a, v), (b, v), Form(FALLING, 2), "t >= 2 is needed: one token shows V~ alone, whatever S is"
+    )
+    yield Second(
+        Form(LINEAR, 2, True), (skew, opposite, v), (zero, skew, v), Form(LOGISTIC, 2, True),
+        "not for two tokens with a mask: with 1 + y and skew B (B, -B) and (0, B) have the same function",
+    )  # fmt: skip
 
 
 def agree_here_only(pair: Second, restored: bool = False) -> str:
     for back in (False, True):
-        normalization, tokens = pair.back if back else (pair.normalization, pair.tokens)
-        box = Box(len(pair.one[0]), len(pair.one) - 1, tokens, normalization=normalization)
+        form = pair.back if back else pair.form
+        box = Box(len(pair.one[0]), len(pair.one) - 1, form.tokens, form.causal, form.normalization)
         virtual = [np.array(two) for two in zip(pair.one, pair.other, strict=True)]
         first, second = fingerprints(box.stack(virtual), 2 * last_degree(box) + 1)
         apart = bool((first != second).any())
@@ -228,6 +263,13 @@ CLAIM = Claim(
             shapes,
             dimension,
             {"with the rescalings of Eq. 14": partial(dimension, rescalings=True)},
+        ),
+        Part(
+            "where nothing is proved, three tokens and masks: no second network but those of softmax",
+            Scope.INSTANCES,
+            open_boxes,
+            as_for_softmax,
+            {"skew layers as for two tokens": partial(as_for_softmax, skew_is_blind=True)},
         ),
         Part(
             "without the hypotheses there are second networks",
