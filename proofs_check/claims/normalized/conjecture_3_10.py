@@ -208,7 +208,7 @@ CLAIM = Claim(
     title="deep softmax networks: the generic fiber is a point; the dimension is that of Eq. 14 without - l",
     statement=(
         r"t \ge 2,\ \tilde V \ne 0,\ x^\top \tilde A_i x \ne 0\ (i < l) \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W"
-        r" \Leftrightarrow (\tilde A', \tilde V') = (\tilde A, \tilde V)\right);\quad"
+        r" \Leftrightarrow (\tilde A', \tilde V') = (\tilde A, \tilde V)\right);\quad "
         r"t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta \;\Rightarrow\;"
         r"\dim \mathcal M = \sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta)"
     ),

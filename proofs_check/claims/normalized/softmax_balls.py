@@ -124,6 +124,7 @@ class Box(NamedTuple):
 
 
 def boxes(quick: bool) -> Iterator[Box]:
+    """Up to three layers, two tokens or three, with a mask and without."""
     for tokens, causal in [(2, False), (3, False), (3, True)]:
         for depth in (1, 2) if quick else (1, 2, 3):
             yield Box(1, depth, tokens, causal, 0)
