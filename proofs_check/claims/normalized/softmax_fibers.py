@@ -45,9 +45,12 @@ from proofs_check.visible import (
 Keys = Callable[..., list[bytes]]
 
 
-def taylor_degree(depth: int) -> int:
-    """The degree in which the last layer appears for two tokens (Theorem 6); it needs not be enough for more."""
-    return int(2 * 3 ** (depth - 1) + 1)
+def enough(box: Box) -> int:
+    """A degree in which all that is visible was found; for two tokens without mask that of Theorem 6."""
+    if box.causal:
+        return 2 * box.depth + 5
+    last = int(2 * 3 ** (box.depth - 1) + 1)
+    return last if box.tokens == 2 or box.depth == 1 else last + 4
 
 
 def whole_boxes(quick: bool) -> Iterator[Box]:
@@ -64,7 +67,7 @@ def whole_boxes(quick: bool) -> Iterator[Box]:
 
 def all_functions(box: Box, keys: Keys = up_to_the_first_blind) -> str:
     virtual = box.virtual()
-    prints = fingerprints(box.stack(virtual), taylor_degree(box.depth) + 4 * (box.depth > 1))
+    prints = fingerprints(box.stack(virtual), enough(box))
     return compare(prints, keys(virtual, box.tokens, box.causal), box.name(virtual))
 
 
@@ -95,7 +98,7 @@ def depths(quick: bool) -> Iterator[Depths]:
 
 def of_all_depths(instance: Depths, keys: Keys = up_to_the_first_blind) -> str:
     """What a shallower network does not have is like what is hidden."""
-    most = max(taylor_degree(box.depth) for box in instance.boxes) + 4
+    most = max(map(enough, instance.boxes))
     prints, visible, names = [], list[Hashable](), list[Callable[[], str]]()
     width = max(box.depth for box in instance.boxes) * (instance.boxes[0].width ** 2 + 1) * 8
     for box in instance.boxes:
@@ -137,7 +140,7 @@ def skew_boxes(quick: bool) -> Iterator[Box]:
 def two_tokens_with_a_mask(box: Box, keys: Callable[..., list[Hashable]] = two_causal_tokens) -> str:
     """Where there are multiples, all layers are zero or skew."""
     virtual = box.virtual(is_skew if max(box.entries) > 1 else None)
-    prints = fingerprints(box.stack(virtual), 2 * box.depth + 7)
+    prints = fingerprints(box.stack(virtual), enough(box))
     return compare(prints, keys(virtual), box.name(virtual))
 
 
@@ -145,9 +148,8 @@ def all_differentials(box: Box, blind: Blind = blind) -> str:
     """At each of these very weights: the rank is the number of visible ones, and other directions are not felt."""
     virtual = box.virtual()
     virtual = [m[~is_zero(virtual[-1])] for m in virtual]
-    degree = taylor_degree(box.depth) + 4 * (box.depth > 1)
     shown = [*shown_layers(virtual, box.tokens, box.causal, blind), np.ones(len(virtual[0]), dtype=bool)]
-    return ranks_as_shown(box, virtual, shown, degree)
+    return ranks_as_shown(box, virtual, shown, enough(box))
 
 
 def differential_boxes(quick: bool) -> Iterator[Box]:
