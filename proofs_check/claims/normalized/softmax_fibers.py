@@ -5,10 +5,11 @@ skew. The function determines $\tilde V$ and $\tilde A_1, \dots, \tilde A_b$ up 
 there is none), and nothing else. *With a causal mask* and $t \ge 3$ it determines all virtual weights. Both are proved
 there for all weights, without genericity; Conjecture 3.10 is a corollary.
 
-What is checked here could refute them. Networks with the same visible weights must not be apart: balls that enclose
-the true outputs decide, flint's `arb`. Networks with different ones must be: an input is found where their balls do not
-meet. At given weights, degenerate ones above all, the rank of the differential is the number of visible weights: the
-rank of balls bounds it from below; the directions that are not visible have derivatives whose balls contain zero.
+What is checked here could refute them. All networks with small entries are told apart by Taylor coefficients modulo a
+prime: those with the same visible weights must not be apart, any two others must. At each of these weights, most of
+them degenerate, the rank of the differential modulo the prime, a lower bound, is the number of visible weights, and the
+other directions are not felt. Balls that enclose the true outputs, flint's `arb`, tell functions apart as well, at
+inputs that are not small.
 """
 
 from __future__ import annotations

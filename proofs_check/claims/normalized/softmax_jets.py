@@ -191,7 +191,7 @@ def behind(instance: Behind, later: int = 0) -> str:
 
 CLAIM = Claim(
     id="softmax-jets",
-    source="beyond the paper: docs/softmax-fibers.md, Theorem 6",
+    source="beyond the paper; docs/softmax-fibers.md, Theorem 6",
     title="the jet of degree 2 k 3^(l-1) + 1 at zero determines all virtual weights, and no lower one",
     statement=(
         r"S(y) = S(0)(1 + c\, y^k + \dots + o(y^{k 3^{l-1}})),\ k \text{ odd},\ t \ge 2,\ \tilde V \ne 0,\ "

@@ -222,7 +222,7 @@ def dimension(network: Architecture, rescalings: bool = False) -> None:
 
 CLAIM = Claim(
     id="softmax-normalizers",
-    source="beyond the paper: Conjecture 3.10 for real-analytic S; docs/softmax-fibers.md, Corollary 5",
+    source="beyond the paper; docs/softmax-fibers.md, Corollary 5",
     title="every real-analytic injective normalizer: the fiber is a point where no form x^T A~_i x, i < l, is zero",
     statement=(
         r"S(y) = S(0)(1 + c\, y^k + \dots)\ \text{real-analytic},\ S(0), c \ne 0,\ k \text{ odd};\ t \ge 2,\ "
