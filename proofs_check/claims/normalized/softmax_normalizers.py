@@ -259,7 +259,7 @@ CLAIM = Claim(
         ),
         Part(
             "Eq. 16, and its count for any widths",
-            Scope.GENERIC,
+            Scope.EVERY_WIDTH,
             shapes,
             dimension,
             {"with the rescalings of Eq. 14": partial(dimension, rescalings=True)},
