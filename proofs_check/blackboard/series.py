@@ -89,11 +89,11 @@ def mean_output(
 
 
 def spelled(terms: Sequence[Fraction]) -> str:
-    """The terms that are not zero, as a formula.
+    r"""The terms that are not zero, as a formula.
 
     Example:
-        >>> spelled([Fraction(0), Fraction(1), Fraction(-1, 2)])
-        '\\\\varepsilon - \\\\tfrac{1}{2} \\\\varepsilon^{2} + \\\\dots'
+        >>> print(spelled([Fraction(0), Fraction(1), Fraction(-1, 2)]))
+        \varepsilon - \tfrac{1}{2} \varepsilon^{2} + ...
     """
     text = ""
     for n, c in enumerate(terms):
