@@ -26,7 +26,7 @@ class Scope(Enum):
     IDENTITY = "polynomial identity: every weight of the shape"
     GENERIC = "two bounds met: almost every weight of the shape"
     EXHAUSTIVE = "every weight over a finite field"
-    EVERY_WIDTH = "finite checks and a written proof: every width and rank at the listed depths"
+    EVERY_WIDTH = "a written proof and finite checks: every size that the statement names"
     INSTANCES = "the listed exact weights"
 
 

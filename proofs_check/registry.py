@@ -40,6 +40,8 @@ MODULES = (
     "any_width.dimension_every_width",
     "normalized.free_exponentials",
     "normalized.softmax_fibers",
+    "normalized.softmax_normalizers",
+    "normalized.softmax_jets",
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
     "varieties.degree",

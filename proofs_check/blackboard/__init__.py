@@ -68,12 +68,18 @@ WALK_THROUGHS = {
     ),
     "theorem-3.9": WalkThrough("A normalized layer gives all of its weights away.", normalized.normalized),
     "conjecture-3.10": WalkThrough(
-        "Deep normalized networks: basis changes between layers stay invisible, rescalings do not.",
+        "Basis changes between layers stay invisible. Everything else is read off, one layer after the other.",
         normalized.deep_normalized,
     ),
     "softmax-fibers": WalkThrough(
         "Two tokens, their mean and their difference: what a softmax layer does to them, and which one hides the rest.",
         softmax_fibers.peeled,
+    ),
+    "softmax-normalizers": WalkThrough(
+        "Other functions than exp: what is read off instead of the third order.", softmax_fibers.other_normalizers
+    ),
+    "softmax-jets": WalkThrough(
+        "In which degree each layer appears in the Taylor series, and how.", softmax_fibers.finite_jets
     ),
     "figure-3": WalkThrough(
         "One point of the figure from above and from below, then all of them.", normalized.two_curves

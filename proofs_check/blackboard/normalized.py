@@ -11,6 +11,7 @@ from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.attention import Form, forward
 from lightning_sym.rings.arrays import ObjectArray
+from proofs_check.blackboard.softmax_fibers import single_point
 from proofs_check.blackboard.step import (
     BOARD,
     INPUT,
@@ -160,15 +161,15 @@ def deep_normalized() -> Iterator[Step]:
         r"Here both outputs change. That is the whole difference between Eq. 14 and Eq. 16.",
         (show(r"\text{layer 1 rescaled}", scaled[0]), show(r"\text{layer 2 rescaled}", scaled[1])),
     )
+    yield from single_point()
     network = Architecture((2, 2, 2), (2, 2), tokens=2, normalization=SOFTMAX)
     found = certified_dimension(network)
     must(found.value == network.parameter_count - 4 - 4 - 4, "only basis changes are invisible")
     yield Step(
-        "Count, for softmax itself",
+        "Count",
         r"Widths $2, 2, 2$ with $a = 2$: all weights, less the basis changes inside queries and keys of both layers "
         r"and between the layers, four dimensions each. A rank of exact derivatives, modulo a prime, is as large. "
-        r"So nothing else moves the weights without moving the function: in virtual weights, generic "
-        r"fibers are finite. That they are single points is the conjecture.",
+        r"So nothing else moves the weights without moving the function, as the theorem says.",
         (show(r"\text{weights}", Fraction(network.parameter_count)), show(r"\text{at most}", Fraction(found.upper)),
          show(r"\text{at least}", Fraction(found.lower))),
     )  # fmt: skip

@@ -4,15 +4,21 @@ For $t \ge 2$ the generic fiber in virtual weights is a single point; hence for 
 $0 < i < l$ and $d_0, d_l \ge \delta$) the dimension is that of Eq. 14 without $- l$. Unlike there, attention matrices
 of rank one are allowed.
 
-What is shown of the fiber: it is finite, generically. The function depends on the virtual weights alone, and they do
-not change along the orbits of the basis changes inside and between layers (Eq. 9), so
+The fiber: a theorem, docs/softmax-fibers.md, Theorem 1. If $\tilde V \ne 0$ and no form $x^\top \tilde A_i x$,
+$i < l$, is zero, weights with the same function have the same virtual weights, for every depth, all widths, all $a_i$
+and every $t \ge 2$; at $t \ge 3$ it is enough that no $\tilde A_i$, $i < l$, is zero. Here all weights with entries
+-1, 0, 1 of small networks are put side by side, degenerate ones too, and told apart by Taylor series in which no
+virtual weights occur.
+
+The dimension: the function depends on the virtual weights alone, and they do not change along the orbits of the basis
+changes inside and between layers (Eq. 9), so
 $\dim \mathcal M \le \dim \{\text{virtual weights}\} \le \#\text{parameters} - \dim(\text{orbit})$. Where the ends are
-equal, generic fibers of virtual weights $\mapsto$ function have dimension zero.
+equal, generic fibers of virtual weights $\mapsto$ function have dimension zero, by computation alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -23,11 +29,21 @@ from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
+from proofs_check.boxes import Integers, Stack, compare, fingerprints, small_matrices
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope
-from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_less, expect_value, meeting_bounds
+from proofs_check.expect import (
+    Bounds,
+    dimension_by_orbit,
+    expect_dimension,
+    expect_less,
+    expect_value,
+    meeting_bounds,
+    spell,
+)
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
+from proofs_check.visible import up_to_the_first_blind, virtual_of
 
 Formula = Callable[[Architecture], int]
 
@@ -90,6 +106,48 @@ def finite_fibers(network: Architecture, rescalings: int = 0) -> None:
     expect_value(Bounds(orbit, fiber), fiber - rescalings * network.depth, at=f"{network}, dimension of an orbit")
 
 
+def small_shapes(quick: bool) -> Iterator[Architecture]:
+    """Bottlenecks, and wider ones: ranks below, at and above the widths."""
+    shapes = [((1, 1), (2,)), ((2, 1), (1,)), ((1, 2), (1,)), ((1, 1, 1), (1, 1))]
+    if not quick:
+        shapes += [
+            ((1, 1, 1), (1, 2)),
+            ((2, 1, 1), (1, 1)),
+            ((1, 1, 1, 1), (1, 1, 1)),
+            ((2, 2), (1,)),
+            ((1, 2, 1), (1, 1)),
+        ]
+    for (widths, ranks), tokens in product(shapes, (2, 3)):
+        yield Architecture(widths, ranks, tokens, normalization=SOFTMAX)
+
+
+def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = up_to_the_first_blind) -> str:
+    """Every weight with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
+    entries = small_matrices(1, network.parameter_count, (-1, 0, 1))[:, 0]
+    weights, start = [], 0
+    for _, (rows, columns) in network.weight_shapes():
+        weights.append(entries[:, start : start + rows * columns].reshape(-1, rows, columns))
+        start += rows * columns
+    stack = Stack(network, tuple(weights))
+
+    def name(number: int) -> str:
+        return f"{network}, weights {', '.join(spell(m[number].tolist()) for m in weights)}"
+
+    visible = keys(virtual_of(stack), network.tokens, network.causal)
+    return compare(fingerprints(stack, 2 * 3 ** (network.depth - 1) + 1), visible, name)
+
+
+def symmetric_parts(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
+    """A fault: of attention matrices only the quadratic form is seen."""
+    *attention, value = virtual
+    return up_to_the_first_blind([*(m + m.mT for m in attention), value], tokens, causal)
+
+
+def without_the_last(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
+    """A fault: the last attention matrix is not seen."""
+    return up_to_the_first_blind([*virtual[:-2], virtual[-1]], tokens, causal)
+
+
 def one_token(quick: bool) -> Iterator[Architecture]:
     for widths in [(2, 2, 2), (3, 2, 3), (2, 2, 2, 2)] if quick else [(2, 2, 2), (3, 2, 3), (4, 3, 5), (3, 2, 2, 2)]:
         for a in (1, 2):
@@ -147,12 +205,24 @@ def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str
 CLAIM = Claim(
     id="conjecture-3.10",
     source="Conjecture 3.10, Eq. 16",
-    title="deep softmax networks: finite fibers, and the dimension of Eq. 14 without - l",
+    title="deep softmax networks: the generic fiber is a point; the dimension is that of Eq. 14 without - l",
     statement=(
+        r"t \ge 2,\ \tilde V \ne 0,\ x^\top \tilde A_i x \ne 0\ (i < l) \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W"
+        r" \Leftrightarrow (\tilde A', \tilde V') = (\tilde A, \tilde V)\right);\quad "
         r"t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta \;\Rightarrow\;"
         r"\dim \mathcal M = \sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta)"
     ),
     parts=(
+        Part(
+            "all weights with entries -1, 0, 1: equal functions exactly for equal visible virtual weights",
+            Scope.EVERY_WIDTH,
+            small_shapes,
+            all_small_weights,
+            {
+                "quadratic forms only": partial(all_small_weights, keys=symmetric_parts),
+                "without the last matrix": partial(all_small_weights, keys=without_the_last),
+            },
+        ),
         Part(
             "Eq. 16 for bottleneck widths",
             Scope.GENERIC,

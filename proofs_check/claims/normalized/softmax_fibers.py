@@ -5,200 +5,160 @@ skew. The function determines $\tilde V$ and $\tilde A_1, \dots, \tilde A_b$ up 
 there is none), and nothing else. *With a causal mask* and $t \ge 3$ it determines all virtual weights. Both are proved
 there for all weights, without genericity; Conjecture 3.10 is a corollary.
 
-What is checked here could refute them. Networks with the same visible weights must not be apart: balls that enclose
-the true outputs decide, flint's `arb`. Networks with different ones must be: an input is found where their balls do not
-meet. At given weights, degenerate ones above all, the rank of the differential is the number of visible weights: the
-rank of balls bounds it from below; the directions that are not visible have derivatives whose balls contain zero.
+What is checked here could refute them. All networks with small entries are told apart by Taylor coefficients modulo a
+prime: those with the same visible weights must not be apart, any two others must. At each of these weights, most of
+them degenerate, the rank of the differential modulo the prime, a lower bound, is the number of visible weights, and the
+other directions are not felt. Balls that enclose the true outputs, flint's `arb`, tell functions apart as well, at
+inputs that are not small.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Hashable, Iterator
-from fractions import Fraction
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture
-from lightning_sym.fibers.softmax import is_blind
-from lightning_sym.fibers.virtual_moves import is_zero
-from lightning_sym.network.attention import network_output
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, certified_rank, precision
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
-from proofs_check.expect import Bounds, expect_value, spell
+from proofs_check.boxes import Box, Integers, compare, fingerprints, ranks_as_shown
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided
+from proofs_check.claims.normalized.softmax_balls import (
+    SKEW,
+    Network,
+    boxes,
+    functions,
+    inputs,
+    mask_changes_nothing,
+    one_layer_less,
+    skew_is_always_blind,
+)
+from proofs_check.visible import (
+    Blind,
+    Which,
+    blind,
+    is_skew,
+    is_zero,
+    shown_layers,
+    two_causal_tokens,
+    up_to_the_first_blind,
+)
 
-Visible = Callable[["Network"], int]
-"""How many attention matrices the function determines, the first ones; minus one for the zero function."""
-
-BITS = 250
+Keys = Callable[..., list[bytes]]
 
 
-Matrix = tuple[tuple[int, ...], ...]
+def enough(box: Box) -> int:
+    """A degree in which all that is visible was found; for two tokens without mask that of Theorem 6."""
+    if box.causal:
+        return 2 * box.depth + 5
+    last = int(2 * 3 ** (box.depth - 1) + 1)
+    return last if box.tokens == 2 or box.depth == 1 else last + 4
 
-SKEW: Matrix = ((0, 1), (-1, 0))
+
+def whole_boxes(quick: bool) -> Iterator[Box]:
+    """All networks with entries -1, 0, 1; of width two and three layers those with 0, 1 and skew ones."""
+    for tokens, causal in [(2, False), (3, False), (3, True), (4, False)]:
+        yield from (Box(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4)))
+        yield Box(2, 1, tokens, causal)
+        yield Box(2, 2, tokens, causal, few=quick or tokens == 4)
+        if not quick and tokens < 4:
+            yield Box(2, 3, tokens, causal, few=True)
+    if not quick:
+        yield Box(3, 1, 3, entries=(0, 1))
 
 
-class Network(NamedTuple):
-    """Virtual weights as they are: inner values are 1. Matrices are tuples of rows."""
+def all_functions(box: Box, keys: Keys = up_to_the_first_blind) -> str:
+    virtual = box.virtual()
+    prints = fingerprints(box.stack(virtual), enough(box))
+    return compare(prints, keys(virtual, box.tokens, box.causal), box.name(virtual))
 
-    attention: tuple[Matrix, ...]
-    value: Matrix
-    tokens: int
-    causal: bool
 
-    @property
-    def matrices(self) -> list[ObjectArray]:
-        """All virtual weights, `V~` last."""
-        return [np.array(m, dtype=object) for m in (*self.attention, self.value)]
+def skew_as_for_two(matrices: Integers, _tokens: int) -> Which:
+    """A fault: also for three tokens."""
+    return is_skew(matrices)
+
+
+def every_one(matrices: Integers, _tokens: int) -> Which:
+    """A fault: all layers are."""
+    return is_zero(0 * matrices)
+
+
+class Depths(NamedTuple):
+    """Networks that differ in depth as well."""
+
+    boxes: tuple[Box, ...]
 
     def __str__(self) -> str:
-        mask = "causal" if self.causal else "no mask"
-        return f"{mask}, t = {self.tokens}, A~ = {', '.join(map(spell, self.attention))}, V~ = {spell(self.value)}"
-
-    def balls(self, x: ObjectArray, direction: tuple[int, tuple[int, int]] | None = None) -> Balls:
-        """The output, with its derivative along one entry of one of `matrices`."""
-        depth, d, d_out = len(self.attention), len(self.attention[0]), len(self.value)
-        moved = [0 * m for m in self.matrices]
-        if direction is not None:
-            moved[direction[0]][direction[1]] = 1
-        *attention, value = (Balls.of(m, to) for m, to in zip(self.matrices, moved, strict=True))
-        one = Balls.of(np.eye(d, dtype=int))
-        values = [one] * (depth - 1) + [value]
-        shape = Architecture((*(d,) * depth, d_out), (d,) * depth, self.tokens, SOFTMAX, causal=self.causal)
-        with precision(BITS):
-            weights = [m for a, v in zip(attention, values, strict=True) for m in (a, one, v)]
-            return network_output(Balls.of(x), shape, weights)  # type: ignore[no-any-return]
+        return "; ".join(map(str, self.boxes))
 
 
-def visible(network: Network) -> int:
-    """Theorem 1, and Theorem 4 for three tokens."""
-    *attention, value = network.matrices
-    if is_zero(value):
-        return -1
-    blind = [False if network.causal else is_blind(a, network.tokens) for a in attention]
-    return blind.index(True) + 1 if True in blind else len(attention)
-
-
-def skew_is_always_blind(network: Network) -> int:
-    """A fault: also for three tokens."""
-    return visible(network._replace(tokens=2))
-
-
-def one_layer_less(network: Network) -> int:
-    """A fault: the last visible layer is not."""
-    return max(visible(network) - 1, min(visible(network), 0))
-
-
-def mask_changes_nothing(network: Network) -> int:
-    """A fault: as if there were no mask."""
-    return visible(network._replace(causal=False))
-
-
-def inputs(network: Network, count: int) -> list[ObjectArray]:
-    """The same ones for all networks of a shape; small, so that no token's weight is close to zero or one."""
-    source, d = random.Random(7), len(network.attention[0])
-    numbers = [Fraction(n, 4) for n in range(-7, 8) if n]
-    rows = [[[source.choice(numbers) for _ in range(network.tokens)] for _ in range(d)] for _ in range(count)]
-    return [np.array(x, dtype=object) for x in rows]
-
-
-class Box(NamedTuple):
-    """All networks of width one with entries in -1, 0, 1; or `drawn` ones of width two."""
-
-    width: int
-    depth: int
-    tokens: int
-    causal: bool
-    drawn: int
-
-    def networks(self) -> Iterator[Network]:
-        """Each once."""
-        if self.width == 1:
-            for *numbers, last in product((-1, 0, 1), repeat=self.depth + 1):
-                yield Network(tuple(((a,),) for a in numbers), ((last,),), self.tokens, self.causal)
-            return
-        source = random.Random(self.depth)
-        rows = list(product((-1, 0, 1), repeat=2))
-        # half of the matrices hide something, so that many networks differ only where it is hidden
-        hiding: list[Matrix] = [((0, 0), (0, 0)), SKEW]
-        others: list[Matrix] = [(source.choice(rows), source.choice(rows)) for _ in range(3)]
-        seen: set[Network] = set()
-        while len(seen) < min(self.drawn, 5**self.depth):
-            attention = tuple(source.choice(source.choice((hiding, others))) for _ in range(self.depth))
-            seen.add(Network(attention, ((1, source.choice((2, -2))),), self.tokens, self.causal))
-        yield from sorted(seen)
-
-
-def boxes(quick: bool) -> Iterator[Box]:
+def depths(quick: bool) -> Iterator[Depths]:
     for tokens, causal in [(2, False), (3, False), (3, True)]:
-        for depth in (1, 2) if quick else (1, 2, 3):
-            yield Box(1, depth, tokens, causal, 0)
-            yield Box(2, depth, tokens, causal, 24 if quick else 40)
+        yield Depths(tuple(Box(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3, 4))))
+        yield Depths(tuple(Box(2, depth, tokens, causal, few=True) for depth in (1, 2)))
 
 
-def functions(box: Box, seen: Visible = visible) -> str:
-    """Equal visible weights: never apart. Different ones: apart at one of the inputs."""
-    groups: dict[Hashable, list[Network]] = {}
-    for network in box.networks():
-        count = seen(network)
-        key = (network.value, network.attention[:count] if count >= 0 else ())
-        groups.setdefault(key, []).append(network)
-    outputs: dict[Network, list[ObjectArray]] = {}
-
-    def apart(one: Network, other: Network, tries: int) -> bool:
-        for k in range(tries):
-            for network in (one, other):
-                known = outputs.setdefault(network, [])
-                if len(known) == k:
-                    known.append(network.balls(inputs(network, k + 1)[k]).values().ravel())
-            if any(not a.overlaps(b) for a, b in zip(outputs[one][k], outputs[other][k], strict=True)):
-                return True
-        return False
-
-    for first, *others in groups.values():
-        for other in others:
-            if apart(first, other, 2):
-                raise Refutation(f"{first} and {other} have the same visible weights and different functions")
-    for one, other in combinations([group[0] for group in groups.values()], 2):
-        if not apart(one, other, 12):
-            raise Undecided(f"{one} and {other}: no input was found that shows them apart")
-    return Tally(f"{sum(map(len, groups.values()))} networks, {len(groups)} functions")
+def of_all_depths(instance: Depths, keys: Keys = up_to_the_first_blind) -> str:
+    """What a shallower network does not have is like what is hidden."""
+    most = max(map(enough, instance.boxes))
+    prints, visible, names = [], list[Hashable](), list[Callable[[], str]]()
+    width = max(box.depth for box in instance.boxes) * (instance.boxes[0].width ** 2 + 1) * 8
+    for box in instance.boxes:
+        virtual = box.virtual()
+        prints.append(fingerprints(box.stack(virtual), most))
+        padding = bytes(width - box.depth * (box.width**2 + 1) * 8)
+        visible += [key + padding for key in keys(virtual, box.tokens, box.causal)]
+        names += [partial(box.name(virtual), number) for number in range(len(virtual[0]))]
+    return compare(np.concatenate(prints), visible, lambda number: names[number]())
 
 
-def degenerate(quick: bool) -> Iterator[Network]:
-    """Two layers, each zero, skew, of rank one, or not; at the full size three layers too, the first two of them so."""
-    one, zero, thin, mixed = ((1, 0), (0, 1)), ((0, 0), (0, 0)), ((1, 1), (0, 0)), ((1, 1), (-1, 0))
+def with_blind(fault: Blind) -> Keys:
+    """A fault: other layers are blind."""
+    return partial(up_to_the_first_blind, blind=fault)
+
+
+def itself_unseen(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
+    """A fault: the blind layer is not seen itself."""
+    *attention, value = virtual
+    cut = [np.where(blind(m, tokens)[:, None, None], 0, m) for m in attention] if not causal else attention
+    return up_to_the_first_blind([*cut, value], tokens, causal)
+
+
+def masked_like_unmasked(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
+    """A fault: a mask changes nothing."""
+    return up_to_the_first_blind(virtual, tokens, False)
+
+
+def skew_boxes(quick: bool) -> Iterator[Box]:
+    """Two tokens with a mask: lists of zero layers, skew ones and their multiples, and at the full size all others."""
+    yield Box(1, 2, 2, True)
+    yield Box(2, 2, 2, True, entries=(-3, -2, -1, 0, 1, 2, 3))
+    if not quick:
+        yield Box(1, 4, 2, True)
+        yield Box(2, 2, 2, True)
+        yield Box(2, 3, 2, True, entries=(-4, -2, -1, 0, 1, 2, 4))
+
+
+def two_tokens_with_a_mask(box: Box, keys: Callable[..., list[Hashable]] = two_causal_tokens) -> str:
+    """Where there are multiples, all layers are zero or skew."""
+    virtual = box.virtual(is_skew if max(box.entries) > 1 else None)
+    prints = fingerprints(box.stack(virtual), enough(box))
+    return compare(prints, keys(virtual), box.name(virtual))
+
+
+def all_differentials(box: Box, blind: Blind = blind) -> str:
+    """At each of these very weights: the rank is the number of visible ones, and other directions are not felt."""
+    virtual = box.virtual()
+    virtual = [m[~is_zero(virtual[-1])] for m in virtual]
+    shown = [*shown_layers(virtual, box.tokens, box.causal, blind), np.ones(len(virtual[0]), dtype=bool)]
+    return ranks_as_shown(box, virtual, shown, enough(box))
+
+
+def differential_boxes(quick: bool) -> Iterator[Box]:
     for tokens, causal in [(2, False), (3, False), (3, True)]:
-        for attention in product((one, zero, thin, SKEW, mixed), repeat=2):
-            if not quick or attention[0] != attention[1]:
-                yield Network(attention, ((1, 2),), tokens, causal)
-            if not quick:
-                yield Network(attention, ((1, 0), (0, 0)), tokens, causal)
-                if mixed not in attention:
-                    yield Network((*attention, mixed), ((1, 2),), tokens, causal)
-
-
-def rank_of_differential(network: Network, seen: Visible = visible) -> None:
-    """At these very weights: visible directions are independent, the others are not felt."""
-    matrices, count = network.matrices, seen(network)
-    columns: list[ObjectArray] = []
-    hidden: list[ObjectArray] = []
-    points = inputs(network, 8 + sum(m.size for m in matrices))
-    for number, matrix in enumerate(matrices):
-        felt = number < count or number == len(matrices) - 1
-        for index in np.ndindex(*matrix.shape):
-            column = np.concatenate([network.balls(x, (number, index)).derivative().ravel() for x in points])
-            (columns if felt else hidden).append(column)
-    for column in hidden:
-        if any(not ball.contains(0) for ball in column):
-            raise Refutation(f"{network}: a direction that is said to be invisible changes the output")
-    with precision(BITS):
-        lower = certified_rank(np.stack(columns, axis=1))
-    expect_value(Bounds(lower, len(columns)), len(columns), at=f"{network}, rank of the differential")
+        yield from (Box(1, depth, tokens, causal) for depth in ((1, 2) if quick else (1, 2, 3)))
+        yield Box(2, 2, tokens, causal, few=True)
+    if not quick:
+        yield Box(2, 3, 2, entries=(0, 1))
 
 
 class Pair(NamedTuple):
@@ -236,11 +196,7 @@ def same_here_only(pair: Pair, restored: bool = False) -> str:
     for back in (False, True):
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])
         points = inputs(one, 8)
-        apart = any(
-            not a.overlaps(b)
-            for x in points
-            for a, b in zip(one.balls(x).values().ravel(), other.balls(x).values().ravel(), strict=True)
-        )
+        apart = any(not a.overlaps(b) for x in points for a, b in zip(one.balls(x), other.balls(x), strict=True))
         if apart and (restored or not back):
             raise Refutation(f"{one} and {other} have different functions")
         if back and not apart:
@@ -261,8 +217,38 @@ CLAIM = Claim(
     ),
     parts=(
         Part(
-            "equal visible weights are never apart, different ones are",
-            Scope.INSTANCES,
+            "all networks with entries -1, 0, 1: equal Taylor series exactly for equal visible weights",
+            Scope.EVERY_WIDTH,
+            whole_boxes,
+            all_functions,
+            {
+                "skew layers are blind for three tokens": partial(all_functions, keys=with_blind(skew_as_for_two)),
+                "no layer is seen behind a skew or zero one, mask or not": partial(
+                    all_functions, keys=masked_like_unmasked
+                ),
+                "a blind layer is not seen itself": partial(all_functions, keys=itself_unseen),
+            },
+        ),
+        Part(
+            "networks of different depths: equal exactly if what is visible is equal and ends in a blind layer",
+            Scope.EVERY_WIDTH,
+            depths,
+            of_all_depths,
+            {"a mask changes nothing": partial(of_all_depths, keys=masked_like_unmasked)},
+        ),
+        Part(
+            "two tokens with a mask: zero layers and the multiples of skew ones behind them",
+            Scope.EVERY_WIDTH,
+            skew_boxes,
+            two_tokens_with_a_mask,
+            {
+                "powers of three": partial(two_tokens_with_a_mask, keys=partial(two_causal_tokens, base=3)),
+                "zero layers anywhere": partial(two_tokens_with_a_mask, keys=partial(two_causal_tokens, base=1)),
+            },
+        ),
+        Part(
+            "the same in balls, at inputs that are not small",
+            Scope.EVERY_WIDTH,
             boxes,
             functions,
             {
@@ -273,15 +259,14 @@ CLAIM = Claim(
             instance="all networks of a width and depth with small entries",
         ),
         Part(
-            "the differential at degenerate weights has the rank that the visible weights say",
-            Scope.INSTANCES,
-            degenerate,
-            rank_of_differential,
+            "the differential at all of these weights has the rank that the visible weights say",
+            Scope.EVERY_WIDTH,
+            differential_boxes,
+            all_differentials,
             {
-                "skew layers are blind for three tokens": partial(rank_of_differential, seen=skew_is_always_blind),
-                "the last visible layer is not": partial(rank_of_differential, seen=one_layer_less),
+                "skew layers are blind for three tokens": partial(all_differentials, blind=skew_as_for_two),
+                "nothing behind the first layer": partial(all_differentials, blind=every_one),
             },
-            instance="virtual weights",
         ),
         Part(
             "without the hypotheses there are second networks",
