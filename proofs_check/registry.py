@@ -42,6 +42,8 @@ MODULES = (
     "normalized.softmax_fibers",
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
+    "transformers.transformer_dimension",
+    "transformers.words_and_blocks",
     "varieties.degree",
     "varieties.attention_invariants",
     "varieties.singular_scheme",
