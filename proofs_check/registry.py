@@ -42,6 +42,8 @@ MODULES = (
     "normalized.softmax_fibers",
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
+    "transformers.one_transformer_layer",
+    "transformers.common_streams",
     "transformers.transformer_dimension",
     "transformers.words_and_blocks",
     "varieties.degree",
