@@ -43,6 +43,7 @@ MODULES = (
     "any_width.softmax_all_widths",
     "transformers.attention_only_transformers",
     "transformers.one_transformer_layer",
+    "transformers.transformer_fibers",
     "transformers.common_streams",
     "transformers.transformer_dimension",
     "transformers.words_and_blocks",

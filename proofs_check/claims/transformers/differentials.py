@@ -94,7 +94,7 @@ def rank_of_differential(network: Network, ends: bool) -> tuple[int, int, Bounds
     directions = list(moving_one_entry(network, ends))
     group, vectors = orbit(network, ends)
     outputs = len(network.unembed) * network.tokens
-    inputs = points(len(network.embed[0]), network.tokens, 2 * len(directions) // outputs + 4)
+    inputs = points(len(network.embed[0]), network.tokens, 3 * len(directions) // (2 * outputs) + 2)
     with precision(BITS):
         pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
         columns = [
