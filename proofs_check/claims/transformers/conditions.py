@@ -84,9 +84,7 @@ def seen_forms(of: Spaces, i: int) -> bool:
 def seen_values(of: Spaces, i: int) -> bool:
     """(b)."""
     readers = of.above[i] if of.network.causal else [of.outer[i]]
-    return all(
-        any(not is_zero(u @ v @ w) for u in readers for w in of.below[i - 1]) for v in of.values[i - 1]
-    )
+    return all(any(not is_zero(u @ v @ w) for u in readers for w in of.below[i - 1]) for v in of.values[i - 1])
 
 
 def no_flips(of: Spaces) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from proofs_check.expect import Bounds
 class Entry:
     """A number that moves with speed one."""
 
-    value: int | Fraction
+    value: Fraction
 
 
 def matrices_of(network: Network) -> list[Matrix]:
@@ -54,7 +53,7 @@ def moving_one_entry(network: Network, ends: bool) -> Iterator[Network]:
     for number in range(len(matrices)) if ends else range(1, len(matrices) - 1):
         for index in np.ndindex(*as_array(matrices[number]).shape):
             moved = as_array(matrices[number])
-            moved[index] = Entry(moved[index])
+            moved[index] = Entry(Fraction(matrices[number][index[0]][index[1]]))
             yield with_matrices(network, [*matrices[:number], as_rows(moved), *matrices[number + 1 :]])
 
 
@@ -65,10 +64,8 @@ def orbit(network: Network, ends: bool) -> tuple[int, list[list[Any]]]:
     """
     d, depth = len(network.embed), len(network.layers)
     places = range(depth + 1) if ends else range(1, depth)
-    if network.skip:
-        free = [list(range(depth + 1))] if ends else []
-    else:
-        free = [[i] for i in places]
+    together_all = [list(range(depth + 1))] if ends else []
+    free = together_all if network.skip else [[i] for i in places]
     vectors = []
     for together in free:
         for index in np.ndindex(d, d):
@@ -98,7 +95,8 @@ def rank_of_differential(network: Network, ends: bool) -> tuple[int, int, Bounds
     with precision(BITS):
         pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
         columns = [
-            np.concatenate([n.run(Balls.of(x), _lift, pattern).derivative().ravel() for x in inputs]) for n in directions
+            np.concatenate([n.run(Balls.of(x), _lift, pattern).derivative().ravel() for x in inputs])
+            for n in directions
         ]
         lower = certified_rank(np.stack(columns, axis=1))
     upper = len(directions) - (rank(vectors) if vectors else 0)

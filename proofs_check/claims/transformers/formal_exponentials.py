@@ -1,10 +1,11 @@
 r"""One softmax layer with the exponentials as variables, exactly and modulo a prime.
 
 With integer weights the exponential of a score $x_j^\top m x_k$ is a monomial in the exponentials of the products
-$x_{j \alpha} x_{k \beta}$ of two coordinates. These are different monomials without constant terms, so their exponentials
-are algebraically independent over the rational functions (the first case of Ax's theorem): two layers are one function
-exactly if they are one rational function in coordinates and variables $z_{j \alpha, k \beta} = z_{k \beta, j \alpha}$. So
-different residues at one point prove two functions; an identity of polynomials proves one.
+$x_{j \alpha} x_{k \beta}$ of two coordinates. These are different monomials without constant terms, so their
+exponentials are algebraically independent over the rational functions (the first case of Ax's theorem): two layers are
+one function exactly if they are one rational function in coordinates and variables
+$z_{j \alpha, k \beta} = z_{k \beta, j \alpha}$. So different residues at one point prove two functions; an identity of
+polynomials proves one.
 """
 
 from __future__ import annotations

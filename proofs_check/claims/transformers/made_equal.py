@@ -54,12 +54,13 @@ class Maker:
         one = self.network(2, d, (2, 2), skip)
         g = [as_array(self.matrix(d, d)) for _ in range(3)]
         g = [g[0]] * 3 if skip else g
-        inverse = [unique_solution(m.tolist(), identity(d)) for m in g]
+        inverse = [np.array(unique_solution(m.tolist(), identity(d)), dtype=object) for m in g]
 
         def moved(i: int, head: Head, transposed: bool) -> Head:
             left = inverse[i].T if transposed else inverse[i]
             return Head(
-                as_rows(left @ as_array(head.attention) @ inverse[i]), as_rows(g[i + 1] @ as_array(head.value) @ inverse[i])
+                as_rows(left @ as_array(head.attention) @ inverse[i]),
+                as_rows(g[i + 1] @ as_array(head.value) @ inverse[i]),
             )
 
         def all_moved(transposed: bool) -> Network:
@@ -178,7 +179,11 @@ class Maker:
         one = self.network(2, 2, (1, 1, 1), skip=False)
         first, (second,), (third,) = one.layers
         hidden = ((Head(zero(2), first[0].value),), (second,), (third,))
-        other = (hidden[0], (second._replace(attention=third.attention),), (third._replace(attention=second.attention),))
+        other = (
+            hidden[0],
+            (second._replace(attention=third.attention),),
+            (third._replace(attention=second.attention),),
+        )
         visible = (first, *other[1:])
         return Pair(
             "behind a layer without scores", one._replace(layers=hidden), one._replace(layers=other),
@@ -187,7 +192,8 @@ class Maker:
 
 
 KINDS: tuple[Callable[[Maker], Pair], ...] = (
-    Maker.other_bases, Maker.merged, Maker.padded, Maker.narrow, Maker.flipped, Maker.opposite, Maker.moved, Maker.blind,
+    Maker.other_bases, Maker.merged, Maker.padded, Maker.narrow, Maker.flipped, Maker.opposite, Maker.moved,
+    Maker.blind,
 )  # fmt: skip
 
 
@@ -196,5 +202,3 @@ def equal_pairs(quick: bool) -> Iterator[Pair]:
     for number, kind in enumerate(KINDS):
         drawn = (kind(Maker(1000 * number + seed)) for seed in count())
         yield from islice((p for p in drawn if p.one != p.other != p.spoiled), 4 if quick else 40)
-
-

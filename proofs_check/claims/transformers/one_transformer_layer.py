@@ -1,9 +1,9 @@
-r"""Beyond the paper: every fiber of one softmax layer with any number of heads: Theorem 8 of docs/transformer-fibers.md.
+r"""Beyond the paper: every fiber of one softmax layer with any number of heads.
 
-One layer, any weights, any number of heads, causal or not, skip $e \in \{0, 1\}$, embedding and unembedding. Let
-$M_m$ be the sum of $U V_h E$ over the heads with $E^\top A_h E = m$, for each $n \times n$ matrix $m$. For $t \ge 3$ the
-function determines $e U E$ and all $M_m$, and is determined by them; for $t = 2$ $e U E$, $\sum_m M_m$ and all
-$M_m - M_{-m}$. No condition on the weights, no genericity.
+Theorem 8 of docs/transformer-fibers.md. One layer, any weights, any number of heads, causal or not, skip
+$e \in \{0, 1\}$, embedding and unembedding. Let $M_m$ be the sum of $U V_h E$ over the heads with $E^\top A_h E = m$,
+for each $n \times n$ matrix $m$. For $t \ge 3$ the function determines $e U E$ and all $M_m$, and is determined by
+them; for $t = 2$ $e U E$, $\sum_m M_m$ and all $M_m - M_{-m}$. No condition on the weights, no genericity.
 
 All networks with small entries of some shapes are sorted twice: by this table, and by their functions, with the
 exponentials as variables, which decides exactly. Both orders must agree.
@@ -19,7 +19,16 @@ from typing import NamedTuple
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point, seen_form, seen_value
-from proofs_check.claims.transformers.small_networks import Head, Matrix, Network, as_array, as_rows, identity
+from proofs_check.claims.transformers.small_networks import (
+    Head,
+    Matrix,
+    Network,
+    as_array,
+    as_rows,
+    identity,
+    plus,
+    times,
+)
 
 Table = Callable[[Network], Hashable]
 
@@ -91,13 +100,13 @@ class Box(NamedTuple):
                 for entries in product(product(numbers, repeat=2), repeat=self.heads):
                     yield Network(embed, (tuple(Head(*e) for e in entries),), unembed, *form)
             return
-        attention = [
-            ((0, 0), (0, 0)), ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 0), (1, 0)), ((0, 1), (-1, 0)),
-            ((0, -1), (1, 0)),
+        attention: list[Matrix] = [
+            ((0, 0), (0, 0)), ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 0), (1, 0)),
+            ((0, 1), (-1, 0)), ((0, -1), (1, 0)),
         ]  # fmt: skip
-        values = [((1, 0), (2, 3)), ((-1, 0), (0, 0)), ((0, 0), (1, 1))]
-        for entries in product(product(attention, values), repeat=self.heads):
-            yield Network(identity(2), (tuple(Head(*e) for e in entries),), ((1, 0),), *form)
+        values: list[Matrix] = [((1, 0), (2, 3)), ((-1, 0), (0, 0)), ((0, 0), (1, 1))]
+        for each in product(product(attention, values), repeat=self.heads):
+            yield Network(identity(2), (tuple(Head(*e) for e in each),), ((1, 0),), *form)
 
 
 def boxes(quick: bool) -> Iterator[Box]:
@@ -162,21 +171,17 @@ class Pair(NamedTuple):
 def only_two_tokens(quick: bool) -> Iterator[Pair]:
     """Both masks."""
     a, b, v, w = ((1, 0), (2, 1)), ((0, 1), (1, 1)), ((1, 2), (0, 1)), ((1, 0), (1, -1))
-    def times(number: int, matrix: Matrix) -> Matrix:
-        return as_rows(number * as_array(matrix))
-
-    def plus(first: Matrix, second: Matrix) -> Matrix:
-        return as_rows(as_array(first) + as_array(second))
-
     zero = times(0, a)
     for causal, skip in product((False, True), repeat=2):
         of = partial(Network, identity(2), unembed=identity(2), tokens=2, causal=causal, skip=skip)
         yield Pair(
-            of(((Head(a, v), Head(b, times(-1, v))),)), of(((Head(times(-1, a), times(-1, v)), Head(times(-1, b), v)),)),
+            of(((Head(a, v), Head(b, times(-1, v))),)),
+            of(((Head(times(-1, a), times(-1, v)), Head(times(-1, b), v)),)),
             "t >= 3 is needed: for two tokens heads with V_1 + V_2 = 0 may both be turned around",
         )  # fmt: skip
         yield Pair(
-            of(((Head(a, v), Head(times(-1, a), w)),)), of(((Head(a, plus(v, times(-1, w))), Head(zero, times(2, w))),)),
+            of(((Head(a, v), Head(times(-1, a), w)),)),
+            of(((Head(a, plus(v, times(-1, w))), Head(zero, times(2, w))),)),
             "t >= 3 is needed: for two tokens A_2 = -A_1 is a head without scores",
         )  # fmt: skip
         yield Pair(
@@ -200,9 +205,9 @@ CLAIM = Claim(
     source="beyond the paper: docs/transformer-fibers.md, Theorem 8",
     title="one softmax layer with any heads: which weights have the same function, for all weights",
     statement=(
-        r"M_m = \textstyle\sum_{E^\top A_h E = m} U V_h E;\quad t \ge 3:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,\ M'_m"
-        r" = M_m\ \forall m;\quad t = 2:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,\ \textstyle\sum_m M'_m = \sum_m M_m,"
-        r"\ M'_m - M'_{-m} = M_m - M_{-m}\ \forall m"
+        r"M_m = \textstyle\sum_{E^\top A_h E = m} U V_h E;\quad t \ge 3:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,"
+        r"\ M'_m = M_m\ \forall m;\quad t = 2:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,\ \textstyle\sum_m M'_m ="
+        r" \sum_m M_m,\ M'_m - M'_{-m} = M_m - M_{-m}\ \forall m"
     ),
     parts=(
         Part(

@@ -2,13 +2,14 @@ r"""The polynomial maps that softmax transformers with skip connections are fini
 
 Words are the matrices $U W_w E$, $W_w$ a product of $O V$ of at most one head a layer, later layers on the left.
 Blocks are the $E^\top W_a^\top A_{ih} W_b E$ for words $a, b$ below layer $i$. Two-token scores are the polynomials
-$\delta^\top A_{ih} X_2$ in $x_1$, $\delta_0 = x_1 - x_2$ and the weights $g$ of the heads, which stand for free variables:
+$\delta^\top A_{ih} X_2$ in $x_1$, $\delta_0 = x_1 - x_2$ and the weights $g$ of the heads, which stand for free
+variables:
 
-$$\text{causal: } X_1 \mapsto C X_1,\ \delta \mapsto \delta + \sum_h g_h V_h \delta;\qquad
-\text{no mask: } X_1 \mapsto C X_1 - \sum_h g_{h1} V_h \delta,\ \delta \mapsto \delta + \sum_h (g_{h2} - g_{h1}) V_h \delta.$$
+$$\text{causal: } X_1 \mapsto C X_1,\ \delta \mapsto \delta + \sum_h g_h V_h \delta;\qquad \text{no mask: }
+X_1 \mapsto C X_1 - \sum_h g_{h1} V_h \delta,\ \delta \mapsto \delta + \sum_h (g_{h2} - g_{h1}) V_h \delta.$$
 
-Coefficients of a multilinear map are not listed: its values at random arguments are functionals that span the same space.
-Derivatives by all weights are carried along as dual numbers; nothing here is shared with `certified_dimension`.
+Coefficients of a multilinear map are not listed: its values at random arguments are functionals that span the same
+space. Derivatives by all weights are carried along as dual numbers; nothing here is shared with `certified_dimension`.
 """
 
 from __future__ import annotations
@@ -36,15 +37,16 @@ class Moving(NamedTuple):
 
     def plus(self, other: Moving, factor: Residues | int = 1) -> Moving:
         """The sum with `factor` times another, one factor a row."""
-        by = np.broadcast_to(np.asarray(factor), (len(self.value),))
-        return Moving(
-            (self.value + by[:, None] * other.value) % P, (self.derivative + by[:, None, None] * other.derivative) % P
-        )
+        by: Residues = np.broadcast_to(np.asarray(factor, dtype=np.int64), (len(self.value),))
+        value: Residues = (self.value + by[:, None] * other.value) % P
+        derivative: Residues = (self.derivative + by[:, None, None] * other.derivative) % P
+        return Moving(value, derivative)
 
     def times(self, other: Moving) -> Residues:
         """The derivatives of the scalar products, `N x P`."""
-        left = np.einsum("nd,npd->np", self.value, other.derivative)
-        return (left + np.einsum("nd,npd->np", other.value, self.derivative)) % P
+        left: Residues = np.einsum("nd,npd->np", self.value, other.derivative)
+        right: Residues = np.einsum("nd,npd->np", other.value, self.derivative)
+        return (left + right) % P
 
 
 class MovingNetwork:
@@ -63,7 +65,8 @@ class MovingNetwork:
 
     def random(self, *shape: int) -> Residues:
         """Residues."""
-        return self.generator.integers(0, P, size=shape)
+        drawn: Residues = self.generator.integers(0, P, size=shape, dtype=np.int64)
+        return drawn
 
     def vectors(self, size: int) -> Moving:
         """Constant vectors at random, one a row."""

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from proofs_check.claims.transformers.small_networks import Head, Matrix, Network, as_array, as_rows, identity
+from proofs_check.claims.transformers.small_networks import (
+    Head,
+    Matrix,
+    Network,
+    as_array,
+    as_rows,
+    identity,
+    plus,
+    times,
+)
 
 A: Matrix = ((1, 0), (2, 1))
 B: Matrix = ((0, 1), (1, 1))
@@ -32,16 +42,6 @@ class Case(NamedTuple):
     pair: tuple[Network, Network]
     restored: tuple[Network, Network]
     finding: str
-
-
-def times(number: int, matrix: Matrix) -> Matrix:
-    """A multiple."""
-    return as_rows(number * as_array(matrix))
-
-
-def plus(one: Matrix, other: Matrix) -> Matrix:
-    """The sum."""
-    return as_rows(as_array(one) + as_array(other))
 
 
 def network(*layers: tuple[Head, ...], tokens: int, causal: bool, skip: bool) -> Network:
@@ -76,7 +76,8 @@ def _of_two_tokens(causal: bool, skip: bool) -> Iterator[Case]:
 
 def _of_any_tokens(causal: bool, skip: bool) -> Iterator[Case]:
     for tokens in (2, 3):
-        def pair(*layers: tuple[tuple[Head, ...], ...]) -> tuple[Network, Network]:
+
+        def pair(*layers: tuple[tuple[Head, ...], ...], tokens: int = tokens) -> tuple[Network, Network]:
             one, other = (network(*each, tokens=tokens, causal=causal, skip=skip) for each in layers)
             return one, other
 
@@ -108,21 +109,22 @@ def _moved(tokens: int, causal: bool) -> Case:
         return Head(*found)
 
     low, high, other, seen = put(A, V, 0), put(B, W, 0), put(C, V, 2), put(C, V, 0)
-    pairs = []
-    for head in (other, seen):
-        one = network((low, head), (high,), tokens=tokens, causal=causal, skip=True)
-        pairs.append((one, network((low,), (high, head), tokens=tokens, causal=causal, skip=True)))
+    of = partial(network, tokens=tokens, causal=causal, skip=True)
+    pairs = [(of((low, head), (high,)), of((low,), (high, head))) for head in (other, seen)]
     return Case("", pairs[0], pairs[1], "at most as many heads in each layer: a head may move to another layer")
 
 
 def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
     """One word in width two: the second entry of the first scores is not seen."""
     heads = (Head(A, V),), (Head(plus(A, ((0, 0), (0, 3))), V),)
-    pairs = []
-    for embed in (((1,), (0,)), identity(2)):
-        pairs.append(tuple(Network(embed, (each,), identity(2), tokens, causal, skip) for each in heads))
-    narrow, wide = pairs
-    return Case("ranks", narrow, wide, "full ranks are needed: a narrow embedding hides entries of A")  # type: ignore[arg-type]
+
+    def pair(embed: Matrix) -> tuple[Network, Network]:
+        one, other = (Network(embed, (each,), identity(2), tokens, causal, skip) for each in heads)
+        return one, other
+
+    return Case(
+        "ranks", pair(((1,), (0,))), pair(identity(2)), "full ranks are needed: a narrow embedding hides entries of A"
+    )
 
 
 def _without_skip() -> Iterator[Case]:
@@ -151,6 +153,7 @@ def still_the_orbit(quick: bool) -> Iterator[Given]:
     minus = times(-1, identity(2))
     e = ((0, 0), (1, 0))
     for tokens, causal in product((2, 3), (False, True)):
+
         def of(*layers: tuple[Head, ...], tokens: int = tokens, causal: bool = causal) -> Network:
             return network(*layers, tokens=tokens, causal=causal, skip=True)
 

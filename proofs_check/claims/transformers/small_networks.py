@@ -47,6 +47,16 @@ def zero(size: int) -> Matrix:
     return as_rows(np.zeros((size, size), dtype=int))
 
 
+def times(number: int, matrix: Matrix) -> Matrix:
+    """A multiple."""
+    return as_rows(number * as_array(matrix))
+
+
+def plus(one: Matrix, other: Matrix) -> Matrix:
+    """The sum."""
+    return as_rows(as_array(one) + as_array(other))
+
+
 class Head(NamedTuple):
     """`A = K^T Q` and `V`, the output projection included."""
 
@@ -97,7 +107,9 @@ class Network(NamedTuple):
     def with_any_exponential(self, x: ObjectArray, seed: int) -> list[int]:
         """The output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""
         field = PrimeFieldMatrix.of(np.zeros((1, 1), dtype=int), P)
-        return [int(r) for r in self.run(field.like(x), field.like, AnyExponential(self.attended, seed)).residues().flat]
+        return [
+            int(r) for r in self.run(field.like(x), field.like, AnyExponential(self.attended, seed)).residues().flat
+        ]
 
 
 class AnyExponential:
@@ -128,9 +140,7 @@ class AnyExponential:
         """The pattern."""
         s = scores.residues().tolist()
         t = len(s)
-        raw = [
-            [self.exponential(s[j][k] - s[k][k]) if self.mask[j, k] else 0 for k in range(t)] for j in range(t)
-        ]
+        raw = [[self.exponential(s[j][k] - s[k][k]) if self.mask[j, k] else 0 for k in range(t)] for j in range(t)]
         sums = [pow(sum(row[k] for row in raw), -1, P) for k in range(t)]
         return PrimeFieldMatrix.of(np.array([[row[k] * sums[k] % P for k in range(t)] for row in raw]), P)
 
@@ -145,9 +155,7 @@ def points(width: int, tokens: int, count: int) -> list[ObjectArray]:
 
 def apart(one: Network, other: Network, inputs: Sequence[ObjectArray]) -> bool:
     """Whether balls prove that the outputs differ at one of the inputs."""
-    return any(
-        not a.overlaps(b) for x in inputs for a, b in zip(one.balls(x), other.balls(x), strict=True)
-    )
+    return any(not a.overlaps(b) for x in inputs for a, b in zip(one.balls(x), other.balls(x), strict=True))
 
 
 def same_for_any_exponential(one: Network, other: Network, inputs: Sequence[ObjectArray]) -> bool:

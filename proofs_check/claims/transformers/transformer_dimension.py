@@ -1,19 +1,20 @@
 r"""Beyond the paper: the dimension of softmax transformers at every size: docs/transformer-fibers.md.
 
 Embedding $E$ of $n$ words in width $d$, $l$ residual layers with $h$ heads of query/key width $a$ and value width $b$,
-unembedding $U$; causal or not. *Corollary 6:* for $n \ge d$, $t \ge 2$, with $\alpha = \min(a, d)$, $\beta = \min(b, d)$,
+unembedding $U$; causal or not. *Corollary 6:* for $n \ge d$, $t \ge 2$, with $\alpha = \min(a, d)$,
+$\beta = \min(b, d)$,
 
 $$\dim \mathcal M = d (2n - d) + l h (\alpha (2d - \alpha) + \beta (2d - \beta)).$$
 
 *Theorem 12:* for every $n$, $t \ge 3$, let $n_1 = \min(n, d)$, $f_0 = n_1$,
-$f_i = \min(d, f_{i-1} + h \min(b, f_{i-1}))$, $f = f_{l-1}$, $\alpha_i = \min(a, f_{i-1})$, $\beta_i = \min(b, f_{i-1})$,
-$\beta = \min(b, n_1)$. If $n_1 + h (2 \min(a, f) + \beta) \ge f$, then
+$f_i = \min(d, f_{i-1} + h \min(b, f_{i-1}))$, $f = f_{l-1}$, $\alpha_i = \min(a, f_{i-1})$,
+$\beta_i = \min(b, f_{i-1})$, $\beta = \min(b, n_1)$. If $n_1 + h (2 \min(a, f) + \beta) \ge f$, then
 
-$$\dim \mathcal M = f (2n - f) + h \sum_{i \le l} \alpha_i (2 f_{i-1} - \alpha_i) + h \sum_{i < l} \beta_i (f_{i-1} + f -
-\beta_i) + h \beta (f + n_1 - \beta).$$
+$$\dim \mathcal M = f (2n - f) + h \sum_{i \le l} \alpha_i (2 f_{i-1} - \alpha_i)
++ h \sum_{i < l} \beta_i (f_{i-1} + f - \beta_i) + h \beta (f + n_1 - \beta).$$
 
-Both are proved there for every size. Each shape is asked on three roads: the certified dimension, whose two bounds meet;
-the rank modulo a prime of the polynomial map of Theorems 7 and 11; and the formula, which passes through neither.
+Both are proved there for every size. Each shape is asked on three roads: the certified dimension, whose two bounds
+meet; the rank modulo a prime of the polynomial map of Theorems 7 and 11; and the formula, which passes through neither.
 """
 
 from __future__ import annotations
@@ -148,9 +149,10 @@ CLAIM = Claim(
     source="beyond the paper: docs/transformer-fibers.md, Corollary 6 and Theorem 12",
     title="softmax transformers: the dimension at every size, for wide and for narrow embeddings",
     statement=(
-        r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M = d (2n - d) + l h (\alpha (2d - \alpha) + \beta (2d - \beta));"
-        r"\quad t \ge 3,\ n_1 + h (2 \min(a, f) + \beta) \ge f \;\Rightarrow\; \dim \mathcal M = f (2n - f) + h \sum_{i \le"
-        r" l} \alpha_i (2 f_{i-1} - \alpha_i) + h \sum_{i < l} \beta_i (f_{i-1} + f - \beta_i) + h \beta (f + n_1 - \beta)"
+        r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M = d (2n - d) + l h (\alpha (2d - \alpha) + \beta (2d -"
+        r" \beta));\quad t \ge 3,\ n_1 + h (2 \min(a, f) + \beta) \ge f \;\Rightarrow\; \dim \mathcal M = f (2n - f) +"
+        r" h \sum_{i \le l} \alpha_i (2 f_{i-1} - \alpha_i) + h \sum_{i < l} \beta_i (f_{i-1} + f - \beta_i) + h \beta"
+        r" (f + n_1 - \beta)"
     ),
     parts=(
         Part(
@@ -194,9 +196,19 @@ CLAIM = Claim(
                 for a, b in product(range(1, d + 2), repeat=2)
             ],
             both_formulas,
-            {"one layer less": partial(both_formulas, narrow=lambda n: formula(replace(
-                n, widths=n.widths[:2], attention_ranks=n.attention_ranks[:1], value_ranks=(n.value_ranks or ())[:1]
-            )))},
+            {
+                "one layer less": partial(
+                    both_formulas,
+                    narrow=lambda n: formula(
+                        replace(
+                            n,
+                            widths=n.widths[:2],
+                            attention_ranks=n.attention_ranks[:1],
+                            value_ranks=(n.value_ranks or ())[:1],
+                        )
+                    ),
+                )
+            },
         ),
     ),
 )

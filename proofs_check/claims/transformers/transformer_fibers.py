@@ -1,17 +1,17 @@
 r"""Beyond the paper: the exact fiber of softmax transformers: Theorem 4 and Corollary 5 of docs/transformer-fibers.md.
 
 $X_0 = E x$, $X_i = e X_{i-1} + \sum_h V_{ih} X_{i-1} P_{ih}$ with softmax patterns of $X_{i-1}^\top A_{ih} X_{i-1}$,
-$f = U X_l$; masked or not, with skips ($e = 1$) or without, $t \ge 2$. Let the weights fulfil (a) the scores of each layer
-are rationally independent where the layer before writes, (a') without mask their symmetric parts too, below the last
-layer, (b) every head is seen, (c) for $t = 2$ no flip of signs leaves the first token as it is; and let words fill the
-stream from both sides, and $C_{i} \cdots C_1 E$. Then weights of the same shape have the same function if and only if
-they are $V'_{i \pi(h)} = g_i V_{ih} g_{i-1}^{-1}$, $A'_{i \pi(h)} = g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1}$,
+$f = U X_l$; masked or not, with skips ($e = 1$) or without, $t \ge 2$. Let the weights fulfil (a) the scores of each
+layer are rationally independent where the layer before writes, (a') without mask their symmetric parts too, below the
+last layer, (b) every head is seen, (c) for $t = 2$ no flip of signs leaves the first token as it is; and let words fill
+the stream from both sides, and $C_{i} \cdots C_1 E$. Then weights of the same shape have the same function if and only
+if they are $V'_{i \pi(h)} = g_i V_{ih} g_{i-1}^{-1}$, $A'_{i \pi(h)} = g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1}$,
 $E' = g_0 E$, $U' = U g_l^{-1}$, all $g_i$ equal with skips: no genericity.
 
-What is checked could refute it: at given weights that fulfil the conditions, degenerate matrices among them, the kernel of
-the differential is the tangent space of the orbit, with a rank of balls from below and of the orbit's tangent vectors
-from above; in boxes of small integers no other network is close to such a one. Without the hypotheses there are second
-networks; some conditions are sufficient only.
+What is checked could refute it: at given weights that fulfil the conditions, degenerate matrices among them, the kernel
+of the differential is the tangent space of the orbit, with a rank of balls from below and of the orbit's tangent
+vectors from above; in boxes of small integers all others are apart from such a network. Without the hypotheses there
+are second networks; some conditions are sufficient only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice, permutations, product
+from itertools import islice, pairwise, permutations, product
 from typing import Any, NamedTuple
 
 from lightning_sym.rings.balls import precision
@@ -53,7 +53,7 @@ def given_weights(quick: bool) -> Iterator[Given]:
             return tuple(tuple(source.choice((-1, 0, 1)) for _ in range(d)) for _ in range(d))
 
         found = 0
-        while found < (1 if quick else 4 if sum(heads) < 3 else 1):
+        while found < (1 if quick else 2 if sum(heads) < 3 else 1):
             layers = tuple(tuple(Head(matrix(), matrix()) for _ in range(h)) for h in heads)
             network = Network(matrix(), layers, matrix(), tokens, causal, skip)
             if not failing(network):
@@ -86,9 +86,12 @@ class Box(NamedTuple):
 
 def boxes(quick: bool) -> Iterator[Box]:
     """Two layers of one head; at the full size three layers, and two heads in the last of two."""
-    forms = ((1, 1),) if quick else ((1, 1), (1, 2), (1, 1, 1))
-    for heads, tokens, causal, skip in product(forms, (2, 3), (False, True), (True, False)):
-        yield Box(heads, tokens, causal, skip)
+    for tokens, causal, skip in product((2, 3), (False, True), (True, False)):
+        yield Box((1, 1), tokens, causal, skip)
+        if not quick:
+            yield Box((1, 1, 1), tokens, causal, skip)
+        if not quick and tokens == 3:  # for two tokens +1 and -1 are opposite, and none fulfils the conditions
+            yield Box((1, 2), tokens, causal, skip)
 
 
 def clusters(outputs: list[tuple[Network, list[Any]]], place: int = 0) -> Iterator[list[tuple[Network, list[Any]]]]:
@@ -99,7 +102,7 @@ def clusters(outputs: list[tuple[Network, list[Any]]], place: int = 0) -> Iterat
     outputs = sorted(outputs, key=lambda pair: pair[1][place].mid())
     width = max((balls[place].rad() for _, balls in outputs), default=0)
     group = outputs[:1]
-    for before, after in zip(outputs, outputs[1:], strict=False):
+    for before, after in pairwise(outputs):
         if after[1][place].mid() - before[1][place].mid() > 4 * width:
             yield from clusters(group, place + 1)
             group = []
@@ -124,7 +127,8 @@ def reordered(network: Network) -> set[Network]:
 def turned(network: Network) -> set[Network]:
     """A fault: for two tokens all signs may change."""
     opposite = tuple(
-        tuple(Head(as_rows(-as_array(h.attention)), as_rows(-as_array(h.value))) for h in heads) for heads in network.layers
+        tuple(Head(as_rows(-as_array(h.attention)), as_rows(-as_array(h.value))) for h in heads)
+        for heads in network.layers
     )
     return {network, network._replace(layers=opposite)}
 
@@ -172,7 +176,8 @@ def a_second_one(case: Case, needed: bool = True) -> str:
         if not equal and not differ:
             raise Undecided(f"{case.finding}: {one} and {other}: no input was found that shows them apart")
     fails, holds = (set(failing(pair[0]).split(", ")) for pair in (case.pair, case.restored))
-    if case.condition and (case.condition not in fails or case.condition in holds) or not case.condition and fails != {""}:
+    as_said = case.condition in fails - holds if case.condition else fails == {""}
+    if not as_said:
         raise Undecided(f"{case.finding}: failing are {fails}, and {holds}")
     if not needed:
         raise Refutation(f"{case.finding}: a second network is {case.pair[1]}")
@@ -197,7 +202,8 @@ CLAIM = Claim(
     statement=(
         r"t \ge 2,\ \text{(a), (a') without mask, (b), (c) for } t = 2,\ \text{words of full rank} \;\Rightarrow\;"
         r" \left(f_{W'} = f_W \Leftrightarrow V'_{i \pi_i(h)} = g_i V_{ih} g_{i-1}^{-1},\ A'_{i \pi_i(h)} ="
-        r" g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1},\ E' = g_0 E,\ U' = U g_l^{-1},\ g_i = g_{i-1} \text{ if } e_i = 1\right)"
+        r" g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1},\ E' = g_0 E,\ U' = U g_l^{-1},\ g_i = g_{i-1} \text{ if } e_i = 1"
+        r"\right)"
     ),
     parts=(
         Part(

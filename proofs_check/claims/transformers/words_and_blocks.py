@@ -1,15 +1,16 @@
-r"""Beyond the paper: what the function of a softmax transformer determines: Theorems 7 and 11 of docs/transformer-fibers.md.
+r"""Beyond the paper: what the function of a softmax transformer determines.
 
-Residual layers with any number of heads, an embedding $E$ and an unembedding $U$ of any width, $A_{ih} = K^\top Q$ and
-$V_{ih} = O V$. For almost all weights the function determines, and is determined by, up to the order of heads: for
-$t \ge 3$ the *words* $U W_w E$ and the *blocks* $E^\top W_a^\top A_{ih} W_b E$; for $t = 2$ the words and the formal
-scores $\delta^\top A_{ih} X_2$ of two tokens, polynomials in the tokens and the weights of the heads. So the dimension is
-the generic rank of a polynomial map without any exponentials.
+Theorems 7 and 11 of docs/transformer-fibers.md. Residual layers with any number of heads, an embedding $E$ and an
+unembedding $U$ of any width, $A_{ih} = K^\top Q$ and $V_{ih} = O V$. For almost all weights the function determines,
+and is determined by, up to the order of heads: for $t \ge 3$ the *words* $U W_w E$ and the *blocks*
+$E^\top W_a^\top A_{ih} W_b E$; for $t = 2$ the words and the formal scores $\delta^\top A_{ih} X_2$ of two tokens,
+polynomials in the tokens and the weights of the heads. So the dimension is the generic rank of a polynomial map without
+any exponentials.
 
 Here this rank is computed modulo a prime, which bounds it from below, and compared with the certified dimension, whose
-two bounds know nothing of words. The function is a function of words and blocks, so a certified dimension above the rank
-would only be bad luck modulo the prime (the part would be undecided), and one below refutes the theorem. Two tokens do
-not see all blocks.
+two bounds know nothing of words. The function is a function of words and blocks, so a certified dimension above the
+rank would only be bad luck modulo the prime (the part would be undecided), and one below refutes the theorem. Two
+tokens do not see all blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
-from proofs_check.samples import Dice, distinct
+from proofs_check.samples import Dice, Range, distinct
 
 Rank = Callable[[Architecture], int]
 
@@ -39,7 +40,7 @@ def transformer(
     )  # fmt: skip
 
 
-def shapes(quick: bool, tokens: tuple[int, int], seed: int, most: tuple[int, int] = (60, 400)) -> Iterator[Architecture]:
+def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 400)) -> Iterator[Architecture]:
     """Random ones: embeddings narrower and wider than the stream, or none, all ranks, up to three layers and heads."""
 
     def draw(dice: Dice) -> Architecture | None:
@@ -105,9 +106,10 @@ CLAIM = Claim(
     source="beyond the paper: docs/transformer-fibers.md, Theorems 7 and 11",
     title="softmax transformers: words and blocks are what the function determines, for almost all weights",
     statement=(
-        r"t \ge 3 \;\Rightarrow\; \left(f_{W'} = f_W \Leftrightarrow U' W'_w E' = U W_w E,\ E'^\top W_a'^\top A'_{ih} W'_b"
-        r" E' = E^\top W_a^\top A_{ih} W_b E \text{ up to the order of heads}\right)\ \text{for almost all } W;\quad t = 2:"
-        r"\ \delta^\top A_{ih} X_2 \text{ in the place of blocks};\quad \dim \mathcal M = \operatorname{rank}"
+        r"t \ge 3 \;\Rightarrow\; \left(f_{W'} = f_W \Leftrightarrow U' W'_w E' = U W_w E,\ E'^\top W_a'^\top A'_{ih}"
+        r" W'_b E' = E^\top W_a^\top A_{ih} W_b E \text{ up to the order of heads}\right)\ \text{for almost all } W;"
+        r"\quad t = 2:\ \delta^\top A_{ih} X_2 \text{ in the place of blocks};\quad \dim \mathcal M ="
+        r" \operatorname{rank}(W \mapsto \text{words, blocks})"
     ),
     parts=(
         Part(
