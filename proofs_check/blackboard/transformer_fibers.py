@@ -171,7 +171,7 @@ def count_every_size() -> Iterator[Step]:
         r"One word in width four. The first layer meets one direction, and a head adds at most as many as it meets: "
         r"$f_0, f_1, f_2 = 1, 2, 4$. What a layer does elsewhere is not seen. Counting the rest, up to the basis of "
         r"$\mathbb R^{f_2}$, gives the dimension.",
-        (show("f", rational([every])), _number("dimension", stated)),
+        (show("f", rational([[f] for f in every])), _number("dimension", stated)),
     )
     sharp = transformer((1, 5, 4, 1, 1, 4), 3, True)
     must((formula(sharp), certified_dimension(sharp).value) == (45, 42), "45 and 42")
@@ -198,10 +198,10 @@ def streams() -> Iterator[Step]:
     )
     yield Step(
         "What is asked at the end",
-        r"Columns of patterns add up to one, so all columns of the stacked stream are $S x_1$ plus something in a "
-        r"space $R$, both followed by matrices alone. If $U$ above and $U'$ below agree on $S$ and on $R$, the "
-        r"functions are equal. No exponential was looked at, and no condition on the weights is asked.",
-        (show("S_0 = (E; E')", rational([*ONE, *ONE])),),
+        r"Columns of patterns add up to one, so the columns of the stacked stream stay in a space $L$, which follows "
+        r"from $D$ and the $\sum V$ of the classes alone. If $U$ above and $U'$ below agree on $L$, the functions are "
+        r"equal. No exponential was looked at, and no condition on the weights is asked.",
+        (show("L_0 = D_0 = (E; E')", rational([*ONE, *ONE])),),
     )
     drift = Network(
         ((1,), (0,)), ((Head(((1, 0), (0, 0)), ((0, 0), (1, 0))),), (Head(zero(2), zero(2)),)), ((1, 0),), 3, False

@@ -22,6 +22,10 @@ def is_zero(matrix: ObjectArray) -> bool:
     return not any(matrix.ravel())
 
 
+Letters = tuple[tuple[int, int], ...]
+"""Of a word: layers and heads."""
+
+
 class Spaces:
     """Words and sums of a network; layers count from 1, `i = 0` is the embedding."""
 
@@ -35,10 +39,13 @@ class Spaces:
         self.attention = [[as_array(h.attention) for h in heads] for heads in network.layers]
         self.sums = [sum(values, one * int(self.skip)) for values in self.values]  # C_i
         self.below: list[list[ObjectArray]] = [[self.embed]]  # W_w E
+        self.letters: list[list[Letters]] = [[()]]  # of these words
         self.total = [self.embed]  # S_i
-        for values, c in zip(self.values, self.sums, strict=True):
-            words = self.below[-1]
+        for i, (values, c) in enumerate(zip(self.values, self.sums, strict=True), start=1):
+            words, letters = self.below[-1], self.letters[-1]
             self.below.append([*(words if self.skip else []), *(v @ w for v in values for w in words)])
+            longer = [(*word, (i, h)) for h in range(len(values)) for word in letters]
+            self.letters.append([*(letters if self.skip else []), *longer])
             self.total.append(c @ self.total[-1])
         self.above: list[list[ObjectArray]] = [[self.unembed]]  # U W_v, from the last layer
         self.outer = [self.unembed]  # Y_i
@@ -51,7 +58,17 @@ class Spaces:
 
     def written(self, i: int) -> list[ObjectArray]:
         """`B`: what layer `i` has added to the stream; the embedding for `i = 0`."""
-        return [v @ w for v in self.values[i - 1] for w in self.below[i - 1]] if i else [self.embed]
+        return self.below[i][-len(self.values[i - 1]) * len(self.below[i - 1]) :] if i else [self.embed]
+
+    def forms(self, i: int, attention: ObjectArray) -> list[ObjectArray]:
+        """The coefficients of `q_A(N_i(gamma) E xi)`, by monomials in gamma: symmetric matrices."""
+        written = self.written(i)
+        named = list(zip(self.letters[i][-len(written) :], written, strict=True))
+        found: dict[Letters, ObjectArray] = {}
+        for (one, left), (other, right) in product(named, repeat=2):
+            monomial, part = tuple(sorted(one + other)), left.T @ attention @ right
+            found[monomial] = found.get(monomial, 0 * part) + part + part.T
+        return [found[monomial] for monomial in sorted(found)]
 
 
 def _independent(each: list[list[ObjectArray]]) -> bool:
@@ -78,13 +95,30 @@ def seen_forms(of: Spaces, i: int) -> bool:
     """(a')."""
     if of.network.causal or i == of.depth:
         return True
-    return _independent([[b.T @ (a + a.T) @ b for b in of.written(i - 1)] for a in of.attention[i - 1]])
+    return _independent([of.forms(i - 1, a) for a in of.attention[i - 1]])
 
 
 def seen_values(of: Spaces, i: int) -> bool:
     """(b)."""
     readers = of.above[i] if of.network.causal else [of.outer[i]]
     return all(any(not is_zero(u @ v @ w) for u in readers for w in of.below[i - 1]) for v in of.values[i - 1])
+
+
+def _seen_flip(of: Spaces, chosen: tuple[tuple[int, ...], ...]) -> bool:
+    """By the first token, or by the scores of the layer above the lowest flips."""
+    zero = np.zeros((of.width, of.width), dtype=object)
+    flipped = [sum((v[h] for h in heads), zero) for v, heads in zip(of.values, chosen, strict=True)]
+    kept = of.embed
+    for c, v in zip(of.sums, flipped, strict=True):
+        kept = (c - v) @ kept
+    if not is_zero(of.unembed @ kept - of.outer[0] @ of.embed):
+        return True
+    j = next(i for i, heads in enumerate(chosen) if heads)
+    if j + 1 == of.depth:
+        return False
+    left, right = (of.sums[j] - flipped[j]) @ of.total[j], flipped[j] @ of.total[j]
+    forms = [left.T @ a @ right for a in of.attention[j + 1]]
+    return any(not is_zero(form + form.T) for form in forms)
 
 
 def no_flips(of: Spaces) -> bool:
@@ -94,15 +128,7 @@ def no_flips(of: Spaces) -> bool:
     every = [_subsets(len(values)) for values in of.values]
     zero = np.zeros((of.width, of.width), dtype=object)
     if of.network.causal and of.skip:
-        whole = of.outer[0] @ of.embed
-        for chosen in product(*every):
-            if any(chosen):
-                kept = of.embed
-                for c, values, heads in zip(of.sums, of.values, chosen, strict=True):
-                    kept = (c - sum((values[h] for h in heads), zero)) @ kept
-                if is_zero(of.unembed @ kept - whole):
-                    return False
-        return True
+        return all(_seen_flip(of, chosen) for chosen in product(*every) if any(chosen))
     for i, subsets in enumerate(every, start=1):
         for heads in subsets[1:]:
             total: Any = sum((of.values[i - 1][h] for h in heads), zero)
