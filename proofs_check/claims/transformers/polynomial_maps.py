@@ -1,6 +1,7 @@
-r"""The polynomial maps that softmax transformers with skip connections are finite over, and their ranks modulo a prime.
+r"""The polynomial maps that softmax transformers are finite over, and their ranks modulo a prime.
 
-Words are the matrices $U W_w E$, $W_w$ a product of $O V$ of at most one head a layer, later layers on the left.
+Words are the matrices $U W_w E$, $W_w$ a product of $O V$ of at most one head a layer, later layers on the left;
+without skips exactly one. Written for skips:
 Blocks are the $E^\top W_a^\top A_{ih} W_b E$ for words $a, b$ below layer $i$. Two-token scores are the polynomials
 $\delta^\top A_{ih} X_2$ in $x_1$, $\delta_0 = x_1 - x_2$ and the weights $g$ of the heads, which stand for free
 variables:
@@ -21,12 +22,17 @@ import numpy.typing as npt
 
 from lightning_sym import Architecture
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.limits import require_memory
 
 P = 4194287
 MORE_ROWS = 12
 """Rows beyond the number of weights: values at random arguments are in general position, up to bad luck modulo `P`."""
 
 Residues = npt.NDArray[np.int64]
+
+
+MEMORY = 2**31
+"""Bytes that the derivatives may take."""
 
 
 class Moving(NamedTuple):
@@ -50,13 +56,19 @@ class Moving(NamedTuple):
 
 
 class MovingNetwork:
-    """A softmax transformer with skip connections at random residues, all weights of which move."""
+    """A softmax transformer at random residues, all weights of which move.
+
+    Raises:
+        TooLarge: the derivatives do not fit.
+    """
 
     def __init__(self, network: Architecture, seed: int) -> None:
         self.network = network
         self.generator = np.random.default_rng(seed)
         self.count = network.parameter_count
         self.rows = self.count + MORE_ROWS
+        size = max(network.input_width, network.output_width, *network.widths)
+        require_memory(48 * self.rows * self.count * size, MEMORY, f"derivatives by {self.count:,} weights")
         self.matrices: dict[str, tuple[Residues, int]] = {}
         start = 0
         for name, shape in network.weight_shapes():
@@ -101,8 +113,8 @@ class MovingNetwork:
         return self.apply(f"K{name}", left).times(self.apply(f"Q{name}", right))
 
     def layer(self, i: int, to: Moving, factors: Residues | None = None) -> Moving:
-        """`v + sum_h c_h V_h v`; all `c_h = 1` by default."""
-        result = to
+        """`e v + sum_h c_h V_h v`; all `c_h = 1` by default."""
+        result = to if self.network.skip else to.plus(to, -1)
         for h in range(1, self.network.heads + 1):
             factor = 1 if factors is None else factors[:, h - 1]
             result = result.plus(self.head(i, h, to), factor)
@@ -142,7 +154,8 @@ class MovingNetwork:
             if self.network.causal:
                 one[:] = 0
             else:
-                moved = moved.plus(self.layer(i, delta, one), -1).plus(delta)
+                moved = moved.plus(self.layer(i, delta, one), -1)
+                moved = moved.plus(delta) if self.network.skip else moved
             first, delta = moved, self.layer(i, delta, (two - one) % P)
         return total
 
