@@ -282,7 +282,7 @@ CLAIM = Claim(
     parts=(
         Part(
             "pairs made equal are said to be equal, spoiled ones are not",
-            Scope.INSTANCES,
+            Scope.EVERY_WIDTH,
             equal_pairs,
             made_equal,
             {
@@ -292,7 +292,7 @@ CLAIM = Claim(
         ),
         Part(
             "what is said to be equal is never apart",
-            Scope.INSTANCES,
+            Scope.EVERY_WIDTH,
             boxes,
             never_apart,
             {

@@ -212,7 +212,7 @@ CLAIM = Claim(
     parts=(
         Part(
             "all networks of a box, sorted by the table and by their functions",
-            Scope.INSTANCES,
+            Scope.EVERY_WIDTH,
             boxes,
             sorted_twice,
             {

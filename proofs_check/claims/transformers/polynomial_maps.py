@@ -1,10 +1,9 @@
 r"""The polynomial maps that softmax transformers are finite over, and their ranks modulo a prime.
 
-Words are the matrices $U W_w E$, $W_w$ a product of $O V$ of at most one head a layer, later layers on the left;
-without skips exactly one. Written for skips:
-Blocks are the $E^\top W_a^\top A_{ih} W_b E$ for words $a, b$ below layer $i$. Two-token scores are the polynomials
-$\delta^\top A_{ih} X_2$ in $x_1$, $\delta_0 = x_1 - x_2$ and the weights $g$ of the heads, which stand for free
-variables:
+Words are the matrices $U W_w E$, $W_w$ a product of $O V$ of at most one head a layer, exactly one without skips, later
+layers on the left. Blocks are the $E^\top W_a^\top A_{ih} W_b E$ for words $a, b$ below layer $i$. Two-token scores are
+the polynomials $\delta^\top A_{ih} X_2$ in $x_1$, $\delta_0 = x_1 - x_2$ and the weights $g$ of the heads, which stand
+for free variables; with skips
 
 $$\text{causal: } X_1 \mapsto C X_1,\ \delta \mapsto \delta + \sum_h g_h V_h \delta;\qquad \text{no mask: }
 X_1 \mapsto C X_1 - \sum_h g_{h1} V_h \delta,\ \delta \mapsto \delta + \sum_h (g_{h2} - g_{h1}) V_h \delta.$$
@@ -82,7 +81,11 @@ class MovingNetwork:
 
     def vectors(self, size: int) -> Moving:
         """Constant vectors at random, one a row."""
-        return Moving(self.random(self.rows, size), np.zeros((self.rows, self.count, size), dtype=np.int64))
+        return self.constants(self.random(self.rows, size))
+
+    def constants(self, value: Residues) -> Moving:
+        """Vectors that no weight moves, one a row."""
+        return Moving(value, np.zeros((self.rows, self.count, value.shape[1]), dtype=np.int64))
 
     def apply(self, name: str, to: Moving) -> Moving:
         """`M v`, where `M` is the matrix with this name."""
@@ -114,7 +117,7 @@ class MovingNetwork:
 
     def layer(self, i: int, to: Moving, factors: Residues | None = None) -> Moving:
         """`e v + sum_h c_h V_h v`; all `c_h = 1` by default."""
-        result = to if self.network.skip else to.plus(to, -1)
+        result = to if self.network.skip else self.constants(np.zeros((self.rows, self.network.widths[i]), np.int64))
         for h in range(1, self.network.heads + 1):
             factor = 1 if factors is None else factors[:, h - 1]
             result = result.plus(self.head(i, h, to), factor)

@@ -154,9 +154,9 @@ def random_shapes(quick: bool, fits: Callable[[Architecture], bool], seed: int) 
             embed=dice.number((1, 8)) if dice.chance(0.8) else None,
             unembed=dice.number((1, 8)) if dice.chance(0.8) else None,
         )  # fmt: skip
-        return network if network.parameter_count <= (130 if quick else 220) and fits(network) else None
+        return network if network.parameter_count <= (100 if quick else 220) and fits(network) else None
 
-    return distinct(draw, 60 if quick else 300, seed)
+    return distinct(draw, 30 if quick else 300, seed)
 
 
 def check(network: Architecture, stated: Formula) -> None:

@@ -208,7 +208,7 @@ CLAIM = Claim(
     parts=(
         Part(
             "at given weights the kernel of the differential is the tangent space of the orbit",
-            Scope.INSTANCES,
+            Scope.EVERY_WIDTH,
             given_weights,
             kernel_is_the_orbit,
             {
@@ -219,7 +219,7 @@ CLAIM = Claim(
         ),
         Part(
             "no other network in a box of small integers",
-            Scope.INSTANCES,
+            Scope.EVERY_WIDTH,
             boxes,
             no_other_in_the_box,
             {
