@@ -156,7 +156,7 @@ def random_shapes(quick: bool, fits: Callable[[Architecture], bool], seed: int) 
         )  # fmt: skip
         return network if network.parameter_count <= (100 if quick else 220) and fits(network) else None
 
-    return distinct(draw, 30 if quick else 300, seed)
+    return distinct(draw, 30 if quick else 200, seed)
 
 
 def check(network: Architecture, stated: Formula) -> None:

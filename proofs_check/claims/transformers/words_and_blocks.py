@@ -40,7 +40,7 @@ def transformer(
     )  # fmt: skip
 
 
-def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 400)) -> Iterator[Architecture]:
+def shapes(quick: bool, tokens: Range, seed: int, most: tuple[int, int] = (60, 250)) -> Iterator[Architecture]:
     """Random ones: embeddings narrower and wider than the stream, or none, all ranks, up to three layers and heads."""
 
     def draw(dice: Dice) -> Architecture | None:
