@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from lightning_sym import certified_dimension
-from proofs_check.blackboard.step import Shown, Step, must, rational, show
+from proofs_check.blackboard.step import Shown, Step, must, rational, show, table
 from proofs_check.claims.transformers.common_streams import common_streams, inputs_of
 from proofs_check.claims.transformers.conditions import failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
@@ -147,7 +147,18 @@ def words() -> Iterator[Step]:
         "Two tokens",
         r"Two tokens do not see all blocks: their scores are $\delta^\top A X_2$ with $\delta = X_1 - X_2$, and some "
         r"forms cancel. With these polynomials in the place of blocks the rank is the dimension again.",
-        (_number("blocks", rank), _number("scores of two tokens", scores), _number("certified dimension", 34)),
+        (table(r"\text{rank}", rational([[rank], [scores]]), [r"\text{blocks}", r"\text{scores of two tokens}"]),
+         _number("certified dimension", 34)),
+    )  # fmt: skip
+    masked = transformer((1, 3, 2, 2, 3, 3), 2, True)
+    free = replace(masked, causal=False)
+    counts = [certified_dimension(n).value for n in (masked, free)]
+    must(counts == [words_and_two_token_scores(n) for n in (masked, free)] == [27, 29], "27 and 29")
+    yield Step(
+        "A mask hides more",
+        r"One word of input, width three, two layers of two heads. With a mask the first token sees itself only, so "
+        r"its stream has no weights of heads in it, and more forms cancel in the scores of the second.",
+        (table(r"\dim", rational([[27], [29]]), [r"\text{causal}", r"\text{no mask}"]),),
     )
 
 

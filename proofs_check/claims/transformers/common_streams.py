@@ -1,18 +1,19 @@
 r"""Beyond the paper: when two softmax transformers are one function: Theorem 1 of docs/transformer-fibers.md.
 
 Two networks of one form read the same input; stack their streams, $z = (x, x')$. Keep two spaces layer by layer: $D$,
-in which the differences of tokens lie, and $L \supseteq D$, in which the columns lie, both at first the columns of
-$(E; E')$. Put heads of both networks into one class whose score forms agree on $D \times L$, each read on its own half;
-let $C_m$ be the sum of the $V$ of a class, one block for each network. Then
+in which the differences of tokens lie, and $B$, in which the first column lies if there is a mask, the mean of the
+columns if there is none; both are at first the columns of $(E; E')$, and $L = B + D$ contains all columns. Put heads of
+both networks into one class whose score forms agree on $D \times L$, each read on its own half; let $C_m$ be the sum of
+the $V$ of a class, one block for each network. Then
 
-$$D_i = e D_{i-1} + \sum_{m \text{ not uniform}} C_m D_{i-1},\quad
-L_i = (e + \textstyle\sum_m C_m) L_{i-1} + e D_{i-1} + \sum_m C_m D_{i-1},$$
+$$D_i = e D_{i-1} + \sum_{m \text{ not blind}} C_m D_{i-1},\quad B_i = (e + \textstyle\sum_m C_m) B_{i-1}
+\ \Big[+ \sum_{m \text{ not uniform}} C_m D_{i-1} \text{ without mask}\Big].$$
 
-where a class is uniform if there is no mask and its form is zero: all columns of its pattern are then equal. If
-$[U, -U']$ vanishes on $L_l$, the functions are equal, for all weights. For $t = 2$ the patterns of opposite forms have
-$P_{-M} = 2 P_0 - P_M$, masked or not: a head with form $-M$ counts as $-V$ in the class of $M$ and as $2 V$ in that of
-the form zero. Columns need not lie in $S x_1 + D$ with $S_i = (e + \sum_m C_m) S_{i-1}$: a uniform layer adds $V$ times
-the mean of the columns, which has moved.
+Without mask a class is uniform if its form is zero, and blind if it is uniform, or $t = 2$ and its form is skew on $D$;
+with mask no class is. If $[U, -U']$ vanishes on $L_l$, the functions are equal, for all weights. For $t = 2$ the
+patterns of opposite forms have $P_{-M} = 2 P_0 - P_M$, masked or not: a head with form $-M$ counts as $-V$ in the class
+of $M$ and as $2 V$ in that of the form zero. Columns need not lie in $S x_1 + D$ with $S_i = (e + \sum_m C_m) S_{i-1}$:
+a uniform layer adds $V$ times the mean of the columns, which has moved.
 
 This covers heads in another order, other bases, heads merged, missing or padded, narrow embeddings and other inner
 widths; with skips, layers that write nothing are left out first. Of heads moved to another layer part (i) says nothing
@@ -87,6 +88,12 @@ class Stacked:
         found = self.differences[part].T @ as_array(head.attention) @ queries[part]
         return tuple(tuple(map(Fraction, row)) for row in found.tolist())
 
+    def is_skew(self, which: int, head: Head) -> bool:
+        """Whether the form is, on `D`."""
+        part = slice(0, self.height) if which == 0 else slice(self.height, None)
+        found = self.differences[part].T @ as_array(head.attention) @ self.differences[part]
+        return not any((found + found.T).ravel())
+
 
 def opposite(form: Form) -> Form:
     """`-M`."""
@@ -101,21 +108,30 @@ def lowest_first(network: Network) -> list[tuple[Head, ...]]:
 
 
 def common_streams(
-    one: Network, other: Network, *, flips_at: int = 2, mean_stays: bool = False, compared: str = "everywhere"
+    one: Network,
+    other: Network,
+    *,
+    flips_at: int = 2,
+    blind_at: int = 2,
+    mean_stays: bool = False,
+    compared: str = "everywhere",
 ) -> bool:
     """Theorem 1: whether it says that the two functions are equal.
 
     Args:
         one, other: of one form, with the same tokens, mask, skip and number of layers.
-        flips_at: for how many tokens opposite forms are one class; others than two are a fault.
+        flips_at, blind_at: for how many tokens opposite forms are one class, and skew ones blind; others than two are
+            a fault.
         mean_stays: a fault, columns are taken to lie in `S x_1 + D_i`.
         compared: where forms are; faults are `at S`, on `D x S` only, and `nowhere`.
     """
     start = np.concatenate([as_array(one.embed), as_array(other.embed)])
-    at = Stacked(len(one.embed), column_basis(start), column_basis(start), start)
+    base = column_basis(start)
+    at = Stacked(len(one.embed), base, base, start)
     for layers in zip(lowest_first(one), lowest_first(other), strict=True):
         nothing = np.zeros((len(start), len(start)), dtype=object)
         classes: dict[Form, ObjectArray] = {}
+        blind: set[Form] = set()
         for which, heads in enumerate(layers):
             for head in heads:
                 form, value = at.form(which, head, compared), at.block(which, as_array(head.value))
@@ -124,13 +140,16 @@ def common_streams(
                     classes[none] = classes.get(none, nothing) + 2 * value
                     form, value = turned, -value
                 classes[form] = classes.get(form, nothing) + value
-        moving = [c for form, c in classes.items() if one.causal or any(map(any, form))]
+                if one.tokens == blind_at and at.is_skew(which, head):
+                    blind.add(form)
+        seen = {form: c for form, c in classes.items() if one.causal or any(map(any, form))}
+        moving = [c for form, c in seen.items() if one.causal or form not in blind]
         keep = np.array(identity(len(start)), dtype=object) * int(one.skip)
         total = sum(classes.values(), keep)
         differences = column_basis(*(m @ at.differences for m in (keep, *moving)))
-        first, added = total @ at.first, [m @ at.differences for m in (keep, *classes.values())]
-        columns = column_basis(first, differences) if mean_stays else column_basis(total @ at.columns, *added)
-        at = Stacked(at.height, differences, columns, first)
+        added = [] if one.causal else [c @ at.differences for c in seen.values()]
+        base, first = column_basis(total @ base, *added), total @ at.first
+        at = Stacked(at.height, differences, column_basis(first if mean_stays else base, differences), first)
     ends = np.concatenate([as_array(one.unembed), -as_array(other.unembed)], axis=1)
     return not any((ends @ at.columns).ravel())
 
@@ -230,6 +249,7 @@ class Trap(NamedTuple):
 
 MEAN_STAYS = partial(common_streams, mean_stays=True)
 FLIPS_AT_THREE = partial(common_streams, flips_at=3)
+BLIND_AT_THREE = partial(common_streams, blind_at=3)
 AT_THE_BASE = partial(common_streams, compared="at S")
 
 
@@ -250,6 +270,13 @@ def traps(quick: bool) -> Iterator[Trap]:
         narrow = (plus, ((Head(plus, minus),), (Head(plus, plus),)), plus, tokens, causal)
         one, other = Network(*narrow), Network(*narrow)._replace(layers=(narrow[1][0], (Head(turn, plus),)))
         yield Trap(one, other, AT_THE_BASE, "forms must agree on D x L: the sum of all V may hide what the stream is")
+        if tokens == 3 and not causal:
+            bottom = (Head(SKEW, identity(2)),)
+            one, other = (
+                Network(identity(2), (bottom, (Head(a, identity(2)),)), identity(2), 3, False, False)
+                for a in (SKEW, ((1, 0), (0, 0)))
+            )
+            yield Trap(one, other, BLIND_AT_THREE, "t = 2 is needed for skew scores to be blind")
         if tokens == 3:
             one, other = (
                 Network(plus, ((Head(((s,),), ((s,),)), Head(((2 * s,),), ((-s,),))),), plus, tokens, causal)
@@ -274,10 +301,10 @@ CLAIM = Claim(
     source="beyond the paper: docs/transformer-fibers.md, Theorem 1",
     title="softmax transformers: when two of any weights, widths and numbers of heads are one function",
     statement=(
-        r"D_i = e D_{i-1} + \textstyle\sum_{m \ne 0 \text{ or causal}} C_m D_{i-1},\ L_i = (e + \sum_m C_m) L_{i-1} + e"
-        r" D_{i-1} + \sum_m C_m D_{i-1},\ C_m = \operatorname{diag}\big(\sum_{A_h \equiv m} V_h, \sum_{A'_h \equiv m}"
-        r" V'_h\big),\ A \equiv m \text{ on } D_{i-1} \times L_{i-1};\quad [U, -U'] L_l = 0 \;\Rightarrow\; f_W ="
-        r" f_{W'}"
+        r"D_i = e D_{i-1} + \textstyle\sum_{m \text{ not blind}} C_m D_{i-1},\ B_i = (e + \sum_m C_m) B_{i-1} \big[+"
+        r" \sum_{m \ne 0} C_m D_{i-1} \text{ without mask}\big],\ L_i = B_i + D_i,\ C_m = \operatorname{diag}"
+        r"\big(\sum_{A_h \equiv m} V_h, \sum_{A'_h \equiv m} V'_h\big),\ A \equiv m \text{ on } D_{i-1} \times L_{i-1};"
+        r"\quad [U, -U'] L_l = 0 \;\Rightarrow\; f_W = f_{W'}"
     ),
     parts=(
         Part(
@@ -310,6 +337,7 @@ CLAIM = Claim(
                 "columns lie in S x_1 + D": partial(taken_for_one, criterion=MEAN_STAYS),
                 "forms are compared at S": partial(taken_for_one, criterion=AT_THE_BASE),
                 "opposite scores with three tokens": partial(taken_for_one, criterion=FLIPS_AT_THREE),
+                "skew scores with three tokens": partial(taken_for_one, criterion=BLIND_AT_THREE),
             },
             instance="two networks with two functions",
         ),
