@@ -19,6 +19,7 @@ from proofs_check.blackboard import (
     one_layer,
     resultant,
     softmax_fibers,
+    transformer_fibers,
     transformers,
     variety,
 )
@@ -128,6 +129,19 @@ WALK_THROUGHS = {
     ),
     "attention-only-transformers": WalkThrough(
         "Count the weights of a small transformer, and what cannot be seen of them.", transformers.transformers
+    ),
+    "one-transformer-layer": WalkThrough(
+        "Heads of one layer as a table, and what two tokens do not see of it.", transformer_fibers.one_layer_tables
+    ),
+    "transformer-fibers": WalkThrough(
+        "Given weights, their conditions, and all weights with the same function.", transformer_fibers.exact_fiber
+    ),
+    "common-streams": WalkThrough("Two networks side by side: when they are one function.", transformer_fibers.streams),
+    "transformer-dimension": WalkThrough(
+        "The dimension of transformers at every size: three counts.", transformer_fibers.count_every_size
+    ),
+    "words-and-blocks": WalkThrough(
+        "What the function of a transformer determines, without any exponentials.", transformer_fibers.words
     ),
     "degree": WalkThrough(r"In how many points $\mathcal M$ meets a linear space.", variety.degree),
     "attention-invariants": WalkThrough(

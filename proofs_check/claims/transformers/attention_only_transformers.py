@@ -3,12 +3,14 @@ r"""Beyond the paper: the dimension of attention-only transformers.
 An embedding $E \in \mathbb{R}^{d \times n}$, $l$ layers with skip connections and $h$ heads each (query/key width $a$,
 value width $a_v$ with output projections), an unembedding $U \in \mathbb{R}^{n \times d}$; causal or not. With
 $n \ge d$, $t \ge 2$, $\alpha = \min(a, d)$ and $b = \min(a_v, d)$: softmax has dimension
-$d (2n - d) + l h (\alpha (2d - \alpha) + b (2d - b))$, which is $P - d^2 - l h (a^2 + a_v^2)$ if $a, a_v \le d$.
-Lightning has $d (2n - d) + l D$, $D$ the dimension of one layer alone (`section-4-heads`). Without embeddings and with
-full $A$, $V$, generic fibers in the $(A, V)$ of a causal softmax network are finite, also below $d \ge h l + 1$, which
-the machine-checked identifiability theorem (Henry 2026, Lean) asks for.
+$d (2n - d) + l h (\alpha (2d - \alpha) + b (2d - b))$, which is $P - d^2 - l h (a^2 + a_v^2)$ if $a, a_v \le d$: a
+theorem at every size, Corollary 6 of docs/transformer-fibers.md, and so is that without embeddings and with full $A$,
+$V$ generic fibers in the $(A, V)$ of a causal softmax network are finite, also below $d \ge h l + 1$, which the
+machine-checked identifiability theorem (Henry 2026, Lean) asks for. Lightning has $d (2n - d) + l D$, $D$ the dimension
+of one layer alone (`section-4-heads`), wherever it was certified.
 
-With $n < d$ two tokens can see less than three. For two layers without unembedding, full matrices and $(h + 1) n \le d$
+For $n < d$ and three tokens or more softmax has another formula (`transformer-dimension`), and two tokens can see less.
+For two layers without unembedding, full matrices and $(h + 1) n \le d$
 the difference is $h$ times $n (n-1) k (k-1) / 2$, $k = h + 1$, and under a mask $h$ times $n (n+1) (k-1) (k-2) / 4$
 more.
 """
@@ -183,7 +185,7 @@ EXAMPLE = transformer(4, 3, 2, 2, 1, 1)
 
 CLAIM = Claim(
     id="attention-only-transformers",
-    source="beyond the paper",
+    source="beyond the paper: docs/transformer-fibers.md, Corollary 6",
     title="embedding, residual attention layers with several heads, unembedding: the dimension",
     statement=(
         r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = d (2n - d) + l h (\alpha (2d - \alpha) +"

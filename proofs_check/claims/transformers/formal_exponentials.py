@@ -1,0 +1,135 @@
+r"""One softmax layer with the exponentials as variables, exactly and modulo a prime.
+
+With integer weights the exponential of a score $x_j^\top m x_k$ is a monomial in the exponentials of the products
+$x_{j \alpha} x_{k \beta}$ of two coordinates. These are different monomials without constant terms, so their
+exponentials are algebraically independent over the rational functions (the first case of Ax's theorem): two layers are
+one function exactly if they are one rational function in coordinates and variables
+$z_{j \alpha, k \beta} = z_{k \beta, j \alpha}$. So different residues at one point prove two functions; an identity of
+polynomials proves one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from proofs_check.claims.transformers.small_networks import Matrix, Network, P, as_array, as_rows
+
+Coordinate = tuple[int, int]
+Pair = tuple[Coordinate, Coordinate]
+
+
+def seen_form(network: Network, attention: Matrix) -> Matrix:
+    """`E^T A E`."""
+    e = as_array(network.embed)
+    return as_rows(e.T @ as_array(attention) @ e)
+
+
+def seen_value(network: Network, value: Matrix) -> Matrix:
+    """`U V E`."""
+    return as_rows(as_array(network.unembed) @ as_array(value) @ as_array(network.embed))
+
+
+def exponents(form: Matrix, j: int, k: int) -> dict[Pair, int]:
+    """Those of the variables in `exp(x_j^T m x_k)`."""
+    found: dict[Pair, int] = {}
+    for (a, row), b in product(enumerate(form), range(len(form))):
+        first, second = sorted(((j, a), (k, b)))
+        found[first, second] = found.get((first, second), 0) + int(row[b])
+    return found
+
+
+class Point:
+    """Coordinates and variables at residues modulo `P`."""
+
+    def __init__(self, width: int, network: Network, seed: int) -> None:
+        source, t = random.Random(seed), network.tokens
+        self.x = np.array([[source.randrange(P) for _ in range(t)] for _ in range(width)])
+        coordinates = list(product(range(t), range(width)))
+        self.z = {pair: source.randrange(1, P) for pair in combinations_with_replacement(coordinates, 2)}
+        self.mask = network.attended
+        self.patterns: dict[Matrix, PrimeFieldMatrix] = {}
+
+    def pattern(self, form: Matrix) -> PrimeFieldMatrix:
+        """That of a head, by `E^T A E`."""
+        if form not in self.patterns:
+            t = len(self.mask)
+            raw = [[0] * t for _ in range(t)]
+            for j, k in product(range(t), repeat=2):
+                if self.mask[j, k]:
+                    raw[j][k] = 1
+                    for pair, power in exponents(form, j, k).items():
+                        raw[j][k] = raw[j][k] * pow(self.z[pair], power, P) % P
+            sums = [pow(sum(row[k] for row in raw), -1, P) for k in range(t)]
+            entries = np.array([[row[k] * sums[k] % P for k in range(t)] for row in raw])
+            self.patterns[form] = PrimeFieldMatrix.of(entries, P)
+        return self.patterns[form]
+
+    def output(self, network: Network) -> tuple[int, ...]:
+        """Of one layer."""
+        (heads,) = network.layers
+        patterns = iter([self.pattern(seen_form(network, head.attention)) for head in heads])
+        x = PrimeFieldMatrix.of(self.x, P)
+        return tuple(int(r) for r in network.run(x, x.like, lambda scores: next(patterns)).residues().flat)
+
+
+@cache
+def ring_of(width: int, tokens: int) -> tuple[PolynomialRing, dict[Pair, int]]:
+    """Coordinates first, then the variables; and where these stand."""
+    coordinates = list(product(range(tokens), range(width)))
+    pairs = list(combinations_with_replacement(coordinates, 2))
+    names = [f"x{j}_{a}" for j, a in coordinates] + [f"z{j}_{a}_{k}_{b}" for (j, a), (k, b) in pairs]
+    return PolynomialRing(names), {pair: len(coordinates) + i for i, pair in enumerate(pairs)}
+
+
+class ExactLayer:
+    """Outputs of one layer as pairs of polynomials, numerator and denominator, by entry."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, (heads,) = network, network.layers
+        self.width = len(network.embed[0])
+        self.ring, self.place = ring_of(self.width, network.tokens)
+        self.heads = [(seen_form(network, h.attention), as_array(seen_value(network, h.value))) for h in heads]
+        skip = as_array(network.unembed) @ as_array(network.embed) * int(network.skip)
+        self.skip = skip
+
+    def token(self, row: Any, k: int) -> Any:
+        """A linear form in the coordinates of a token."""
+        names = (self.ring[f"x{k}_{a}"] * int(c) for a, c in enumerate(row))
+        return sum(names, self.ring.constant(0))
+
+    def weights(self, form: Matrix, k: int) -> list[Any]:
+        """Of all keys that query `k` sees, up to a common factor, as polynomials."""
+        keys = range(k + 1 if self.network.causal else self.network.tokens)
+        powers = [exponents(form, j, k) for j in keys]
+        least = {pair: min(p.get(pair, 0) for p in powers) for pair in {pair for p in powers for pair in p}}
+        found = []
+        for p in powers:
+            exponent = [0] * len(self.ring.names)
+            for pair, low in least.items():
+                exponent[self.place[pair]] = p.get(pair, 0) - low
+            found.append(self.ring.from_terms({tuple(exponent): 1}))
+        return found
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """By output row and query."""
+        for row, k in product(range(len(self.skip)), range(self.network.tokens)):
+            top, below = self.token(self.skip[row], k), self.ring.constant(1)
+            for form, value in self.heads:
+                weights = self.weights(form, k)
+                total = sum(weights, self.ring.constant(0))
+                part = sum((w * self.token(value[row], j) for j, w in enumerate(weights)), self.ring.constant(0))
+                top, below = top * total + part * below, below * total
+            yield top, below
+
+    def same_as(self, other: ExactLayer) -> bool:
+        """An identity of rational functions, by cross multiplication."""
+        pairs = zip(self.entries(), other.entries(), strict=True)
+        return all(a * d == c * b for (a, b), (c, d) in pairs)

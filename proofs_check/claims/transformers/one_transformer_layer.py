@@ -1,0 +1,237 @@
+r"""Beyond the paper: every fiber of one softmax layer with any number of heads.
+
+Theorem 8 of docs/transformer-fibers.md. One layer, any weights, any number of heads, causal or not, skip
+$e \in \{0, 1\}$, embedding and unembedding. Let $M_m$ be the sum of $U V_h E$ over the heads with $E^\top A_h E = m$,
+for each $n \times n$ matrix $m$. For $t \ge 3$ the function determines $e U E$ and all $M_m$, and is determined by
+them; for $t = 2$ $e U E$, $\sum_m M_m$ and all $M_m - M_{-m}$. No condition on the weights, no genericity.
+
+All networks with small entries of some shapes are sorted twice: by this table, and by their functions, with the
+exponentials as variables, which decides exactly. Both orders must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+from lightning_sym.rings.arrays import ObjectArray
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
+from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point, seen_form, seen_value
+from proofs_check.claims.transformers.small_networks import (
+    Head,
+    Matrix,
+    Network,
+    as_array,
+    as_rows,
+    identity,
+    plus,
+    times,
+)
+
+Table = Callable[[Network], Hashable]
+
+
+def sums(network: Network) -> dict[Matrix, ObjectArray]:
+    """All `M_m`."""
+    found: dict[Matrix, ObjectArray] = {}
+    (heads,) = network.layers
+    for head in heads:
+        form, value = seen_form(network, head.attention), as_array(seen_value(network, head.value))
+        found[form] = found.get(form, 0 * value) + value
+    return found
+
+
+def written(values: dict[Matrix, ObjectArray]) -> frozenset[tuple[Matrix, Matrix]]:
+    """Those that are not zero."""
+    return frozenset((form, as_rows(value)) for form, value in values.items() if any(value.ravel()))
+
+
+def skipped(network: Network) -> Matrix:
+    """`e U E`."""
+    return as_rows(int(network.skip) * as_array(network.unembed) @ as_array(network.embed))
+
+
+def all_sums(network: Network) -> Hashable:
+    """What three tokens see."""
+    return skipped(network), written(sums(network))
+
+
+def differences(network: Network) -> Hashable:
+    """What two tokens see."""
+    every = sums(network)
+    total = as_rows(sum(every.values()))
+    turned: dict[Matrix, ObjectArray] = {}
+    for form, value in every.items():
+        opposite = as_rows(-as_array(form))
+        if opposite != form:
+            first = max(form, opposite)
+            turned[first] = turned.get(first, 0 * value) + (value if form == first else -value)
+    return skipped(network), total, written(turned)
+
+
+def stated(network: Network) -> Hashable:
+    """Theorem 8."""
+    return differences(network) if network.tokens == 2 else all_sums(network)
+
+
+def without_constant_heads(network: Network) -> Hashable:
+    """A fault: as if heads without scores were not seen."""
+    skip, values = skipped(network), sums(network)
+    return skip, written({form: value for form, value in values.items() if any(map(any, form))})
+
+
+class Box(NamedTuple):
+    """All networks of one form with entries of a pool."""
+
+    width: int
+    heads: int
+    tokens: int
+    causal: bool
+    skip: bool
+
+    def networks(self) -> Iterator[Network]:
+        """Of width one: all entries in -1, 0, 1; of width two: `E = 1`, rank-one and skew pieces."""
+        form = self.tokens, self.causal, self.skip
+        if self.width == 1:
+            numbers = [((a,),) for a in (-1, 0, 1)]
+            for embed, unembed in product(numbers, repeat=2):
+                for entries in product(product(numbers, repeat=2), repeat=self.heads):
+                    yield Network(embed, (tuple(Head(*e) for e in entries),), unembed, *form)
+            return
+        attention: list[Matrix] = [
+            ((0, 0), (0, 0)), ((1, 0), (0, 0)), ((-1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 0), (1, 0)),
+            ((0, 1), (-1, 0)), ((0, -1), (1, 0)),
+        ]  # fmt: skip
+        values: list[Matrix] = [((1, 0), (2, 3)), ((-1, 0), (0, 0)), ((0, 0), (1, 1))]
+        for each in product(product(attention, values), repeat=self.heads):
+            yield Network(identity(2), (tuple(Head(*e) for e in each),), ((1, 0),), *form)
+
+
+def boxes(quick: bool) -> Iterator[Box]:
+    """Both masks, with skip and without."""
+    for tokens, causal, skip in product((2, 3), (False, True), (False, True)):
+        yield Box(1, 2, tokens, causal, skip)
+        if tokens == 2 or causal or not quick:
+            yield Box(2, 2, tokens, causal, skip)
+        if not quick:
+            yield Box(1, 3, tokens, causal, skip)
+
+
+def sorted_twice(box: Box, table: Table = stated) -> Tally:
+    """By the table, and by functions."""
+    networks = list(box.networks())
+    point = Point(len(networks[0].embed[0]), networks[0], seed=5)
+    classes: dict[Hashable, list[Network]] = {}
+    for network in networks:
+        classes.setdefault(table(network), []).append(network)
+    by_residues: dict[tuple[int, ...], Network] = {}
+    identities = 0
+    for first, *others in classes.values():
+        output, exact = point.output(first), ExactLayer(first)
+        if output in by_residues:
+            other = by_residues[output]
+            if exact.same_as(ExactLayer(other)):
+                raise Refutation(f"{first} and {other} have different tables and one function")
+            raise Undecided(f"{first} and {other}: the same residues, and different rational functions")
+        by_residues[output] = first
+        shown = {presentation(first)}
+        for other in others:
+            if point.output(other) != output:
+                raise Refutation(f"{first} and {other} have one table and different functions")
+            if (way := presentation(other)) not in shown:
+                shown.add(way)
+                identities += 1
+                if not exact.same_as(ExactLayer(other)):
+                    raise Refutation(f"{first} and {other} have one table and different rational functions")
+    mask, skip = "causal" if box.causal else "no mask", "skip" if box.skip else "no skip"
+    return Tally(
+        f"d = {box.width}, {box.heads} heads, t = {box.tokens}, {mask}, {skip}: {len(networks)} networks, "
+        f"{len(classes)} functions, {identities} identities"
+    )
+
+
+def presentation(network: Network) -> Hashable:
+    """Heads as they are seen, in any order: equal ones are one function without a theorem."""
+    (heads,) = network.layers
+    return skipped(network), tuple(
+        sorted((seen_form(network, h.attention), seen_value(network, h.value)) for h in heads)
+    )
+
+
+class Pair(NamedTuple):
+    """Two networks that are one function for two tokens only."""
+
+    one: Network
+    other: Network
+    finding: str
+
+
+def only_two_tokens(quick: bool) -> Iterator[Pair]:
+    """Both masks."""
+    a, b, v, w = ((1, 0), (2, 1)), ((0, 1), (1, 1)), ((1, 2), (0, 1)), ((1, 0), (1, -1))
+    zero = times(0, a)
+    for causal, skip in product((False, True), repeat=2):
+        of = partial(Network, identity(2), unembed=identity(2), tokens=2, causal=causal, skip=skip)
+        yield Pair(
+            of(((Head(a, v), Head(b, times(-1, v))),)),
+            of(((Head(times(-1, a), times(-1, v)), Head(times(-1, b), v)),)),
+            "t >= 3 is needed: for two tokens heads with V_1 + V_2 = 0 may both be turned around",
+        )  # fmt: skip
+        yield Pair(
+            of(((Head(a, v), Head(times(-1, a), w)),)),
+            of(((Head(a, plus(v, times(-1, w))), Head(zero, times(2, w))),)),
+            "t >= 3 is needed: for two tokens A_2 = -A_1 is a head without scores",
+        )  # fmt: skip
+        yield Pair(
+            of(((Head(a, v),),)), of(((Head(times(-1, a), times(-1, v)), Head(zero, times(2, v))),)),
+            "t >= 3 is needed: for two tokens a head is the opposite one and one without scores",
+        )  # fmt: skip
+
+
+def two_but_not_three(pair: Pair, fewest: int = 3) -> str:
+    """One function for two tokens, two for three; the tables say both."""
+    for tokens in (2, 3):
+        one, other = (n._replace(tokens=tokens) for n in pair[:2])
+        equal = ExactLayer(one).same_as(ExactLayer(other))
+        if equal is not (tokens < fewest) or (stated(one) == stated(other)) is not equal:
+            raise Refutation(f"{one} and {other}: one function is {equal}")
+    return pair.finding
+
+
+CLAIM = Claim(
+    id="one-transformer-layer",
+    source="beyond the paper: docs/transformer-fibers.md, Theorem 8",
+    title="one softmax layer with any heads: which weights have the same function, for all weights",
+    statement=(
+        r"M_m = \textstyle\sum_{E^\top A_h E = m} U V_h E;\quad t \ge 3:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,"
+        r"\ M'_m = M_m\ \forall m;\quad t = 2:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,\ \textstyle\sum_m M'_m ="
+        r" \sum_m M_m,\ M'_m - M'_{-m} = M_m - M_{-m}\ \forall m"
+    ),
+    parts=(
+        Part(
+            "all networks of a box, sorted by the table and by their functions",
+            Scope.EVERY_WIDTH,
+            boxes,
+            sorted_twice,
+            {
+                "two tokens see every sum": partial(sorted_twice, table=all_sums),
+                "three tokens see differences only": partial(sorted_twice, table=differences),
+                "heads without scores are not seen": partial(sorted_twice, table=without_constant_heads),
+            },
+            instance="all networks of one form with small entries",
+        ),
+        Part(
+            "two tokens see less",
+            Scope.INSTANCES,
+            only_two_tokens,
+            two_but_not_three,
+            {
+                "three tokens see no more": partial(two_but_not_three, fewest=4),
+                "two tokens see as much": partial(two_but_not_three, fewest=2),
+            },
+            instance="two networks",
+        ),
+    ),
+)

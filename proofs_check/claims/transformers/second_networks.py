@@ -1,0 +1,167 @@
+"""Weights that miss one hypothesis of Corollary 5: with a second network that then appears, or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+from proofs_check.claims.transformers.small_networks import (
+    Head,
+    Matrix,
+    Network,
+    as_array,
+    as_rows,
+    identity,
+    plus,
+    times,
+)
+
+A: Matrix = ((1, 0), (2, 1))
+B: Matrix = ((0, 1), (1, 1))
+C: Matrix = ((1, -1), (1, 0))
+V: Matrix = ((1, 1), (0, 1))
+W: Matrix = ((1, 0), (1, -2))
+SKEW: Matrix = ((0, 1), (-1, 0))
+ZERO: Matrix = ((0, 0), (0, 0))
+
+
+class Given(NamedTuple):
+    """Weights, whether `E` and `U` move too, and the condition that fails."""
+
+    network: Network
+    ends: bool
+    fails: str
+
+
+class Case(NamedTuple):
+    """A condition, two networks with one function that miss it, and two that do not and have two functions."""
+
+    condition: str
+    pair: tuple[Network, Network]
+    restored: tuple[Network, Network]
+    finding: str
+
+
+def network(*layers: tuple[Head, ...], tokens: int, causal: bool, skip: bool) -> Network:
+    """With `E = U = 1`."""
+    one = identity(len(layers[0][0].attention))
+    return Network(one, layers, one, tokens, causal, skip)
+
+
+def second_networks(quick: bool) -> Iterator[Case]:
+    """All of them, masked and not, with skips and without, where the hypothesis is one."""
+    for causal, skip in product((False, True), repeat=2):
+        yield from _of_two_tokens(causal, skip)
+        yield from _of_any_tokens(causal, skip)
+    yield from _without_skip()
+
+
+def _of_two_tokens(causal: bool, skip: bool) -> Iterator[Case]:
+    bottom = (Head(C, V),)
+
+    def pair(tokens: int, ours: tuple[Head, ...], theirs: tuple[Head, ...]) -> tuple[Network, Network]:
+        one, other = (network(bottom, top, tokens=tokens, causal=causal, skip=skip) for top in (ours, theirs))
+        return one, other
+
+    for condition, ours, theirs, finding in (
+        ("c", (Head(A, V), Head(B, times(-1, V))), (Head(times(-1, A), times(-1, V)), Head(times(-1, B), V)),
+         "(c) is needed: for t = 2 heads with V_1 + V_2 = 0 may both be turned around, for t = 3 not"),
+        ("a", (Head(A, V), Head(times(-1, A), W)), (Head(A, plus(V, times(-1, W))), Head(ZERO, times(2, W))),
+         "(a) is needed in the last layer: for t = 2 A_2 = -A_1 is a head without scores, for t = 3 not"),
+    ):  # fmt: skip
+        yield Case(condition, pair(2, ours, theirs), pair(3, ours, theirs), finding)
+
+
+def _of_any_tokens(causal: bool, skip: bool) -> Iterator[Case]:
+    for tokens in (2, 3):
+
+        def pair(*layers: tuple[tuple[Head, ...], ...], tokens: int = tokens) -> tuple[Network, Network]:
+            one, other = (network(*each, tokens=tokens, causal=causal, skip=skip) for each in layers)
+            return one, other
+
+        merged = (Head(A, plus(V, W)), Head(B, ZERO))
+        yield Case(
+            "a", pair(((Head(A, V), Head(A, W)),), (merged,)), pair(((Head(A, V), Head(C, W)),), (merged,)),
+            "(a) is needed: equal heads of one layer merge",
+        )  # fmt: skip
+        yield Case(
+            "b", pair(((Head(A, V), Head(B, ZERO)),), ((Head(A, V), Head(C, ZERO)),)),
+            pair(((Head(A, V), Head(B, W)),), ((Head(A, V), Head(C, W)),)),
+            "(b) is needed: the scores of a head that writes nothing are not seen",
+        )  # fmt: skip
+        if skip:
+            yield _moved(tokens, causal)
+        yield _narrow(tokens, causal, skip)
+
+
+def _moved(tokens: int, causal: bool) -> Case:
+    """Two pairs of coordinates: `other` does not see what the two others do."""
+
+    def put(attention: Matrix, value: Matrix, at: int) -> Head:
+        found = []
+        for matrix in (attention, value):
+            rows = [[0] * 4 for _ in range(4)]
+            for i, j in product(range(2), repeat=2):
+                rows[at + i][at + j] = int(matrix[i][j])
+            found.append(as_rows(rows))
+        return Head(*found)
+
+    low, high, other, seen = put(A, V, 0), put(B, W, 0), put(C, V, 2), put(C, V, 0)
+    of = partial(network, tokens=tokens, causal=causal, skip=True)
+    pairs = [(of((low, head), (high,)), of((low,), (high, head))) for head in (other, seen)]
+    return Case("", pairs[0], pairs[1], "at most as many heads in each layer: a head may move to another layer")
+
+
+def _narrow(tokens: int, causal: bool, skip: bool) -> Case:
+    """One word in width two: the second entry of the first scores is not seen."""
+    heads = (Head(A, V),), (Head(plus(A, ((0, 0), (0, 3))), V),)
+
+    def pair(embed: Matrix) -> tuple[Network, Network]:
+        one, other = (Network(embed, (each,), identity(2), tokens, causal, skip) for each in heads)
+        return one, other
+
+    return Case(
+        "ranks", pair(((1,), (0,))), pair(identity(2)), "full ranks are needed: a narrow embedding hides entries of A"
+    )
+
+
+def _without_skip() -> Iterator[Case]:
+    def pair(tokens: int, causal: bool, *attention: tuple[Matrix, Matrix]) -> tuple[Network, Network]:
+        one, other = (
+            network((Head(a, V),), (Head(b, W),), tokens=tokens, causal=causal, skip=False) for a, b in attention
+        )
+        return one, other
+
+    yield Case(
+        "a'", pair(2, False, (SKEW, A), (SKEW, B)), pair(2, False, (C, A), (C, B)),
+        "(a') is needed without skip: for t = 2 a skew layer is blind",
+    )  # fmt: skip
+    moved = as_array(V)  # the second layer reads V x: V^T B V stands for its scores
+    inverse: Matrix = ((1, -1), (0, 1))
+    back = as_rows(2 * as_array(inverse).T @ as_array(SKEW) @ as_array(inverse))
+    assert (as_array(inverse) @ moved == as_array(identity(2))).all()  # noqa: S101
+    yield Case(
+        "a", pair(2, True, (SKEW, ZERO), (ZERO, back)), pair(2, True, (SKEW, A), (ZERO, back)),
+        "(a) is needed: causal, t = 2, no skip: (B, 0) and (0, 2 B) with skew B in virtual weights",
+    )  # fmt: skip
+
+
+def still_the_orbit(quick: bool) -> Iterator[Given]:
+    """A condition fails, and no second network was found: the kernel is as small as with it."""
+    minus = times(-1, identity(2))
+    e = ((0, 0), (1, 0))
+    for tokens, causal in product((2, 3), (False, True)):
+
+        def of(*layers: tuple[Head, ...], tokens: int = tokens, causal: bool = causal) -> Network:
+            return network(*layers, tokens=tokens, causal=causal, skip=True)
+
+        yield Given(of((Head(A, V), Head(times(2, A), W)), (Head(B, V),)), False, "a")
+        if tokens == 3:
+            yield Given(of((Head(A, V), Head(B, times(-1, V)))), True, "")
+        if not causal:
+            yield Given(of((Head(A, V),), (Head(B, minus),)), False, "b")
+            yield Given(of((Head(SKEW, V),), (Head(B, V),)), False, "a'")
+            if tokens == 2:
+                yield Given(of((Head(A, e),), (Head(B, e),)), False, "c")

@@ -1,0 +1,163 @@
+"""Softmax transformers given by their matrices, layers of any numbers of heads, run over balls and over residues."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_sym import SOFTMAX, Architecture
+from lightning_sym.network.attention import Form, attended, attention_layer
+from lightning_sym.network.weights import Layer
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.protocol import normalized
+from proofs_check.expect import spell
+
+Number = int | Fraction
+Matrix = tuple[tuple[Number, ...], ...]
+"""Rows."""
+
+BITS = 250
+P = PRIMES[0]
+
+
+def as_rows(matrix: Any) -> Matrix:
+    """An array as rows."""
+    return tuple(tuple(row) for row in np.asarray(matrix, dtype=object).tolist())
+
+
+def as_array(matrix: Matrix) -> ObjectArray:
+    """Rows as an array."""
+    return np.array(matrix, dtype=object)
+
+
+def identity(size: int) -> Matrix:
+    """The identity."""
+    return as_rows(np.eye(size, dtype=int))
+
+
+def zero(size: int) -> Matrix:
+    """A square zero matrix."""
+    return as_rows(np.zeros((size, size), dtype=int))
+
+
+def times(number: int, matrix: Matrix) -> Matrix:
+    """A multiple."""
+    return as_rows(number * as_array(matrix))
+
+
+def plus(one: Matrix, other: Matrix) -> Matrix:
+    """The sum."""
+    return as_rows(as_array(one) + as_array(other))
+
+
+class Head(NamedTuple):
+    """`A = K^T Q` and `V`, the output projection included."""
+
+    attention: Matrix
+    value: Matrix
+
+    def __str__(self) -> str:
+        return f"(A = {spell(self.attention)}, V = {spell(self.value)})"
+
+
+class Network(NamedTuple):
+    """`x -> U X_l`, `X_0 = E x`, `X_i = e X_{i-1} + sum_h V_ih X_{i-1} softmax(X_{i-1}^T A_ih X_{i-1})`."""
+
+    embed: Matrix
+    layers: tuple[tuple[Head, ...], ...]
+    unembed: Matrix
+    tokens: int
+    causal: bool
+    skip: bool = True
+
+    def __str__(self) -> str:
+        mask = "causal" if self.causal else "no mask"
+        layers = "; ".join(" ".join(map(str, heads)) for heads in self.layers)
+        skip = "skip" if self.skip else "no skip"
+        return f"{mask}, {skip}, t = {self.tokens}, E = {spell(self.embed)}, {layers}, U = {spell(self.unembed)}"
+
+    @property
+    def attended(self) -> Any:
+        """The mask."""
+        return attended(Architecture((1, 1), (1,), self.tokens, causal=self.causal))
+
+    def run(self, x: Any, lift: Callable[[ObjectArray], Any], pattern: Callable[[Any], Any]) -> Any:
+        """The output over the ring of `x`."""
+        stream = lift(as_array(self.embed)) @ x
+        for heads in self.layers:
+            one = lift(np.eye(stream.shape[0], dtype=int).astype(object))
+            layer = [Layer(lift(as_array(h.attention)), one, lift(as_array(h.value))) for h in heads]
+            stream = attention_layer(stream, layer, Form(pattern, self.skip))
+        return lift(as_array(self.unembed)) @ stream
+
+    def balls(self, x: ObjectArray) -> list[Any]:
+        """Balls around all entries of the output."""
+        mask = self.attended.astype(int).astype(object)
+        with precision(BITS):
+            pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
+            return list(self.run(Balls.of(x), Balls.of, pattern).values().ravel())
+
+    def with_any_exponential(self, x: ObjectArray, seed: int) -> list[int]:
+        """The output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""
+        field = PrimeFieldMatrix.of(np.zeros((1, 1), dtype=int), P)
+        return [
+            int(r) for r in self.run(field.like(x), field.like, AnyExponential(self.attended, seed)).residues().flat
+        ]
+
+
+class AnyExponential:
+    """Softmax modulo `P` with a random function in the place of the exponential.
+
+    Query `k` gives key `j` a share of `S(s_jk - s_kk)`. What is the same for every `S` is the same for softmax.
+
+    Example:
+        >>> pattern = AnyExponential(np.ones((2, 2)), seed=1)
+        >>> scores = PrimeFieldMatrix.of(np.array([[0, 5], [3, 2]]), P)
+        >>> total = pattern(scores) + pattern(scores.like([[-1]]) * scores)
+        >>> total.residues().tolist()                      # for two tokens opposite scores have opposite patterns
+        [[1, 1], [1, 1]]
+    """
+
+    def __init__(self, mask: Any, seed: int) -> None:
+        self.mask, self.seed = mask, seed
+
+    def exponential(self, s: int) -> int:
+        """`S(s)`."""
+        s %= P
+        if s == 0:
+            return 1
+        drawn = random.Random(f"{self.seed} {min(s, P - s)}").randrange(1, P)
+        return drawn if s <= P - s else pow(drawn, -1, P)
+
+    def __call__(self, scores: PrimeFieldMatrix) -> PrimeFieldMatrix:
+        """The pattern."""
+        s = scores.residues().tolist()
+        t = len(s)
+        raw = [[self.exponential(s[j][k] - s[k][k]) if self.mask[j, k] else 0 for k in range(t)] for j in range(t)]
+        sums = [pow(sum(row[k] for row in raw), -1, P) for k in range(t)]
+        return PrimeFieldMatrix.of(np.array([[row[k] * sums[k] % P for k in range(t)] for row in raw]), P)
+
+
+def points(width: int, tokens: int, count: int) -> list[ObjectArray]:
+    """The same inputs for all networks of a shape; small, so that no token's weight is close to zero or one."""
+    source = random.Random(7)
+    numbers = [Fraction(n, 4) for n in range(-7, 8) if n]
+    rows = [[[source.choice(numbers) for _ in range(tokens)] for _ in range(width)] for _ in range(count)]
+    return [np.array(x, dtype=object) for x in rows]
+
+
+def apart(one: Network, other: Network, inputs: Sequence[ObjectArray]) -> bool:
+    """Whether balls prove that the outputs differ at one of the inputs."""
+    return any(not a.overlaps(b) for x in inputs for a, b in zip(one.balls(x), other.balls(x), strict=True))
+
+
+def same_for_any_exponential(one: Network, other: Network, inputs: Sequence[ObjectArray]) -> bool:
+    """Whether the outputs agree modulo `P` at all inputs, for one random function in the place of the exponential."""
+    return all(one.with_any_exponential(x, 3) == other.with_any_exponential(x, 3) for x in inputs)
