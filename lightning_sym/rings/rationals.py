@@ -3,7 +3,7 @@ and matrices of flint's own, which multiply a hundred times faster than these wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import lcm
 from numbers import Rational
@@ -99,11 +99,49 @@ class RationalMatrix:
         rows, columns = two_axes(source)
         return cls(fmpq_mat(rows, columns, [_fmpq(x) for x in source.ravel()]))
 
+    @classmethod
+    def zero(cls, rows: int, columns: int) -> RationalMatrix:
+        """The zero matrix."""
+        return cls(fmpq_mat(rows, columns))
+
+    @classmethod
+    def identity(cls, size: int) -> RationalMatrix:
+        """The identity matrix."""
+        result = fmpq_mat(size, size)
+        for i in range(size):
+            result[i, i] = 1
+        return cls(result)
+
     def __matmul__(self, other: RationalMatrix) -> RationalMatrix:
         return RationalMatrix(self.flint * other.flint)
 
     def __add__(self, other: RationalMatrix) -> RationalMatrix:
         return RationalMatrix(self.flint + other.flint)
+
+    def __sub__(self, other: RationalMatrix) -> RationalMatrix:
+        return RationalMatrix(self.flint - other.flint)
+
+    def __neg__(self) -> RationalMatrix:
+        return RationalMatrix(-self.flint)
+
+    def __bool__(self) -> bool:
+        """Whether an entry is not zero."""
+        return any(self.flint.entries())
+
+    def scaled(self, factor: Fraction | int) -> RationalMatrix:
+        """The matrix times a number."""
+        return RationalMatrix(self.flint * _fmpq(factor))
+
+    def rows(self, chosen: Iterable[int]) -> RationalMatrix:
+        """Some of the rows, in the order named."""
+        entries, columns = self.flint.entries(), self.shape[1]
+        picked = [entries[i * columns : (i + 1) * columns] for i in chosen]
+        return RationalMatrix(fmpq_mat(len(picked), columns, [x for row in picked for x in row]))
+
+    def above(self, other: RationalMatrix) -> RationalMatrix:
+        """This matrix on top of another one with as many columns."""
+        rows, columns = self.shape[0] + other.shape[0], self.shape[1]
+        return RationalMatrix(fmpq_mat(rows, columns, self.flint.entries() + other.flint.entries()))
 
     @property
     def mT(self) -> RationalMatrix:  # noqa: N802 - the array standard's name for the matrix transpose
