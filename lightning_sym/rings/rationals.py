@@ -128,6 +128,31 @@ class RationalMatrix:
         """Whether an entry is not zero."""
         return any(self.flint.entries())
 
+    def __mul__(self, other: RationalMatrix) -> RationalMatrix:
+        """The product entry by entry."""
+        pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
+        return RationalMatrix(fmpq_mat(*self.shape, [x * y for x, y in pairs]))
+
+    def like(self, constants: Rows) -> RationalMatrix:
+        """A matrix of integers or fractions."""
+        return RationalMatrix.of(constants)
+
+    def inverse(self) -> RationalMatrix | None:
+        """Of a square matrix; `None` if it is singular.
+
+        Example:
+            >>> RationalMatrix.of([[2]]).inverse().fractions().tolist(), RationalMatrix.of([[0]]).inverse()
+            ([[Fraction(1, 2)]], None)
+        """
+        try:
+            return RationalMatrix(self.flint.inv())
+        except ZeroDivisionError:
+            return None
+
+    def rank(self) -> int:
+        """The rank, exact."""
+        return int(self.flint.rank())
+
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
         """The matrix times a number."""
         return RationalMatrix(self.flint * _fmpq(factor))
