@@ -149,6 +149,17 @@ class RationalMatrix:
         except ZeroDivisionError:
             return None
 
+    @property
+    def bits(self) -> int:
+        """Bits of the longest entry over the common denominator.
+
+        Example:
+            >>> RationalMatrix.of([[Fraction(1, 2), -7]]).bits
+            4
+        """
+        numbers = self.flint.numer_denom()[0].entries()
+        return max(int(abs(x)).bit_length() for x in (max(numbers), min(numbers))) if numbers else 0
+
     def rank(self) -> int:
         """The rank, exact."""
         return int(self.flint.rank())
