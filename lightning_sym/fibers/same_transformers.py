@@ -132,8 +132,8 @@ def _by_few_inputs(pair: Pair) -> Comparison | None:
     """Different networks are most often told apart at once."""
     if pair.shapes[0].normalization is not None and pair.shapes[0].normalization.function is None:
         return None
-    for scale in INPUT_SCALES[:2]:
-        x = pair.draw(READABLE, scale if not pair.polynomial else 1)
+    for scale in INPUT_SCALES[::2]:
+        x = pair.draw(READABLE, 1 if pair.polynomial else scale)
         if (found := pair.exactly(x) if pair.polynomial else pair.by_balls(x, FIRST_BITS)) is not None:
             return found
     return None

@@ -89,9 +89,12 @@ class StreamSymmetry(Result):
             lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in self.scales.items())))
         return [*lines, ("checked", "applied to the first network it gives the second, entry by entry")]
 
+    def formulas(self) -> list[str]:
+        """The basis changes of the stream."""
+        return [rf"G_{{{i}}} = {latex_matrix(m)}" for i, m in (self.between or {}).items()]
+
     def _latex(self) -> str:
-        given = (self.between or {}).items()
-        return latex_lines([rf"G_{{{i}}} = {latex_matrix(m)}" for i, m in given] or [r"\varphi_{W'} = \varphi_W"])
+        return latex_lines(self.formulas() or [r"\varphi_{W'} = \varphi_W"])
 
 
 def head_classes(
@@ -187,7 +190,7 @@ def group_element(
         "query_key": search.query_key,
         "value_output": search.value_output or None,
         "scales": search.scales or None,
-        "heads": {i: list(order) for i, order in search.heads.items()},
+        "heads": search.heads,
     }
     return found if transform(first, **found) == second else None
 
