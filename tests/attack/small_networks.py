@@ -224,10 +224,10 @@ def flip(net: Net, rng: Random) -> None:
 
 def behind_blind(net: Net, rng: Random) -> None:
     """No mask, no skip connections: behind a layer in which all scores are zero other scores are not seen."""
-    if not net.form.skip and not net.form.causal and net.form.normalization and len(net.layers) > 1:
-        if not any(any((k.T @ q).ravel()) for q, k, _ in net.layers[0]):
-            for head in net.layers[1]:
-                head[0] = matrix(rng, *head[0].shape)
+    plain = net.form.normalization is not None and not net.form.skip and not net.form.causal
+    if plain and len(net.layers) > 1 and not any(any((k.T @ q).ravel()) for q, k, _ in net.layers[0]):
+        for head in net.layers[1]:
+            head[0] = matrix(rng, *head[0].shape)
 
 
 def unseen_scores(net: Net, rng: Random) -> None:
