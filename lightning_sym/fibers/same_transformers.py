@@ -27,8 +27,8 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import head_name
 
-FIRST_BITS, MOST_BITS = 128, 4096
-"""Precisions of balls: doubled while the outputs cannot be told apart."""
+FIRST_BITS, MOST_BITS = 128, 2048
+"""Precisions of balls: four times as high each time that the outputs could not be told apart."""
 
 READABLE = 3
 """Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""
@@ -81,7 +81,8 @@ class Pair:
         """Whether balls tell the outputs apart."""
         for number, shape in enumerate(self.shapes):
             self.work.spend(outputs_cost(shape, bits), f"outputs in balls of {bits} bits", number, 2)
-        self.bits = max(self.bits, bits)
+        if bits > self.bits:  # what is said of agreement is about the highest precision
+            self.bits, self.agreed, self.distance = bits, 0, None
         with precision(bits):
             one, other = (
                 network_output(BallMatrix.of(x), shape, map(BallMatrix.of, matrices))

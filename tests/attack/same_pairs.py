@@ -21,6 +21,7 @@ from small_networks import MOVES, Random, blocks, copied, damage, decimals, fart
 from lightning_sym import Answer, same_function
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.transform import transform
+from lightning_sym.rings.ball_matrices import DecimalBall
 
 DIGITS = 60
 CLOSE = mpmath.mpf(10) ** -30
@@ -69,7 +70,8 @@ def one_pair(seed: str, tally: Tally) -> None:
             x = decimals(found.input)
             for net, y in zip(map(in_decimals, (first, second)), found.outputs, strict=True):
                 for mine, theirs in zip(outputs(net, x).ravel(), y.ravel(), strict=True):
-                    middle, radius = theirs if isinstance(theirs, tuple) else (theirs, 0)
+                    ball = isinstance(theirs, DecimalBall)
+                    middle, radius = (theirs.midpoint, theirs.radius) if ball else (theirs, 0)
                     if abs(mine - mpmath.mpf(middle.numerator) / middle.denominator) > radius + CLOSE * (1 + abs(mine)):
                         tally.faults.append(f"{seed}: {kind}: another output than the one that is shown")
         elif distance < mpmath.mpf(10) ** -50:
