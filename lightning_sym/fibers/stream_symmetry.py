@@ -86,9 +86,15 @@ class StreamSymmetry(Result):
             ("basis", "C", self.query_key),
             ("values", "B", self.value_output),
         ):
-            lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in (group or {}).items()]
+            lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in sorted((group or {}).items())]
         if self.scales:
-            lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in self.scales.items())))
+            lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in sorted(self.scales.items()))))
+        for i, order in (self.heads or {}).items():
+            if list(order) != sorted(order):
+                lines.append(("heads", f"of layer {i} in the order {', '.join(map(str, order))}"))
+        values = "V' = B V G^-1, O' = H O B^-1" if self.value_output else "V' = H V G^-1"
+        act = f"Q' = C^-T Q G^-1, K' = C K G^-1, {values}; G, H before and after the layer; then heads change places"
+        lines.append(("act by", act if not self.scales else f"Q' = s Q, V' = V / s, and {act}"))
         return [*lines, ("checked", "applied to the first network it gives the second, entry by entry")]
 
     def formulas(self) -> list[str]:
