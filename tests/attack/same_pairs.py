@@ -33,6 +33,7 @@ class Tally:
 
     answers: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
+    seeds: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -79,6 +80,7 @@ def one_pair(seed: str, tally: Tally) -> None:
     else:
         truth = "equal" if not damaged else "apart" if distance > CLOSE else "agree"
         tally.undecided[f"{truth}: {kind}"] += 1
+        tally.seeds.append(seed)
 
 
 def run(count: int, seed: int) -> Tally:
@@ -100,6 +102,7 @@ def main() -> int:
         print(name)
         for key, number in counter.most_common():
             print(f"{number:8d}  {key}")
+    print("undecided pairs", *tally.seeds)
     print(*tally.faults, sep="\n")
     print(f"{given.count} pairs, {len(tally.faults)} faults")
     return 1 if tally.faults else 0

@@ -137,10 +137,7 @@ RINGS = [
     Ring("recorded fractions", lambda _, m: Recorded(m), lambda v, _: v.value),
     Ring("recorded residues", lambda _, m: Recorded(residues_of(m, P)), lambda v, _: v.value.residues(), P),
     Ring("flint's matrices", lambda _, m: RationalMatrix.of(m), lambda v, _: v.fractions()),
-    Ring(
-        "matrices of balls", lambda _, m: BallMatrix.of(m),
-        lambda v, _: np.array([[exactly(x) for x in row] for row in v.flint.tolist()], dtype=object),
-    ),
+    Ring("matrices of balls", lambda _, m: BallMatrix.of(m), lambda v, _: map_entries(exactly, v.flint.tolist())),
     Ring(
         "balls", lambda _, m: Balls.of(m), lambda v, _: map_entries(exactly, v.values()),
         moving=Balls.of, derivative=lambda v: map_entries(exactly, v.derivative()),
