@@ -133,6 +133,22 @@ def test_heads_move_to_the_layer_that_they_can_stand_in() -> None:
     assert same_function(network([(a, v)], [(reads, w)]), network([(a, v), (reads, w)]), 3).answer is Answer.DIFFERENT
 
 
+def test_a_mean_that_is_zero_is_followed() -> None:
+    """Behind `x - mean` the mean is zero, so heads that attend to all tokens alike add nothing."""
+    one, minus = np.eye(2, dtype=int), -np.eye(2, dtype=int)
+    front = [(ZERO, minus)]
+    assert (
+        same_function(network(front, [(ZERO, V), (A, W)]), network(front, [(ZERO, W), (A, W)]), 3).answer is Answer.SAME
+    )
+    other = network([(ZERO, 2 * minus)], [(ZERO, V), (A, W)])
+    assert same_function(other, network([(ZERO, 2 * minus)], [(ZERO, one), (A, W)]), 3).answer is Answer.DIFFERENT
+    masked = [
+        n.with_form(NetworkForm(SOFTMAX, True, True))
+        for n in (network(front, [(ZERO, V)]), network(front, [(ZERO, W)]))
+    ]
+    assert same_function(*masked, 3).answer is Answer.DIFFERENT
+
+
 def test_a_head_that_nobody_reads_is_left_out() -> None:
     end: dict[str, Any] = {"E": np.eye(2), "U": [[1, 0]]}
     silent = np.array([[0, 0], [1, 2]])  # writes what neither U nor the other layer reads
