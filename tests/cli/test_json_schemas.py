@@ -68,6 +68,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("same", ("same", EXAMPLES["generic"], EXAMPLES["generic_rescaled"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["rank_one_swapped"])),
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["two_layers"])),
+    ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_moved"])),
+    ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_changed"])),
 ]  # fmt: skip
 
 
