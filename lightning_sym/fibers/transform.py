@@ -78,7 +78,8 @@ def _orders(given: Mapping[int, Sequence[int]] | None, shape: Architecture) -> d
     for i, order in (given or {}).items():
         if type(i) is not int or i not in range(1, shape.depth + 1):
             raise BadInput(f"heads must name layers between 1 and {shape.depth}, got {shown(i)}")
-        if any(type(h) is not int for h in order) or sorted(order) != every:
+        listed = isinstance(order, (list, tuple))
+        if not listed or any(type(h) is not int for h in order) or sorted(order) != every:
             raise BadInput(
                 f"heads of layer {i} must be the numbers 1 to {shape.heads} in some order, got {shown(order)}"
             )

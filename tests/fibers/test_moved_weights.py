@@ -56,6 +56,7 @@ def test_the_function_stays(shape: Architecture, group: dict[str, Any]) -> None:
         ),
         (Architecture((2, 2), (1,), 2), {"between": {1: G}}, "one layer has nothing between"),
         (WHOLE, {"heads": {1: [1, 1]}}, "heads of layer 1 must be the numbers 1 to 2 in some order"),
+        (WHOLE, {"heads": {1: 5}}, "heads of layer 1 must be the numbers 1 to 2 in some order, got 5"),
         (WHOLE, {"heads": {4: [1, 2]}}, "heads must name layers between 1 and 2, got 4"),
         (WHOLE, {"scales": {"1.1": 0}}, "the scale of head 1.1 must not be 0"),
         (Architecture((2, 2), (1,), 2, normalization=SOFTMAX), {"scales": {1: 2}}, "cannot be rescaled"),
