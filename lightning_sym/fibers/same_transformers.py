@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from lightning_sym.errors import TooLarge
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.arrangement import Arrangement, arranged, padded
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
@@ -91,14 +91,16 @@ class Pair:
                 network_output(BallMatrix.of(x), shape, map(BallMatrix.of, matrices))
                 for shape, matrices in zip(self.shapes, self.exact, strict=True)
             )
-            place = one.apart(other)
-            if place is None:
-                farthest = one.farthest(other)
+            place, farthest = one.apart(other), one.farthest(other)
+            if place is None or farthest is None:
                 known = farthest is not None and (self.distance is not None or not self.agreed)
                 self.distance = max(farthest, self.distance or Fraction(0)) if known and farthest is not None else None
                 self.agreed += 1
                 return None
-            outputs = one.decimals(), other.decimals()
+            try:
+                outputs = one.decimals(), other.decimals()
+            except BadInput:  # numbers of millions of digits
+                return None
         first, second = (y[place] for y in outputs)
         if not isinstance(first, DecimalBall) or first.meets(second):  # rounded outwards too far
             return None

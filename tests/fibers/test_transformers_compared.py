@@ -142,11 +142,9 @@ def test_a_mean_that_is_zero_is_followed() -> None:
     )
     other = network([(ZERO, 2 * minus)], [(ZERO, V), (A, W)])
     assert same_function(other, network([(ZERO, 2 * minus)], [(ZERO, one), (A, W)]), 3).answer is Answer.DIFFERENT
-    masked = [
-        n.with_form(NetworkForm(SOFTMAX, True, True))
-        for n in (network(front, [(ZERO, V)]), network(front, [(ZERO, W)]))
-    ]
-    assert same_function(*masked, 3).answer is Answer.DIFFERENT
+    causal = NetworkForm(SOFTMAX, causal=True, skip=True)
+    masked, other = (network(front, [(ZERO, v)], form=causal) for v in (V, W))
+    assert same_function(masked, other, 3).answer is Answer.DIFFERENT
 
 
 def test_a_head_that_nobody_reads_is_left_out() -> None:
