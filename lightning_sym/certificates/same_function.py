@@ -10,8 +10,8 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import Connection
-from lightning_sym.fibers.same_function import Answer, Comparison, Reason
 from lightning_sym.fibers.transform import swap
 from lightning_sym.fibers.virtual_moves import MoveName, rescaling_factors, visible_weights
 from lightning_sym.limits import require_integer

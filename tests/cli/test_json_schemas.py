@@ -84,6 +84,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["two_layers"])),
     ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--conjecture", "P")),
     ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--normalization", "softmax", "--mask", "causal")),
+    ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_moved"])),
+    ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_changed"])),
 ]  # fmt: skip
 
 

@@ -105,8 +105,8 @@ def argument(name: str, network: Architecture) -> Any:
         "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
         "networks": [network], "seed": 0, "certificates": False,
-        "value": None, "document": None, "entries": None, "ring": None, "given": None,
         "jet": JET, "work": Work(), "lines": 1, "series": (),
+        "value": None, "document": None, "entries": None, "ring": None, "given": None, "bits": 8, "heads": 1,
     }  # fmt: skip
     return made[name]
 
