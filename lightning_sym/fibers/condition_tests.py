@@ -35,7 +35,7 @@ class Shown(NamedTuple):
     evidence: str
 
 
-class Tests:
+class ConditionTests:
     """A network modulo a prime, and points.
 
     Args:
@@ -94,11 +94,26 @@ class Tests:
         """`keys_k^T A_ih queries_k`, of each head a row."""
         return np.array([self._paired(h.key @ keys, h.query @ queries) for h in self.net.layers[i - 1]])
 
+    def scores(self, i: int) -> Rows:
+        """Of (a)."""
+        return self._scored(i, self.words[i - 1], self.first[i - 1])
+
+    def written(self, i: int) -> Rows:
+        """What of each head is seen, on every word."""
+        return self._pairings(i, self.above[i], self.streams[i - 1])
+
+    def vanishing(self, rows: Rows) -> list[int] | None:
+        """Heads whose rows add up to zero, by number from 1; `None` if there is no such set, or if too many could be one."""
+        if len(rows) > SUBSETS or self._independent(rows).holds:
+            return None
+        chosen = (heads for heads in _subsets(len(rows)) if not np.mod(rows[heads].sum(axis=0), self.p).any())
+        return next(([h + 1 for h in heads] for heads in chosen), None)
+
     # tests, layer i
 
     def a(self, i: int) -> Shown:
         """Independent scores; in the last layer different ones are enough."""
-        rows = self._scored(i, self.words[i - 1], self.first[i - 1])
+        rows = self.scores(i)
         shown = self._independent(rows)
         if not shown.holds and i == self.shape.depth and self._different(rows, opposites=self.shape.tokens == 2):
             opposite = ", not opposite" if self.shape.tokens == 2 else ""
@@ -208,10 +223,8 @@ class Tests:
         shown = self._independent(rows)
         if shown.holds or len(rows) > SUBSETS:
             return shown
-        for chosen in _subsets(len(rows)):
-            if not np.mod(rows[chosen].sum(axis=0), self.p).any():
-                heads = ", ".join(str(h + 1) for h in chosen)
-                return Shown(False, f"the sum over heads {heads} is zero modulo {self.p} at all points")
+        if chosen := self.vanishing(rows):
+            return Shown(False, f"the sum over heads {', '.join(map(str, chosen))} is zero modulo {self.p} at all points")
         return Shown(True, f"the sum over no set of heads is zero modulo {self.p}")
 
     def _no_form(self, i: int) -> Shown:

@@ -15,7 +15,7 @@ from typing import NoReturn
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
-from lightning_sym.fibers.condition_tests import MORE, Shown, Tests
+from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown
 from lightning_sym.fibers.exact_conditions import Exact, is_small
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
@@ -162,7 +162,7 @@ def transformer_conditions(
     )
     if progress is not None:
         progress("residues", 0, 1)
-    tests, exact = Tests(weights, tokens, seed), None
+    tests, exact = ConditionTests(weights, tokens, seed), None
     if is_small(shape):
         exact = Exact(weights, tokens)
     found: list[Condition] = []

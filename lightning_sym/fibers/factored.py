@@ -146,7 +146,8 @@ def residue_network(weights: Weights) -> tuple[FactoredNetwork[PrimeFieldMatrix]
         BadInput: there is none.
 
     Example:
-        >>> residue_network(Weights.of({"Q1": [[1]], "K1": [["1/4194301"]], "V1": [[1]]}))[1]
+        >>> from fractions import Fraction
+        >>> residue_network(Weights.of({"Q1": [[1]], "K1": [[Fraction(1, 4194301)]], "V1": [[1]]}))[1]
         4194287
     """
     for p in PRIMES:
