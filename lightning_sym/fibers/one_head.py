@@ -79,8 +79,9 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
     generators = _MOVES
     if blind < depth - 1:
         what = "zero" if zero[blind] else "skew, and t = 2"
-        description += f"; layer {blind + 1} is blind (A~_{blind + 1} is {what}), so {_named(blind + 2, depth)} are free"
-        generators += (f"all Q, K of layers {blind + 2}-{depth}",)
+        free = _named(blind + 2, depth)
+        description += f"; layer {blind + 1} is blind (A~_{blind + 1} is {what}): free behind it: {free}"
+        generators += (f"all Q, K behind layer {blind + 1}",)
     return OneHeadFiber(theorem, description, generators, _dimension(shape, seen, value))
 
 
@@ -88,7 +89,8 @@ _MOVES = ("GL(a) on Q, K", "bases of the streams, and all weights with these vir
 
 
 def _named(first: int, last: int) -> str:
-    return f"A~_{first}" if first == last else f"A~_{first}, ..., A~_{last}"
+    middle = ", ..." if last > first + 1 else ""
+    return f"A~_{first}" if first == last else f"A~_{first}{middle}, A~_{last}"
 
 
 def _causal(

@@ -1,8 +1,8 @@
 """All weights with the same function as those of a softmax network, as far as the theorems reach.
 
-One head a layer and no skip connection: every fiber is known (docs/softmax-fibers.md, Theorems 1 and 4), and its dimension
-(`factorizations`). Else the conditions of docs/transformer-fibers.md are tested, and the strongest theorem that they allow
-says what the fiber is; where none does, another network with the same function is looked for.
+One head a layer and no skip connection: every fiber is known (docs/softmax-fibers.md, Theorems 1 and 4), and its
+dimension (`factorizations`). Else the conditions of docs/transformer-fibers.md are tested, and the strongest theorem
+that they allow says what the fiber is; where Corollary 5 does not, another network with the same function is looked for.
 """
 
 from __future__ import annotations
@@ -61,21 +61,23 @@ class SoftmaxFiber(Result):
 
     def lines(self) -> Lines:
         """As the command `fiber` prints it."""
-        amount = "all weights of this shape with this function" if self.complete else "in the fiber; there may be more"
-        if self.theorem is not None:
-            source = str(self.theorem)
-        else:
-            source = "patterns of one token are 1" if self.complete else "not certified by these theorems"
+        amount = "all weights of this shape with this function" if self.complete else "there may be more"
         lines = [("network", network_line(self.architecture)), *condition_lines(self.conditions)]
-        lines += [("known from", source), ("fiber", self.description), ("", "; ".join(self.generators))]
+        lines += [("known from", self.source), ("fiber", self.description), ("", "; ".join(self.generators))]
         lines.append(("complete", amount))
-        known = "not computed" if self.dimension is None else f"{self.dimension} in all weights"
-        lines.append(("dimension", known if self.complete or self.dimension is None else f"at least {known}"))
+        lines.append(("dimension", "not computed" if self.dimension is None else f"{self.dimension} in all weights"))
         if self.minimal:
             lines.append(("minimal", self.minimal))
         if self.second is not None:
             lines.append(("another", f"{self.second.description}: the same function ({self.second.because})"))
         return lines
+
+    @property
+    def source(self) -> str:
+        """What describes the fiber."""
+        if self.theorem is not None:
+            return str(self.theorem)
+        return "patterns of one token are 1" if self.complete else "not certified by these theorems"
 
     def _latex(self) -> str:
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines())
@@ -146,8 +148,8 @@ def softmax_fiber(
 
 
 _MINIMAL = (
-    "no network of this form and depth with at most as many heads in each layer has fewer heads in one, a smaller width, "
-    "or a matrix A or V of a head of smaller rank"
+    "no network of this form and depth with at most as many heads in each layer has fewer heads in one, a smaller "
+    "width, or a matrix A or V of a head of smaller rank"
 )
 
 
@@ -162,23 +164,16 @@ def _described(shape: Architecture, number: str) -> tuple[str, tuple[str, ...]]:
     elif not shape.skip and (inner or shape.embed is not None or shape.unembed is not None):
         factors.append("GL(d_i) on the streams between E, the layers and U")
     heads = ["permutations of the heads of a layer"] if shape.heads > 1 else []
-    moves = tuple(heads + factors)
-    if number == "Corollary 5":
-        return "permutations of heads, bases of the stream, and all factors of the same A = K^T Q and V or O V", moves
-    if number == "Theorem 8":
-        return (
-            "all weights with the same e U E and, for each matrix m, the same sum M_m of U V_h E over the heads with "
-            "E^T A_h E = m" if shape.tokens > 2 else
-            "all weights with the same e U E, sum of all M_m, and all M_m - M_(-m), where M_m is the sum of U V_h E over "
-            "the heads with E^T A_h E = m"
-        ), moves  # fmt: skip
-    if number == "Theorem 7":
-        return (
-            "all weights with the same words U W_w E and the same formal scores of two tokens, heads permuted"
-        ), moves
-    if number == "Theorem 11":
-        return "all weights with the same words U W_w E and blocks E^T W_a^T A W_b E, heads permuted", moves
-    return "at least the symmetries that every network has", moves
+    sums = "same sum M_m of U V_h E over the heads with E^T A_h E = m"
+    known = {
+        "Corollary 5": "permutations of heads, bases of the stream, and all factors of the same A = K^T Q and V or O V",
+        "Theorem 7": "all weights with the same words U W_w E and the same formal scores of two tokens, heads permuted",
+        "Theorem 8": f"all weights with the same e U E and, for each matrix m, the {sums}"
+        if shape.tokens > 2
+        else f"all weights with the same e U E, sum of all M_m, and differences M_m - M_-m, for the {sums[5:]}",
+        "Theorem 11": "all weights with the same words U W_w E and blocks E^T W_a^T A W_b E, heads permuted",
+    }
+    return known.get(number, "at least the symmetries that every network has"), tuple(heads + factors)
 
 
 def _orbit_dimension(weights: Weights, shape: Architecture) -> int:
