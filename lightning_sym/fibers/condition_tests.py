@@ -1,8 +1,9 @@
 r"""The tests of Proposition 13 of docs/transformer-fibers.md: conditions shown by residues at random points.
 
-A test that succeeds proves its condition: each residue is that of a polynomial at an integer point. One that fails shows
-nothing. The letters are those of the proposition: $n_k = N_{i-1}(\gamma_k) E \xi_k$, $m_k = M_{i-1}(\gamma_k) E \xi_k$, $y_k =
-S_{i-1} \eta_k$, $\upsilon_k = \rho_k^\top Y_i$, $\tau_k = \rho_k^\top U T_i(\gamma_k)$; a point is a column here.
+A test that succeeds proves its condition: each residue is that of a polynomial at an integer point. One that fails
+shows nothing. The letters are those of the proposition: $n_k = N_{i-1}(\gamma_k) E \xi_k$, $m_k = M_{i-1}(\gamma_k) E
+\xi_k$, $y_k = S_{i-1} \eta_k$, $\upsilon_k = \rho_k^\top Y_i$, $\tau_k = \rho_k^\top U T_i(\gamma_k)$; a point is a
+column here.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ class ConditionTests:
     def _paired(self, left: PrimeFieldMatrix, right: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
         """The products of column with column, summed."""
         products = (left * right).entries
-        return np.mod(products.sum(axis=0).astype(np.int64), self.p)
+        residues: npt.NDArray[np.int64] = np.mod(products.sum(axis=0).astype(np.int64), self.p)
+        return residues
 
     def _scored(self, i: int, keys: PrimeFieldMatrix, queries: PrimeFieldMatrix) -> Rows:
         """`keys_k^T A_ih queries_k`, of each head a row."""
@@ -103,7 +105,7 @@ class ConditionTests:
         return self._pairings(i, self.above[i], self.streams[i - 1])
 
     def vanishing(self, rows: Rows) -> list[int] | None:
-        """Heads whose rows add up to zero, by number from 1; `None` if there is no such set, or if too many could be one."""
+        """Heads whose rows add up to zero, by number from 1; `None` if no set is one, or if there are too many sets."""
         if len(rows) > SUBSETS or self._independent(rows).holds:
             return None
         chosen = (heads for heads in _subsets(len(rows)) if not np.mod(rows[heads].sum(axis=0), self.p).any())
@@ -171,7 +173,8 @@ class ConditionTests:
             for k in range(3):
                 pattern[k, k] = 1 - (pattern[:, k].sum() - pattern[k, k])
             parts.append(head.carried(stream) @ PrimeFieldMatrix.of(pattern, self.p))
-        return added([stream, *parts])
+        behind: PrimeFieldMatrix = added([stream, *parts])
+        return behind
 
     def _differences(self, head: Any, stream: PrimeFieldMatrix, pairs: list[tuple[int, int]]) -> list[int]:
         scores = head.scores(stream, stream).residues()
@@ -224,7 +227,9 @@ class ConditionTests:
         if shown.holds or len(rows) > SUBSETS:
             return shown
         if chosen := self.vanishing(rows):
-            return Shown(False, f"the sum over heads {', '.join(map(str, chosen))} is zero modulo {self.p} at all points")
+            return Shown(
+                False, f"the sum over heads {', '.join(map(str, chosen))} is zero modulo {self.p} at all points"
+            )
         return Shown(True, f"the sum over no set of heads is zero modulo {self.p}")
 
     def _no_form(self, i: int) -> Shown:
@@ -233,7 +238,9 @@ class ConditionTests:
         u = self.first[i - 1]
         v, c = [head.carried(u) for head in heads], self.net.after(i, u)
         # entries q_g(v_h, v_h') for all heads g of the next layer, points in one axis
-        keys, queries = ([[w @ x for x in (c, *v)] for w in part] for part in zip(*((g.key, g.query) for g in above), strict=True))
+        keys, queries = (
+            [[w @ x for x in (c, *v)] for w in part] for part in zip(*((g.key, g.query) for g in above), strict=True)
+        )
 
         def scored(left: int, right: int) -> npt.NDArray[np.int64]:
             return np.concatenate([self._paired(k[left], q[right]) for k, q in zip(keys, queries, strict=True)])

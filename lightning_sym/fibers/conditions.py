@@ -7,7 +7,7 @@ where that shows nothing they are decided over the rationals if the network is s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import NoReturn
@@ -66,7 +66,7 @@ class TransformerConditions(Result):
     """
 
     architecture: Architecture
-    conditions: tuple[Condition, ...] = field(repr=False)
+    conditions: tuple[Condition, ...]
 
     def lines(self) -> Lines:
         """Network, conditions, and the theorem that they make true of these weights."""
@@ -156,10 +156,16 @@ def transformer_conditions(
     shape = require_softmax(weights, tokens)
     if shape.heads == 1 and not shape.skip:
         return TransformerConditions(shape, ())
+    return tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress)[0]
+
+
+def tested_conditions(
+    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None
+) -> tuple[TransformerConditions, ConditionTests]:
+    """The same for a network with several heads or skip connections, and the residues that were made."""
+    shape = require_softmax(weights, tokens)
     points = max(*shape.widths, shape.heads * (shape.heads + 1)) + MORE
-    require_memory(
-        8 * (3 * shape.parameter_count + 8 * sum(shape.widths) * points), memory, "residues of the weights"
-    )
+    require_memory(8 * (3 * shape.parameter_count + 8 * sum(shape.widths) * points), memory, "residues of the weights")
     if progress is not None:
         progress("residues", 0, 1)
     tests, exact = ConditionTests(weights, tokens, seed), None
@@ -202,7 +208,7 @@ def transformer_conditions(
         if shape.causal:
             each("(b), unmasked", layers, lambda i: tests.b(i, causal=False), "b", causal=False)
             each("(f)", layers, tests.f, "f")
-    return TransformerConditions(shape, tuple(found))
+    return TransformerConditions(shape, tuple(found)), tests
 
 
 def require_softmax(weights: Weights, tokens: int) -> Architecture:

@@ -69,7 +69,7 @@ class Exact:
         return Shown(fault is None, fault or "scores not zero and pairwise different over Q")
 
     def a_prime(self, i: int) -> Shown | None:
-        """Independent quadratic forms: decided in the first two layers, and where the embedding is onto and words end."""
+        """Independent quadratic forms: decided in the first two layers, and behind an onto embedding with skip."""
         heads = self.net.layers[i - 1]
         if i == 1:
             columns = [self.embed]

@@ -13,7 +13,6 @@ from lightning_sym.network.architecture import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
-from lightning_sym.rings.rationals import RationalMatrix
 
 M = TypeVar("M", bound=Any)
 
@@ -30,15 +29,18 @@ class Head(Generic[M]):
     def carried(self, columns: M) -> M:
         """`V`, or `O V`, times columns."""
         inside = self.value @ columns
-        return inside if self.output is None else self.output @ inside
+        carried: M = inside if self.output is None else self.output @ inside
+        return carried
 
     def read(self, columns: M) -> M:
         """Its transpose times columns."""
-        return self.value.mT @ (columns if self.output is None else self.output.mT @ columns)
+        read: M = self.value.mT @ (columns if self.output is None else self.output.mT @ columns)
+        return read
 
     def scores(self, keys: M, queries: M) -> M:
         """The scores of all keys for all queries."""
-        return (self.key @ keys).mT @ (self.query @ queries)
+        scores: M = (self.key @ keys).mT @ (self.query @ queries)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,13 @@ class FactoredNetwork(Generic[M]):
 
     def embedded(self, columns: M) -> M:
         """`E` times columns."""
-        return columns if self.embed is None else self.embed @ columns
+        embedded: M = columns if self.embed is None else self.embed @ columns
+        return embedded
 
     def before_unembedding(self, columns: M) -> M:
         """The transpose of `U` times columns."""
-        return columns if self.unembed is None else self.unembed.mT @ columns
+        found: M = columns if self.unembed is None else self.unembed.mT @ columns
+        return found
 
     def after(self, i: int, columns: M) -> M:
         """`C_i` times columns, `i` from 1."""
@@ -104,6 +108,7 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M]) -> FactoredNe
     """The network over the field that `matrix` brings matrices of rational numbers to.
 
     Example:
+        >>> from lightning_sym.rings.rationals import RationalMatrix
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6], [1, 2]]})
         >>> net = factored(w, RationalMatrix.of)
         >>> net.after(1, RationalMatrix.identity(2)).fractions().tolist() == w["V1"].tolist()
@@ -113,13 +118,13 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M]) -> FactoredNe
     shape, named = weights.architecture(1), weights.matrices
     shape.require("a network by its factors", SHAPED)
 
-    def made(name: str) -> M | None:
+    def made(name: str) -> Any:
         return matrix(named[name]) if name in named else None
 
-    layers = []
+    layers: list[tuple[Head[M], ...]] = []
     for i in range(1, shape.depth + 1):
         numbers = [f"{i}"] if shape.heads == 1 else [f"{i}.{h}" for h in range(1, shape.heads + 1)]
-        layers.append(tuple(Head(*(made(letter + number) for letter in "QKVO")) for number in numbers))  # type: ignore[arg-type]
+        layers.append(tuple(Head(*(made(letter + number) for letter in "QKVO")) for number in numbers))
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
 
 

@@ -58,7 +58,7 @@ from lightning_sym.symmetries.families import symmetry_count, tangent_directions
 from lightning_sym.symmetries.group import verify_identity
 
 PARAMETER_LIMIT = 2000
-"""Most parameters, symmetry directions and tokens for which the dimension of the fiber in (Q, K, V) is computed by ranks;
+"""Most parameters, symmetry directions and tokens for which ranks bound the dimension of the fiber in (Q, K, V);
 beyond them a theorem must give it."""
 
 RECONSTRUCTION_WIDTH = 4
@@ -269,9 +269,7 @@ def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Seq
             yield orbit(shape, point, "the same for weights that none of the known moves leads to")
 
 
-def _dimension_by_theorem(
-    shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]
-) -> int | None:
+def _dimension_by_theorem(shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]) -> int | None:
     r"""The dimension in (Q, K, V), if all fibers over the points of the components are manifolds of one dimension.
 
     So it is if $\tilde V$ is injective, as then all products are, and all $\operatorname{rk} \tilde A_i = a_i$: see
@@ -280,7 +278,9 @@ def _dimension_by_theorem(
     if any(parameter.kind != "scale" for component in components for parameter in component.parameters):
         return None
     d = shape.widths[0]
-    if rank(virtual.value) < d or any(rank(x) < a for x, a in zip(virtual.attention, shape.attention_ranks, strict=True)):
+    if rank(virtual.value) < d or any(
+        rank(x) < a for x, a in zip(virtual.attention, shape.attention_ranks, strict=True)
+    ):
         return None
     readers = [*(Reader(a, a) for a in shape.attention_ranks), None]
     dimension, _ = chain_fiber_dimension([Space(w, d, reader) for w, reader in zip(shape.widths, readers, strict=True)])

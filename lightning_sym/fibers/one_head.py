@@ -1,7 +1,8 @@
 r"""Every fiber of softmax networks with one head a layer and no skip connection (docs/softmax-fibers.md).
 
-The function depends on $\tilde A_i = P_{i-1}^\top K_i^\top Q_i P_{i-1}$ and $\tilde V = P_l$ alone, where `P_i` is the product of all that
-is carried up to layer `i`, embedding and unembedding included; so the theorems hold for networks with these too.
+The function depends on $\tilde A_i = P_{i-1}^\top K_i^\top Q_i P_{i-1}$ and $\tilde V = P_l$ alone, where `P_i` is the
+product of all that is carried up to layer `i`, embedding and unembedding included; so the theorems hold for networks
+with these too.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
     blind = next((i for i in range(depth) if zero[i] or (tokens == 2 and skew[i])), depth - 1)
     seen: list[RationalMatrix | None] = [form if i <= blind else None for i, form in enumerate(forms)]
     description = f"V~ and {_named(1, blind + 1)} are determined"
-    generators = _MOVES
+    generators: tuple[str, ...] = _MOVES
     if blind < depth - 1:
         what = "zero" if zero[blind] else "skew, and t = 2"
         free = _named(blind + 2, depth)
@@ -115,7 +116,7 @@ def _causal(
 
 
 def _orders(zero: Sequence[bool], skew: Sequence[bool]) -> Iterator[tuple[int, ...]]:
-    """All orders of the layers in which zero ones have moved past skew ones only; one more than `MOST_ORDERS` at most."""
+    """All orders of the layers in which zero ones have moved past skew ones only; of very many the first ones."""
     seen = {tuple(range(len(zero)))}
     waiting = list(seen)
     # zero layers are all alike: an order is told by which of its places are zero

@@ -1,15 +1,16 @@
 r"""Where a condition fails: another network with the same function, if one of the known ones is there.
 
 - *Equal scores*: heads with one score form act as one, and are merged.
-- *Opposite scores*, two tokens: $P_{-A} = J - P_A$ and $P_0 = J/2$, so $(A, V_1), (-A, V_2)$ become $(A, V_1 - V_2), (0, 2 V_2)$.
+- *Opposite scores*, two tokens: $P_{-A} = J - P_A$ and $P_0 = J/2$, so $(A, V_1), (-A, V_2)$ become
+  $(A, V_1 - V_2), (0, 2 V_2)$.
 - *Flips*, two tokens: where $\sum_{h \in N} V_h$ is not seen, the heads in `N` become $(-A_h, -V_h)$.
 - *A head that is not seen*, or does nothing: it is left out.
 - *Blind layers*: behind them scores do not matter.
 - *A head that moves* to the layer before: it does not read what that layer writes, and no head beside it reads what it
   writes (Theorem 1 (v) of docs/transformer-fibers.md).
 
-Residues say where to look; that the functions are equal is shown over the rationals, by common streams (Theorem 1), or by
-the equations of Theorem 1 (v).
+Residues say where to look; that the functions are equal is shown over the rationals, by common streams (Theorem 1), or
+by the equations of Theorem 1 (v).
 """
 
 from __future__ import annotations
@@ -60,22 +61,27 @@ class SecondNetwork(Result):
         return latex_words(self.description)
 
 
-def second_network(weights: Weights, tokens: int, *, seed: int, budget: Work) -> SecondNetwork | None:
-    """Another network with the same function, or `None` if none of the known ones is there, or `budget` does not allow it.
+def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> SecondNetwork | None:
+    """Another network with the same function; `None` if none of the known ones is there, or `budget` does not allow it.
+
+    Args:
+        weights: the network.
+        tests: its residues, which say where to look.
+        budget: of exact work.
 
     Example:
         >>> from lightning_sym.network.form import NetworkForm
         >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> one, form = [[1]], NetworkForm(SOFTMAX, skip=True)
         >>> w = Weights.of({f"{c}1.{h}": one for c in "QKV" for h in (1, 2)}, form)
-        >>> found = second_network(w, 3, seed=0, budget=Work())
+        >>> found = second_network(w, ConditionTests(w, tokens=3), Work())
         >>> found.description, found.weights["V1.1"].tolist()
         ('heads 1 and 2 of layer 1 as one', [[Fraction(2, 1)]])
     """
-    shape = weights.architecture(tokens)
     weights.require_numbers("another network with the same function")
+    shape, tokens = tests.shape, tests.shape.tokens
     cost = COMPARISON * max(*shape.widths, shape.input_width) ** 3 * (1 + shape.heads * shape.depth)
-    before, tests = Circuits.of(weights), ConditionTests(weights, tokens, seed)
+    before = Circuits.of(weights)
     for tried, (description, other) in enumerate(_candidates(weights, tests)):
         if tried == MOST_TRIED or not budget.allows(cost):
             return None

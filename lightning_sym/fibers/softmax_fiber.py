@@ -2,7 +2,7 @@
 
 One head a layer and no skip connection: every fiber is known (docs/softmax-fibers.md, Theorems 1 and 4), and its
 dimension (`factorizations`). Else the conditions of docs/transformer-fibers.md are tested, and the strongest theorem
-that they allow says what the fiber is; where Corollary 5 does not, another network with the same function is looked for.
+that they allow says what the fiber is; if that is not Corollary 5, another network with this function is looked for.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.conditions import (
     Condition,
     Theorem,
     condition_lines,
     require_softmax,
-    transformer_conditions,
+    tested_conditions,
 )
-from lightning_sym.fibers.factored import residue_network
 from lightning_sym.fibers.factorizations import product_fiber_dimension
 from lightning_sym.fibers.one_head import one_head_fiber
 from lightning_sym.fibers.second_networks import SecondNetwork, second_network
@@ -80,7 +80,9 @@ class SoftmaxFiber(Result):
         return "patterns of one token are 1" if self.complete else "not certified by these theorems"
 
     def _latex(self) -> str:
-        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines())
+        known = _FORMULAS.get("" if self.theorem is None else self.theorem.number, r"\text{unknown}")
+        size = [] if self.dimension is None else [rf"\dim = {self.dimension}"]
+        return latex_lines([latex_words(self.source), known, *size])
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "found.complete")
@@ -129,7 +131,7 @@ def softmax_fiber(
             shape, (), None, True, "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",
             ("all Q, K", "all else with this product"), None,
         )  # fmt: skip
-    found = transformer_conditions(weights, tokens, seed=seed, memory=memory, progress=progress)
+    found, tests = tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress)
     theorem = found.theorem
     number = "" if theorem is None else theorem.number
     description, generators = _described(shape, number)
@@ -141,11 +143,23 @@ def softmax_fiber(
         theorem is not None,
         description,
         generators,
-        _orbit_dimension(weights, shape) if generic else None,
+        _orbit_dimension(weights, tests) if generic else None,
         _MINIMAL if generic else "",
-        None if generic else second_network(weights, tokens, seed=seed, budget=budget),
+        None if generic else second_network(weights, tests, budget),
     )
 
+
+_ONE_HEAD = r"\tilde V' = \tilde V, \quad \tilde A_i' = \tilde A_i \text{ for the visible layers}"
+_WORDS = r"U' W'_{\pi(w)} E' = U W_w E"
+_FORMULAS = {
+    "Theorem 1": _ONE_HEAD,
+    "Theorem 4": _ONE_HEAD,
+    "Corollary 5": r"E' = g_0 E, \quad V'_{i\pi(h)} = g_i V_{ih} g_{i-1}^{-1}, \quad "
+    r"A'_{i\pi(h)} = g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1}, \quad U' = U g_l^{-1}",
+    "Theorem 7": rf"{_WORDS}, \quad \tau'_{{i\pi(h)}} = \tau_{{ih}}",
+    "Theorem 8": r"e U' E' = e U E, \quad \sum_{E'^\top A'_h E' = m} U' V'_h E' = \sum_{E^\top A_h E = m} U V_h E",
+    "Theorem 11": rf"{_WORDS}, \quad E'^\top W_a'^\top A'_{{i\pi(h)}} W_b' E' = E^\top W_a^\top A_{{ih}} W_b E",
+}
 
 _MINIMAL = (
     "no network of this form and depth with at most as many heads in each layer has fewer heads in one, a smaller "
@@ -176,14 +190,15 @@ def _described(shape: Architecture, number: str) -> tuple[str, tuple[str, ...]]:
     return known.get(number, "at least the symmetries that every network has"), tuple(heads + factors)
 
 
-def _orbit_dimension(weights: Weights, shape: Architecture) -> int:
+def _orbit_dimension(weights: Weights, tests: ConditionTests) -> int:
     """Of the fiber of Corollary 5: bases of the stream act without fixed points, and factors vary for themselves."""
+    shape = tests.shape
     widths, ends = shape.widths, (shape.embed is not None, shape.unembed is not None)
     if shape.skip:
         total = widths[0] ** 2 if all(ends) else 0
     else:
         total = sum(d * d for d in widths[1:-1]) + ends[0] * widths[0] ** 2 + ends[1] * widths[-1] ** 2
-    ranks = _Ranks(weights)
+    ranks = _Ranks(weights, tests)
     for i, a in enumerate(shape.attention_ranks, start=1):
         before, behind = widths[i - 1], widths[i]
         for h in range(1, shape.heads + 1):
@@ -198,9 +213,8 @@ def _orbit_dimension(weights: Weights, shape: Architecture) -> int:
 class _Ranks:
     """Exact ranks of products: residues show that they are as large as they can be, else they are computed over Q."""
 
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
-        self._net, self._p = residue_network(weights)
+    def __init__(self, weights: Weights, tests: ConditionTests) -> None:
+        self._weights, self._net, self._p = weights, tests.net, tests.p
 
     def scores(self, i: int, h: int, name: str) -> int:
         """Of `K^T Q`."""
