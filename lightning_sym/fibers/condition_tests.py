@@ -150,9 +150,9 @@ class ConditionTests:
         return self._not_zero(self._pairings(i, self.means[i], columns))
 
     def e(self, i: int) -> Shown:
-        """No combination of formal scores of three tokens is free of the layer before."""
-        heads = self.net.layers[i - 1]
-        pairs = [(j, k) for k in range(3) for j in range(3) if (j < k if self.shape.causal else j != k)]
+        """No combination of formal scores of three tokens is free of the layer before; in the last layer of query 3."""
+        heads, queries = self.net.layers[i - 1], (2,) if i == self.shape.depth else (0, 1, 2)
+        pairs = [(j, k) for k in queries for j in range(3) if (j < k if self.shape.causal else j != k)]
         rows = []
         for _ in range(len(heads) * len(pairs) + MORE):
             start = self.net.embedded(self._random(self.shape.input_width, 3))
