@@ -100,6 +100,10 @@ class ConditionTests:
         """Of (a)."""
         return self._scored(i, self.words[i - 1], self.first[i - 1])
 
+    def squares(self, i: int) -> Rows:
+        """Of (a')."""
+        return self._scored(i, self.words[i - 1], self.words[i - 1])
+
     def written(self, i: int) -> Rows:
         """What of each head is seen, on every word."""
         return self._pairings(i, self.above[i], self.streams[i - 1])
@@ -124,7 +128,7 @@ class ConditionTests:
 
     def a_prime(self, i: int) -> Shown:
         """Independent quadratic forms."""
-        return self._independent(self._scored(i, self.words[i - 1], self.words[i - 1]))
+        return self._independent(self.squares(i))
 
     def b(self, i: int, *, causal: bool) -> Shown:
         """Every head is seen."""

@@ -1,7 +1,8 @@
 """Which conditions of the theorems on softmax networks given weights fulfil, each with its evidence.
 
 Conditions are tested modulo a prime (Proposition 13 of docs/transformer-fibers.md), which can only show that they hold;
-where that shows nothing they are decided over the rationals if the network is small, else they are unknown.
+where that shows nothing they are decided over the rationals if the network is small, else refuted there if a simple
+reason is found, such as equal heads; otherwise they are unknown.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown
 from lightning_sym.fibers.exact_conditions import Exact, is_small
+from lightning_sym.fibers.exact_relations import Relations
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
 from lightning_sym.network.weights import Weights
@@ -168,16 +170,15 @@ def tested_conditions(
     require_memory(8 * (3 * shape.parameter_count + 8 * sum(shape.widths) * points), memory, "residues of the weights")
     if progress is not None:
         progress("residues", 0, 1)
-    tests, exact = ConditionTests(weights, tokens, seed), None
-    if is_small(shape):
-        exact = Exact(weights, tokens)
+    tests = ConditionTests(weights, tokens, seed)
+    exact = Exact(weights, tokens) if is_small(shape) else Relations(weights, tests)
     found: list[Condition] = []
 
-    def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact], Shown | None] | None) -> None:
+    def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact | Relations], Shown | None]) -> None:
         if shown.holds:
             found.append(Condition(name, layer, True, shown.evidence))
             return
-        decided = decide(exact) if decide is not None and exact is not None else None
+        decided = decide(exact)
         if decided is None:
             found.append(Condition(name, layer, None, f"not shown: {shown.evidence}"))
         else:
@@ -204,7 +205,7 @@ def tested_conditions(
         add(name, i, shown, lambda net, letter=letter, i=i: net.span(letter, i))  # type: ignore[misc]
     if tokens > 2 and shape.skip and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
         for i in layers:
-            add("(e)", i, tests.e(i), None)
+            add("(e)", i, tests.e(i), lambda _: None)
         if shape.causal:
             each("(b), unmasked", layers, lambda i: tests.b(i, causal=False), "b", causal=False)
             each("(f)", layers, tests.f, "f")
