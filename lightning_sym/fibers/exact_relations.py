@@ -25,6 +25,7 @@ class Relations:
     """A network and its residues; each method says that a condition fails for layer `i`, or nothing."""
 
     def __init__(self, weights: Weights, tests: ConditionTests) -> None:
+        weights.require_numbers()
         self._weights, self._tests, self._shape = weights, tests, tests.shape
 
     def _head(self, letter: str, i: int, h: int) -> RationalMatrix:
