@@ -150,7 +150,7 @@ class ConditionTests:
         columns, half = self.net.embedded(self._random(self.shape.input_width, self.count)), (self.p + 1) // 2
         for j in range(1, i):
             written = added([head.carried(columns) for head in self.net.layers[j - 1]])
-            columns = columns + written * written.like([[half]])
+            columns = columns + written * written.like([[half]]) if self.net.skip else written  # a multiple of it
         return self._not_zero(self._pairings(i, self.means[i], columns))
 
     def e(self, i: int) -> Shown:
@@ -177,7 +177,7 @@ class ConditionTests:
             for k in range(3):
                 pattern[k, k] = 1 - (pattern[:, k].sum() - pattern[k, k])
             parts.append(head.carried(stream) @ PrimeFieldMatrix.of(pattern, self.p))
-        behind: PrimeFieldMatrix = added([stream, *parts])
+        behind: PrimeFieldMatrix = added([stream, *parts] if self.net.skip else parts)
         return behind
 
     def _differences(self, head: Any, stream: PrimeFieldMatrix, pairs: list[tuple[int, int]]) -> list[int]:

@@ -203,7 +203,7 @@ def tested_conditions(
             (letter, i), {"F": "F = R^d", "U": "rank Uh = d", "S": "rank S = d"}[letter]
         )
         add(name, i, shown, lambda net, letter=letter, i=i: net.span(letter, i))  # type: ignore[misc]
-    if tokens > 2 and shape.skip and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
+    if tokens > 2 and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
         for i in layers:
             add("(e)", i, tests.e(i), lambda _: None)
         if shape.causal:

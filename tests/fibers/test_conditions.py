@@ -11,9 +11,9 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_transformers import changed, drawn, shape
+from small_transformers import changed, drawn, has_rank, shape
 
-from lightning_sym import SOFTMAX, NetworkForm, Weights, transformer_conditions
+from lightning_sym import SOFTMAX, NetworkForm, Weights, certified_dimension, transformer_conditions
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers import conditions as module
 from lightning_sym.fibers.condition_tests import ConditionTests, Shown
@@ -145,7 +145,7 @@ def networks(draw: st.DrawFn) -> tuple[Weights, int]:
     return weights, tokens
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(networks())
 def test_conditions_are_as_the_words_say(case: tuple[Weights, int]) -> None:
     weights, tokens = case
@@ -284,3 +284,13 @@ def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: py
     found: TransformerConditions = transformer_conditions(weights, 3)
     assert found.theorem is None
     assert isinstance(ConditionTests(weights, 3).a(1), Shown)
+
+
+@pytest.mark.parametrize(("width", "heads", "skip", "embed"), [(2, 1, True, 1), (3, 2, False, 2)])
+def test_theorem_11_against_the_certified_dimension(width: int, heads: int, skip: bool, embed: int) -> None:
+    """Where it holds for given weights, the differential there has the rank of almost all weights."""
+    architecture = shape(3, widths=(width,) * 3, heads=heads, causal=True, skip=skip, embed=embed)
+    weights, dimension = drawn(architecture, seed=6, bound=4), certified_dimension(architecture).value
+    assert transformer_conditions(weights, 3).theorem == module.Theorem("Theorem 11", module.HEADS_PAGE)
+    assert dimension is not None
+    assert has_rank(weights, 3, dimension, inputs=8)
