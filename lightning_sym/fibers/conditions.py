@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from typing import NoReturn
 
@@ -17,12 +17,16 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown
+from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.exact_conditions import Exact, is_small
-from lightning_sym.fibers.exact_relations import Relations
+from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
+
+LONGEST_BITS = 2048
+"""Of the numbers up to which conditions are decided over the rationals."""
 
 HEADS_PAGE, ONE_HEAD_PAGE = "docs/transformer-fibers.md", "docs/softmax-fibers.md"
 
@@ -171,14 +175,20 @@ def tested_conditions(
     if progress is not None:
         progress("residues", 0, 1)
     tests = ConditionTests(weights, tokens, seed)
-    exact = Exact(weights, tokens) if is_small(shape) else Relations(weights, tests)
+
+    @cache
+    def exact() -> Exact | Relations | None:
+        if max(shape.widths) > LARGEST or max(entry_bits(weights).values()) > LONGEST_BITS:
+            return None
+        return Exact(weights, tokens) if is_small(shape) else Relations(weights, tests)
+
     found: list[Condition] = []
 
     def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact | Relations], Shown | None]) -> None:
         if shown.holds:
             found.append(Condition(name, layer, True, shown.evidence))
             return
-        decided = decide(exact)
+        decided = None if (over_q := exact()) is None else decide(over_q)
         if decided is None:
             found.append(Condition(name, layer, None, f"not shown: {shown.evidence}"))
         else:
@@ -202,6 +212,9 @@ def tested_conditions(
         name = {("F", 0): "rank E = d", ("U", depth): "rank U = d"}.get(
             (letter, i), {"F": "F = R^d", "U": "rank Uh = d", "S": "rank S = d"}[letter]
         )
+        if (short := narrow(shape, letter, i)) is not None:
+            found.append(Condition(name, i, False, short.evidence))
+            continue
         add(name, i, shown, lambda net, letter=letter, i=i: net.span(letter, i))  # type: ignore[misc]
     if tokens > 2 and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
         for i in layers:

@@ -14,11 +14,12 @@ import numpy as np
 from lightning_sym.exact.modular import null_space_mod_p
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.fibers.condition_tests import ConditionTests, Rows, Shown
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
 LARGEST = 256
-"""Widths up to which matrices of heads are multiplied over the rationals."""
+"""Widths up to which this is asked for."""
 
 
 class Relations:
@@ -48,9 +49,6 @@ class Relations:
             text += f"{sign}{'' if abs(c) == 1 else f'{abs(c)} '}{name}"
         return text
 
-    def _is_small(self) -> bool:
-        return max(self._shape.widths) <= LARGEST
-
     def _combined(self, i: int, factors: Sequence[int]) -> RationalMatrix:
         parts = [self._score(i, h).scaled(Fraction(c)) for h, c in enumerate(factors, start=1) if c]
         total = parts[0]
@@ -79,15 +77,14 @@ class Relations:
         """The `V` of a head is zero."""
         del causal  # then it is not seen in any way
         zero = [h for h, row in enumerate(self._tests.written(i), start=1) if not row.any()]
-        if self._is_small():
-            for h in zero:
-                if not self._value(i, h):
-                    return Shown(False, f"{self._sum('V', i, [(1, h)])} = 0 over Q")
+        for h in zero:
+            if not self._value(i, h):
+                return Shown(False, f"{self._sum('V', i, [(1, h)])} = 0 over Q")
         return None
 
     def c(self, i: int) -> Shown | None:
         """The `V` of some heads add up to zero."""
-        chosen = self._tests.vanishing(self._tests.written(i)) if self._is_small() else None
+        chosen = self._tests.vanishing(self._tests.written(i))
         if chosen is None:
             return None
         total = self._value(i, chosen[0])
@@ -101,31 +98,41 @@ class Relations:
 
     def span(self, letter: str, i: int) -> Shown | None:
         """The input or the output is narrower than the stream."""
-        width = self._shape.widths[i]
-        if letter == "S" or (letter, i) == ("F", 0):
-            most, name = self._shape.input_width, "input"
-        elif (letter, i) == ("U", self._shape.depth):
-            most, name = self._shape.output_width, "output"
-        else:
-            return None
-        return Shown(False, f"rank at most {most}, the {name} width, of {width}") if most < width else None
+        return narrow(self._shape, letter, i)
 
     def _relations(self, rows: Rows) -> Iterator[tuple[int, ...]]:
         """Small integer relations of rows modulo the prime, which may be relations over the rationals."""
-        if self._is_small():
-            for vector in null_space_mod_p(np.ascontiguousarray(rows.T), self._tests.p):
-                found = rational_vector([vector], [self._tests.p])
-                if found is not None and any(found):
-                    yield found
+        for vector in null_space_mod_p(np.ascontiguousarray(rows.T), self._tests.p):
+            found = rational_vector([vector], [self._tests.p])
+            if found is not None and any(found):
+                yield found
 
     def _alike(self, rows: Rows) -> Iterable[tuple[int, ...]]:
         """Rows that are zero, equal, or for two tokens opposite."""
         count, p = len(rows), self._tests.p
         signs = (-1, 1) if self._shape.tokens == 2 else (-1,)
-        for h in range(count if self._is_small() else 0):
+        for h in range(count):
             for g, sign in [(h, 0), *((g, sign) for g in range(h) for sign in signs)]:
                 if not np.mod(rows[h] + sign * rows[g], p).any():
                     yield tuple(1 if x == h else sign if x == g else 0 for x in range(count))
+
+
+def narrow(shape: Architecture, letter: str, i: int) -> Shown | None:
+    """Whether a rank falls short because the input or the output is narrower than the stream.
+
+    Example:
+        >>> narrow(Architecture((4, 4), (1,), 2, embed=3), "F", 0).evidence
+        'rank at most 3, the input width, of 4'
+    """
+    shape.require("ranks of a narrow network", SHAPED)
+    if letter == "S" or (letter, i) == ("F", 0):
+        most, name = shape.input_width, "input"
+    elif (letter, i) == ("U", shape.depth):
+        most, name = shape.output_width, "output"
+    else:
+        return None
+    width = shape.widths[i]
+    return Shown(False, f"rank at most {most}, the {name} width, of {width}") if most < width else None
 
 
 def _numbered(factors: Sequence[int]) -> list[tuple[int, int]]:
