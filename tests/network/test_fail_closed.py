@@ -86,7 +86,7 @@ def argument(name: str, network: Architecture) -> Any:
     made = {
         "architecture": network, "shape": network, "network": network, "generator": rng, "p": P, "order": None,
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
-        "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
+        "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0, "letter": "F",
         "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "sizes": None,
         "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
         "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
