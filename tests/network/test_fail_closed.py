@@ -86,12 +86,12 @@ def argument(name: str, network: Architecture) -> Any:
     made = {
         "architecture": network, "shape": network, "network": network, "generator": rng, "p": P, "order": None,
         "matrices": matrices, "x": np.ones((2, network.tokens), dtype=object), "batches": [], "i": 0, "h": 0,
-        "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0, "letter": "F",
+        "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
         "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "sizes": None,
         "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
         "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
-        "value": None, "document": None, "entries": None, "ring": None, "given": None,
+        "letter": "F", "value": None, "document": None, "entries": None, "ring": None, "given": None,
     }  # fmt: skip
     return made[name]
 
