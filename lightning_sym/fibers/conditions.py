@@ -171,7 +171,8 @@ def tested_conditions(
     """The same for a network with several heads or skip connections, and the residues that were made."""
     shape = require_softmax(weights, tokens)
     points = max(*shape.widths, shape.heads * (shape.heads + 1)) + MORE
-    require_memory(8 * (3 * shape.parameter_count + 8 * sum(shape.widths) * points), memory, "residues of the weights")
+    beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
+    require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
     if progress is not None:
         progress("residues", 0, 1)
     tests = ConditionTests(weights, tokens, seed)
