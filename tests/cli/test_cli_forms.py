@@ -61,6 +61,9 @@ def test_options_name_the_network_and_it_is_refused(
         softmax = word.startswith("softmax")  # Eq. 13 is for scores as they are
         assert (code, err) == ((1, "") if softmax else (0, ""))
         assert f"function    {'different' if softmax else 'same'}" in out
+    if command == "fiber" and "softmax" in word:
+        assert (code, err) == (0, "")
+        assert all(each in out.splitlines()[0] for each in word.split(", "))
         return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"is not yet decided for {word}, only for one-head lightning attention" in err
@@ -75,6 +78,10 @@ def test_files_name_the_network_and_it_is_refused(
     if command == "same":
         assert (code, err) == (1, "")
         assert "V~ differs" in out
+        return
+    if command == "fiber":
+        assert (code, err) == (0, "")
+        assert "Theorem 1 of docs/softmax-fibers.md" in out
         return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "is not yet decided for softmax" in err

@@ -38,8 +38,10 @@ from lightning_sym import (
     recover_from_jet,
     same_function,
     singular_locus,
+    softmax_fiber,
     softmax_jet,
     transform,
+    transformer_conditions,
     variety_degree,
     virtual_weights,
 )
@@ -65,6 +67,9 @@ SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4
 SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
 TWO_HEADS = Weights.random(Architecture((2, 2), (1,), 2, heads=2, normalization=SOFTMAX, skip=True), seed=1)
+EQUAL_HEADS = Weights.of(
+    {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}, NetworkForm(SOFTMAX, skip=True)
+)
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
 MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
@@ -104,6 +109,10 @@ RESULTS: dict[str, Any] = {
     "fiber at one token": fiber(SKEW, tokens=1),
     "real fiber": fiber(SURD, tokens=1),
     "fiber of zero": fiber(ZERO),
+    "softmax fiber": softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
+    "causal softmax fiber": softmax_fiber(DEEP.with_form(NetworkForm(SOFTMAX, causal=True)), 2),
+    "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
+    "conditions": transformer_conditions(EQUAL_HEADS),
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
@@ -136,6 +145,8 @@ def inside(value: Any) -> Iterator[Any]:
 
 EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
 NO_FORMULA = {
+    "Condition",
+    "Theorem",
     "PrintedFormula",
     "LayerRanks",
     "Parameter",
@@ -220,6 +231,10 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     "different": (["same", "examples/rank_one.json", "examples/two_layers.json"], RESULTS["different"]),
     "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
+    "fiber of softmax": (
+        ["fiber", "examples/generic.json", "--normalization", "softmax"],
+        softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX))),
+    ),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
     "recover a jet": (["recover", "examples/jet.json"], recover_from_jet(load_jet(ROOT / "examples" / "jet.json"))),
