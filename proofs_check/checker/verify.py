@@ -5,7 +5,7 @@
 
 prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
 1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
-is redone. Only upper bounds of kind directions need more, the folder directions beside this file."""
+is redone. Bounds of kind directions need the folder directions beside this file, networks with a form functions."""
 import importlib, itertools, json, math, pathlib, re, struct, sys
 from fractions import Fraction
 from operator import mul
@@ -238,16 +238,16 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
         total = sum(map(mul, flat, itertools.chain(*out))) >> 64 * (n - 1)  # of all C_k Y_k: the value, its derivatives
         need(echelon.add(pack([y % p for y in unpack(total)[::2 * n - 1]]) >> 64) is None, "the minor must not be 0")
     return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
-def _more() -> Any:  # the families of the folder beside this file; its files import this one, however that was started
+def _more(name: str, what: str) -> Any:  # a folder beside this file; its files import this one, however it was started
     folder = pathlib.Path(__file__).resolve().parent
-    need((folder / "directions").is_dir(), "bounds of kind directions need the folder directions beside verify.py")
+    need((folder / name).is_dir(), f"{what} need the folder {name} beside verify.py")
     sys.modules.setdefault("proofs_check.checker", type(sys)("checker")).__path__ = [str(folder)]
     sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])
-    return importlib.import_module("proofs_check.checker.directions")
+    return importlib.import_module(f"proofs_check.checker.{name}")
 def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of directions
     kind, bound, p, weights, families = take(data, "an upper bound", {
         "kind": str, "bound": COUNT, "prime": _prime, "weights": object, "families": [str]})
-    more: Any = _more() if kind == "directions" else None
+    more: Any = _more(kind, "bounds of kind directions") if kind == "directions" else None
     point, unseen = Point(net, weights, p), more.families(net) if more else {}
     has = {**unseen, "query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
     has["homogeneous"] = sum(map(bool, net.g)) == 1
@@ -430,7 +430,8 @@ def check(data: Any) -> str:
     good = data.get("format") == "lightning-sym/certificate" and str(data.get("version")) == "1"
     need(good, "the format must be lightning-sym/certificate, and the version must be 1")
     need(str(data.get("kind")) in kinds, f"the kind must be one of {', '.join(kinds)}")
-    return kinds[data["kind"]](data)
+    plain = "form" not in data or data["kind"] == "dimension"
+    return str(kinds[data["kind"]](data) if plain else _more("functions", "networks with a form").prove(data))
 def main(arguments: list[str] | None = None) -> int:
     """One line for each file; whether all are proved."""
     files, proved = sys.argv[1:] if arguments is None else arguments, 0
