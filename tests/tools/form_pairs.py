@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -39,7 +40,7 @@ def drawn(rng: Random, form: NetworkForm) -> dict[str, Any]:
     n, d, m, depth = rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 2)
     widths = [d] * (depth + 1) if form.skip else [d, *(rng.randint(1, 3) for _ in range(depth))]
     layers = []
-    for before, behind in zip(widths, widths[1:], strict=False):
+    for before, behind in pairwise(widths):
         heads: list[Head] = []
         for _ in range(rng.randint(1, 3)):
             a, b = rng.randint(1, 2), rng.randint(1, 2)
@@ -75,10 +76,12 @@ def moved(rng: Random, network: dict[str, Any], form: NetworkForm, tokens: int) 
             part = rng.choice((0, 1, Fraction(1, 3)))
             heads.append(head | {"O": part * head["O"]})
             head["O"] = (1 - part) * head["O"]
-        if form.normalization is SOFTMAX and tokens == 2 and rng.random() < 0.3 and len(heads) > 1:
-            one, other = rng.sample(heads, 2)  # P and J - P: what is added to one is added to the other
-            if np.array_equal(one["Q"], -other["Q"]) and np.array_equal(one["K"], other["K"]):
-                one["O"], other["O"] = one["O"], other["O"]
+        if form.normalization is SOFTMAX and tokens == 2 and rng.random() < 0.5:  # P and J - P: alike added to both
+            head, more = rng.choice(heads), matrix(rng, behind, 1)
+            extra = {"K": head["K"], "V": matrix(rng, 1, head["V"].shape[1])}
+            for sign in (1, -1):  # J for these values, less J for the same
+                heads.append(extra | {"Q": sign * head["Q"], "O": more})
+                heads.append(extra | {"Q": 0 * head["Q"], "O": -more})
         rng.shuffle(heads)
         g, inverse = new, new_inverse
     return {"E": e, "layers": layers, "U": u @ inverse}
