@@ -25,9 +25,10 @@ MEMORY = 2**30
 
 
 def copied_checker(folder: Path) -> Path:
-    """The checker by itself, and what it needs for kernel directions."""
+    """The checker by itself, and what it needs for kernel directions and for networks with a form."""
     shutil.copy(verify.__file__, folder)
-    shutil.copytree(Path(verify.__file__).with_name("directions"), folder / "directions")
+    for name in ("directions", "functions"):
+        shutil.copytree(Path(verify.__file__).with_name(name), folder / name)
     return folder / "verify.py"
 
 

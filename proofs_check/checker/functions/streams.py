@@ -14,6 +14,8 @@ from proofs_check.checker.verify import Matrix, T, keep, need, room, spend
 
 Letters = dict[Any, int]
 """How often a letter is in a pattern, all of a layer up to a common factor."""
+Written = tuple[int, list[tuple[int, Matrix]]]
+"""What heads write for the vectors of a basis: one denominator of all, and for each a factor and rows."""
 
 
 def _letters(forms: list[Matrix], form: Form, t: int) -> list[Letters]:
@@ -36,8 +38,7 @@ def _letters(forms: list[Matrix], form: Form, t: int) -> list[Letters]:
     return found
 
 
-def _images(heads: list[tuple[int, Head]], basis: tuple[Matrix, Matrix]) -> tuple[int, list[tuple[int, Matrix]]]:
-    """What each head writes for each basis vector: one denominator of all, and rows with a factor that they lack."""
+def _images(heads: list[tuple[int, Head]], basis: tuple[Matrix, Matrix]) -> Written:
     done = []
     for side, head in heads:
         v, o = integral(head.V), integral(head.O)
@@ -68,25 +69,25 @@ def _layer(
         if not any(map(any, add(m, 1, T(m)) if t == 2 else m)):
             level |= set(spelling)
 
-    def images(basis: tuple[Matrix, Matrix], factors: list[int], plus: int) -> Matrix:
+    def images(basis: tuple[Matrix, Matrix], written: Written, factors: list[int], plus: int) -> Matrix:
         """What heads, each so often, and the stream itself write for the vectors of a basis, both halves of it."""
-        under, written = _images(heads, basis)
+        under, parts = written
         total = [[[0] * width for _ in half] for width, half in zip(behind, basis, strict=True)]
-        for (side, _), factor, (scale, rows) in zip(heads, factors, written, strict=True):
+        for (side, _), factor, (scale, rows) in zip(heads, factors, parts, strict=True):
             total[side] = add(total[side], factor * scale, rows) if factor else total[side]
         total = [add(sums, under, half) for sums, half in zip(total, basis, strict=True)] if plus else total
         return [one + other for one, other in zip(*total, strict=True)]
 
-    names = sorted({name for each in letters for name in each}, key=str)
-    moved = {name: images(apart, [each.get(name, 0) for each in letters], 0) for name in names}
+    names, differences = dict.fromkeys(name for each in letters for name in each), _images(heads, apart)
+    moved = {name: images(apart, differences, [each.get(name, 0) for each in letters], 0) for name in names}
     new = Space(D.basis.values()) if form.skip else Space()
     for name in names:
         new.grow(() if name in level else moved[name])
     reached = Space(new.basis.values())
     if form.softmax:  # patterns have columns with sum 1
-        for name in level & set(names):
+        for name in level & names.keys():
             reached.grow(moved[name])
-        reached.grow(images(columns, [1] * len(heads), form.skip))
+        reached.grow(images(columns, _images(heads, columns), [1] * len(heads), form.skip))
     return reached, new
 
 
@@ -97,8 +98,8 @@ def streams(form: Form, t: int, first: Network, second: Network) -> str:
     networks = first, second
     layers = [[*w.layers, *([] for _ in range(depth - len(w.layers)))] for w in networks]  # layers that change nothing
     widths = [[*w.widths, *(w.widths[-1] for _ in range(depth - len(w.layers)))] for w in networks]
-    keep(sum(100 + 40 * w.n for w in networks for _ in range(w.widths[0])))
-    unit = [[int(i == j) for j in range(first.n)] for i in range(first.n)]
+    keep(first.n * (400 + 8 * first.n * (not first.E or not second.E) + 100 * (first.widths[0] + second.widths[0])))
+    unit = [] if first.E and second.E else [[int(i == j) for j in range(first.n)] for i in range(first.n)]
     (one, under), (other, low) = (integral(w.E) for w in networks)
     columns = zip(T(one) or unit, T(other) or unit, strict=True)
     R = Space([[low * x for x in a] + [under * x for x in b] for a, b in columns])
