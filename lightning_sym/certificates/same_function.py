@@ -12,8 +12,8 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.functions import function_certificate
 from lightning_sym.certificates.numbers import number_document, rational_document, weights_document
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import Connection
-from lightning_sym.fibers.same_function import Answer, Comparison, Reason
 from lightning_sym.fibers.transform import swap
 from lightning_sym.fibers.virtual_moves import MoveName, rescaling_factors, visible_weights
 from lightning_sym.limits import require_integer

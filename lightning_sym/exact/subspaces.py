@@ -68,17 +68,45 @@ class Subspace:
 
 
 def in_a_basis(matrices: Sequence[RationalMatrix]) -> list[dict[int, Fraction]]:
-    """The coordinates of matrices of one shape in a basis of their span, by number of the basis vector.
+    """The coordinates of matrices of one shape in a basis of their span: those that are independent of all before.
+
+    Returns:
+        For each matrix, by the place of a member of the basis in the list, the coordinate if it is not zero.
 
     Example:
-        >>> one = RationalMatrix.of([[1, 2]])
-        >>> in_a_basis([one, one @ RationalMatrix.identity(2), one + one, one - one])
-        [{0: Fraction(1, 1)}, {0: Fraction(1, 1)}, {0: Fraction(2, 1)}, {}]
+        >>> one, two = RationalMatrix.of([[0, 0]]), RationalMatrix.of([[1, 2]])
+        >>> in_a_basis([one, two, two @ RationalMatrix.identity(2), two + two])
+        [{}, {1: Fraction(1, 1)}, {1: Fraction(1, 1)}, {1: Fraction(2, 1)}]
     """
     size = max((m.shape[0] * m.shape[1] for m in matrices), default=0)
     if not size:
         return [{} for _ in matrices]
     columns = RationalMatrix(fmpq_mat([m.flint.entries() for m in matrices]).transpose())
-    space = Subspace.spanned(columns)
-    coordinates = columns.rows(space.pivots).flint.transpose().tolist()
-    return [{i: as_fraction(x) for i, x in enumerate(row) if x != 0} for row in coordinates]
+    # as many rows as the rank tell all relations
+    few = columns.rows(Subspace.spanned(columns).pivots)
+    echelon, rank = few.flint.rref()
+    rows = echelon.tolist()[:rank]
+    members = [next(j for j, x in enumerate(row) if x != 0) for row in rows]
+    return [
+        {member: as_fraction(row[j]) for member, row in zip(members, rows, strict=True) if row[j] != 0}
+        for j in range(len(matrices))
+    ]
+
+
+def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix | None:
+    """The `X` with `X known = wanted`; `None` unless there is exactly one.
+
+    Example:
+        >>> found = left_factor(RationalMatrix.of([[0, 2, 0]]), RationalMatrix.of([[0, 3, 0]]))
+        >>> found.fractions().tolist(), left_factor(RationalMatrix.of([[0, 2]]), RationalMatrix.of([[1, 2]]))
+        ([[Fraction(3, 2)]], None)
+    """
+    columns = Subspace.spanned(known.mT)
+    if columns.dimension < known.shape[0]:
+        return None
+    # the row space of `known` is known by these columns
+    chosen = known.mT.rows(columns.pivots).mT.inverse()
+    if chosen is None:
+        return None
+    found = wanted.mT.rows(columns.pivots).mT @ chosen
+    return found if found @ known == wanted else None

@@ -128,6 +128,42 @@ class RationalMatrix:
         """Whether an entry is not zero."""
         return any(self.flint.entries())
 
+    def __mul__(self, other: RationalMatrix) -> RationalMatrix:
+        """The product entry by entry."""
+        pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
+        return RationalMatrix(fmpq_mat(*self.shape, [x * y for x, y in pairs]))
+
+    def like(self, constants: Rows) -> RationalMatrix:
+        """A matrix of integers or fractions."""
+        return RationalMatrix.of(constants)
+
+    def inverse(self) -> RationalMatrix | None:
+        """Of a square matrix; `None` if it is singular.
+
+        Example:
+            >>> RationalMatrix.of([[2]]).inverse().fractions().tolist(), RationalMatrix.of([[0]]).inverse()
+            ([[Fraction(1, 2)]], None)
+        """
+        try:
+            return RationalMatrix(self.flint.inv())
+        except ZeroDivisionError:
+            return None
+
+    @property
+    def bits(self) -> int:
+        """Bits of the longest entry over the common denominator.
+
+        Example:
+            >>> RationalMatrix.of([[Fraction(1, 2), -7]]).bits
+            4
+        """
+        numbers = self.flint.numer_denom()[0].entries()
+        return max(int(abs(x)).bit_length() for x in (max(numbers), min(numbers))) if numbers else 0
+
+    def rank(self) -> int:
+        """The rank, exact."""
+        return int(self.flint.rank())
+
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
         """The matrix times a number."""
         return RationalMatrix(self.flint * _fmpq(factor))
