@@ -44,9 +44,11 @@ if TYPE_CHECKING:
         ShapeError,
         TooLarge,
     )
+    from lightning_sym.fibers.conditions import TransformerConditions, transformer_conditions
     from lightning_sym.fibers.fiber import Fiber, fiber
     from lightning_sym.fibers.points import Component
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
+    from lightning_sym.fibers.softmax_fiber import SoftmaxFiber, softmax_fiber
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
     from lightning_sym.geometry.bounds import Bounds
     from lightning_sym.geometry.classify import Classification, classify
@@ -85,9 +87,11 @@ _ROOMS = {
         "ShapeError",
         "TooLarge",
     ),
+    "lightning_sym.fibers.conditions": ("TransformerConditions", "transformer_conditions"),
     "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
     "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
+    "lightning_sym.fibers.softmax_fiber": ("SoftmaxFiber", "softmax_fiber"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.network.ambient": ("ambient_dimension",),
     "lightning_sym.geometry.bounds": ("Bounds",),
@@ -147,8 +151,10 @@ __all__ = [
     "RingError",
     "ShapeError",
     "SingularLocus",
+    "SoftmaxFiber",
     "Status",
     "TooLarge",
+    "TransformerConditions",
     "VarietyDegree",
     "VirtualWeights",
     "Weights",
@@ -171,9 +177,11 @@ __all__ = [
     "same_function",
     "save_weights",
     "singular_locus",
+    "softmax_fiber",
     "successive_equations",
     "swap",
     "transform",
+    "transformer_conditions",
     "variety_degree",
     "virtual_weights",
     "write_certificate",

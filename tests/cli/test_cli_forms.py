@@ -57,6 +57,10 @@ def test_options_name_the_network_and_it_is_refused(
         assert "softmax attention" in out.splitlines()[0]
         assert "V~ differs" in out
         return
+    if command == "fiber" and "softmax" in word:
+        assert (code, err) == (0, "")
+        assert out.splitlines()[0].endswith(word.removeprefix("softmax").strip(", ") or "tokens 2")
+        return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"is not yet decided for {word}, only for one-head lightning attention" in err
 
@@ -70,6 +74,10 @@ def test_files_name_the_network_and_it_is_refused(
     if command == "same":
         assert (code, err) == (1, "")
         assert "V~ differs" in out
+        return
+    if command == "fiber":
+        assert (code, err) == (0, "")
+        assert "Theorem 1 of docs/softmax-fibers.md" in out
         return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "is not yet decided for softmax" in err

@@ -57,6 +57,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fiber", ("fiber", EXAMPLES["rank_one"])),
     ("fiber", ("fiber", EXAMPLES["two_layers"])),
     ("fiber", ("fiber", EXAMPLES["generic"], "--tokens", "1")),
+    ("fiber", ("fiber", EXAMPLES["generic"], "--normalization", "softmax", "--tokens", "3")),
+    ("fiber", ("fiber", EXAMPLES["equal_heads"], "--tokens", "2")),
     ("figure", ("figure", "3")),
     ("phi", ("phi", *SHAPE)),
     ("phi", ("phi", *SHAPE, "--skip", "--heads", "2", "--mask", "causal", "--value-ranks", "1", "--embed", "1")),

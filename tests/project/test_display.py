@@ -32,6 +32,8 @@ from lightning_sym import (
     recover,
     same_function,
     singular_locus,
+    softmax_fiber,
+    transformer_conditions,
     variety_degree,
     virtual_weights,
 )
@@ -54,6 +56,9 @@ DEEP = Weights.random(Architecture((2, 2, 1), (1, 2), 2), seed=3)
 SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
+EQUAL_HEADS = Weights.of(
+    {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}, NetworkForm(SOFTMAX, skip=True)
+)
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
 RESULTS: dict[str, Any] = {
@@ -83,6 +88,9 @@ RESULTS: dict[str, Any] = {
     "fiber at one token": fiber(SKEW, tokens=1),
     "real fiber": fiber(SURD, tokens=1),
     "fiber of zero": fiber(ZERO),
+    "softmax fiber": softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
+    "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
+    "conditions": transformer_conditions(EQUAL_HEADS),
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
@@ -111,7 +119,17 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
-NO_FORMULA = {"PrintedFormula", "LayerRanks", "Parameter", "Move", "Coordinate", "CoordinateSystem", "Term"}
+NO_FORMULA = {
+    "Condition",
+    "Theorem",
+    "PrintedFormula",
+    "LayerRanks",
+    "Parameter",
+    "Move",
+    "Coordinate",
+    "CoordinateSystem",
+    "Term",
+}
 """Numbers and words beside an answer, which its formula and its text say."""
 
 SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ not in NO_FORMULA}
@@ -185,6 +203,10 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     "different": (["same", "examples/rank_one.json", "examples/two_layers.json"], RESULTS["different"]),
     "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
+    "fiber of softmax": (
+        ["fiber", "examples/generic.json", "--normalization", "softmax"],
+        softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX))),
+    ),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
     "phi": (["phi", "--widths", "2,1", "--ranks", "1", "--tokens", "2"], RESULTS["map"]),

@@ -16,6 +16,7 @@ from lightning_sym.fibers.points import Component
 
 SHAPE = Architecture((2, 1), (1,), 2)
 WEIGHTS = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
+SOFTMAX_WEIGHTS = WEIGHTS.with_form(NetworkForm(lightning_sym.SOFTMAX))
 
 CALLED = {"progress", "taylor", "function"}
 """Parameters that are functions."""
@@ -48,6 +49,8 @@ def good(name: str, folder: Path) -> Any:
 SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "forward": lambda: {"form": lightning_sym.network.attention.LIGHTNING},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
+    "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
+    "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }
 
