@@ -43,10 +43,8 @@ COMPUTES_NOTHING = {
     "Agreement.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Classification.__init__",
     "Comparison.__init__", "ConservedQuantities.__init__", "CoordinateSystem.__init__", "Equations.__init__",
     "Family.__init__", "Family.belongs_to", "Fiber.__init__", "Held.__init__", "OrbitTable.__init__",
-    "PolynomialMap.__init__", "Recovery.__init__", "SingularLocus.__init__", "SoftmaxFiber.__init__", "TransformerConditions.__init__",
-    "VarietyDegree.__init__",
-    "families_of",
-    "head_name", "printed_formula",
+    "PolynomialMap.__init__", "Recovery.__init__", "SingularLocus.__init__", "SoftmaxFiber.__init__",
+    "TransformerConditions.__init__", "VarietyDegree.__init__", "families_of", "head_name", "printed_formula",
 }  # fmt: skip
 
 
