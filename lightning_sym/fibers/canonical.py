@@ -150,7 +150,8 @@ def _softmax(
             return _weights(circuits, tokens), theorem
     if len(circuits.layers) <= 1:
         return _weights(normal_layer(circuits, tokens), tokens), theorem
-    tested, _ = tested_conditions(_weights(circuits, tokens), tokens, seed=0, memory=memory, progress=progress)
+    plain = _weights(circuits, tokens)
+    tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
     known = tested.theorem
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.conditions if c.holds is not True), None)

@@ -160,17 +160,20 @@ def transformer_conditions(
 
 
 def tested_conditions(
-    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None
+    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None, idle_heads: bool = True
 ) -> tuple[TransformerConditions, ConditionTests]:
-    """The same for a network with several heads or skip connections, and the residues that were made."""
+    """The same for a network with several heads or skip connections, and the residues that were made.
+
+    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them.
+    """
     shape = require_softmax(weights, tokens)
     points = max(*shape.widths, shape.heads * (shape.heads + 1)) + MORE
     require_memory(8 * (3 * shape.parameter_count + 8 * sum(shape.widths) * points), memory, "residues of the weights")
     if progress is not None:
         progress("residues", 0, 1)
-    tests, exact = ConditionTests(weights, tokens, seed), None
+    tests, exact = ConditionTests(weights, tokens, seed, idle_heads=idle_heads), None
     if is_small(shape):
-        exact = Exact(weights, tokens)
+        exact = Exact(weights, tokens, idle_heads=idle_heads)
     found: list[Condition] = []
 
     def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact], Shown | None] | None) -> None:

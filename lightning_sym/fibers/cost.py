@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import lcm
 
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 
@@ -182,10 +182,14 @@ STREAM = 6e-9
 def outputs_cost(shape: Architecture, bits: int) -> float:
     """Of the outputs of a network in numbers of this length.
 
+    Raises:
+        BadInput: an option whose weights are not known.
+
     Example:
         >>> outputs_cost(Architecture((64, 64), (8,), 2, heads=8), 128) < 0.1
         True
     """
+    shape.require("the cost of outputs", SHAPED)
     projections = 0
     for i, b in enumerate(shape.value_ranks or ()):
         projections += shape.heads * shape.widths[i] * b * shape.widths[i + 1]
@@ -198,10 +202,14 @@ def outputs_cost(shape: Architecture, bits: int) -> float:
 def streams_cost(shape: Architecture, bits: int) -> float:
     """Of following the streams of this network and of another one like it, matrix entries of so many bits.
 
+    Raises:
+        BadInput: an option whose weights are not known.
+
     Example:
         >>> streams_cost(Architecture((64, 64), (8,), 2, heads=8), 8) < 1
         True
     """
+    shape.require("the cost of streams", SHAPED)
     products = 0
     for i, a in enumerate(shape.attention_ranks):
         d, d_out = shape.widths[i : i + 2]
@@ -214,10 +222,14 @@ def streams_cost(shape: Architecture, bits: int) -> float:
 def arrangement_cost(shape: Architecture, bits: int) -> float:
     """Of looking for the earliest layers of all heads: some passes, and each head against each other one.
 
+    Raises:
+        BadInput: an option whose weights are not known.
+
     Example:
         >>> arrangement_cost(Architecture((64, 64), (8,), 2, heads=8), 8) < 10
         True
     """
+    shape.require("the cost of an arrangement", SHAPED)
     heads = shape.depth * shape.heads
     width = max(shape.widths)
     return 6 * streams_cost(shape, bits) + heads**2 * width**2 * (1 + bits / 64) * STREAM

@@ -143,8 +143,8 @@ def _by_streams(pair: Pair) -> Comparison | None:
     first, second = pair.circuits
     if pair.shapes[0].depth != pair.shapes[1].depth:
         return None
-    for shape, matrices in zip(pair.shapes, pair.exact, strict=True):
-        pair.work.spend(streams_cost(shape, _bits(matrices)), "common streams")
+    for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
+        pair.work.spend(streams_cost(shape, _bits(matrices)), "common streams", number, 2)
     streams = common_streams(first, second, pair.tokens)
     if not streams.same:
         return None
@@ -159,6 +159,8 @@ def _by_virtual_weights(pair: Pair) -> Comparison | None:
     """Softmax, one head in each layer and no skip connections: docs/softmax-fibers.md, Theorems 1 and 4."""
     if not pair.form_is_softmax or pair.shapes[0].skip or pair.shapes[0].heads > 1 or pair.shapes[1].heads > 1:
         return None
+    for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
+        pair.work.spend(streams_cost(shape, shape.depth * _bits(matrices)), "virtual weights", number, 2)
     return _decided_by_virtual_weights(pair, pair.circuits)
 
 

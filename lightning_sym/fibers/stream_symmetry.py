@@ -174,7 +174,13 @@ class _Search:
 def group_element(
     first: Weights, second: Weights, circuits: tuple[Circuits, Circuits], streams: CommonStreams
 ) -> dict[str, Any] | None:
-    """Arguments of `transform` that map the first network to the second; `None` where they were not found."""
+    """Arguments of `transform` that map the first network to the second; `None` where they were not found.
+
+    Raises:
+        BadInput: there are letters.
+    """
+    first.require_numbers("a group element")
+    second.require_numbers("a group element")
     shape = first.architecture(1)
     if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
         return None

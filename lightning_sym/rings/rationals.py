@@ -28,7 +28,8 @@ def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
 
 
 def _fmpq(number: Any) -> fmpq:
-    return fmpq(int(number.numerator), int(number.denominator))
+    low = int(number.denominator)
+    return fmpq(int(number.numerator)) if low == 1 else fmpq(int(number.numerator), low)
 
 
 def rational_matrix(array: Rows) -> ObjectArray:
@@ -59,7 +60,8 @@ def as_fraction(number: Any) -> Fraction:
         >>> as_fraction(fmpq(-2, 4))
         Fraction(-1, 2)
     """
-    return Fraction(cast(Rational, _LowestTerms(int(number.numerator), int(number.denominator))))
+    top, low = int(number.numerator), int(number.denominator)
+    return Fraction(top) if low == 1 else Fraction(cast(Rational, _LowestTerms(top, low)))
 
 
 def to_fractions(array: Rows) -> ObjectArray:

@@ -61,6 +61,11 @@ def test_options_name_the_network_and_it_is_refused(
         assert (code, err) == (0, "")
         assert all(each in out.splitlines()[0] for each in word.split(", "))
         return
+    if command == "same":
+        softmax = word.startswith("softmax")  # Eq. 13 is for scores as they are
+        assert (code, err) == ((1, "") if softmax else (0, ""))
+        assert f"function    {'different' if softmax else 'same'}" in out
+        return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"is not yet decided for {word}, only for one-head lightning attention" in err
 

@@ -75,6 +75,7 @@ def argument(name: str, folder: Path) -> Any:
 
 # where a parameter of the same name is something else
 SPECIAL: dict[str, dict[str, Any]] = {
+    "group_element": {"circuits": (), "streams": None},
     "with_weights": {"path": ()},
     "tangent_dimension_bound": {"self": lightning_sym.equations(Architecture((2, 1), (1,), 2))},
 }
