@@ -23,7 +23,7 @@ from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
 from lightning_sym.fibers.cost import arrangement_cost
 from lightning_sym.fibers.fiber import fiber
-from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream
+from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import is_blind
 from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
@@ -134,7 +134,7 @@ def _softmax(
     bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
     budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
     arrangement = arranged(Circuits.of(weights), tokens)
-    circuits = arrangement.circuits
+    circuits = without_uniform_heads(arrangement.circuits) if tokens == 2 else arrangement.circuits
     heads = [len(list(layer)) for layer in circuits.layers]
     m, n = circuits.unembed.shape[0], circuits.embed.shape[1]
     if arrangement.zero:

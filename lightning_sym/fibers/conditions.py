@@ -156,11 +156,11 @@ def transformer_conditions(
     shape = require_softmax(weights, tokens)
     if shape.heads == 1 and not shape.skip:
         return TransformerConditions(shape, ())
-    return tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress)[0]
+    return tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True)[0]
 
 
 def tested_conditions(
-    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None, idle_heads: bool = True
+    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None, idle_heads: bool
 ) -> tuple[TransformerConditions, ConditionTests]:
     """The same for a network with several heads or skip connections, and the residues that were made.
 

@@ -104,9 +104,7 @@ def added(matrices: Sequence[M]) -> M:
     return total
 
 
-def factored(
-    weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads: bool = True
-) -> FactoredNetwork[M]:
+def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads: bool = True) -> FactoredNetwork[M]:
     """The network over the field that `matrix` brings matrices of rational numbers to.
 
     Args:

@@ -8,8 +8,8 @@ $l - 1$: the function determines these if no vector of $F_{l-1}$ is unseen by al
 $A_{lh}^\top$, since words and blocks are what these make of them. So the matrices in these bases are the same for all
 weights with the same function. Heads of a layer have different forms $A_{ih}$ on $F_{i-1}$, by (a), and stand in
 their order. What the last layer writes is seen through $U$ only: with skip connections the stream gets one
-coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, the outputs themselves are the
-coordinates.
+coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, it writes
+some of the outputs, and `U` is the reduced echelon basis of the space that outputs lie in.
 
 *One layer* (Theorem 8), softmax, $t \ge 2$: words are left free, $F_0$ is $\mathbb{R}^n$, and heads with one form are
 one. For $t = 2$, where $M_m - M_{-m}$ and $\sum M$ are determined, one of $m$, $-m$ stands for both: the larger one,
@@ -21,14 +21,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.rings.rationals import RationalMatrix
 
 Key = tuple[Fraction, ...]
+
+MOST_SIGNS = 10
+"""Heads of a layer up to which all choices of signs are tried."""
 
 
 def _key(matrix: RationalMatrix) -> Key:
@@ -58,6 +62,34 @@ def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]
     """Blocks of columns of these sizes."""
     ends = list(accumulate(sizes, initial=0))
     return [columns_of(matrix, tuple(range(a, b))) for a, b in pairwise(ends)]
+
+
+def without_uniform_heads(circuits: Circuits) -> Circuits:
+    """For softmax and two tokens: the head of the form 0 of a layer left out, where heads with opposite signs can.
+
+    The head $(A, V)$ is $(-A, -V)$ and $(0, 2V)$ (Theorem 1 (ii) of docs/transformer-fibers.md). Of many heads it is
+    not tried which ones.
+    """
+    layers = []
+    streams = common_streams(circuits, circuits, 2)
+    for i, known in enumerate(circuits.layers):
+        heads = list(known)
+        zero = next((h for h in heads if not h.attention), None)
+        others = [h for h in heads if h is not zero]
+        if zero is not None and 0 < len(others) <= MOST_SIGNS:
+            width = circuits.widths[i]
+            reached = streams.layers[i].reached.basis.rows(range(width))
+            written = [(h.value @ reached).scaled(2) for h in others]
+            for chosen in product((0, 1), repeat=len(others)):
+                total = zero.value @ reached
+                for sign, value in zip(chosen, written, strict=True):
+                    total = total + value if sign else total
+                if not total:
+                    signed = zip(others, chosen, strict=True)
+                    heads = [Circuit(-h.attention, -h.value) if sign else h for h, sign in signed]
+                    break
+        layers.append(heads)
+    return replace(circuits, layers=layers)
 
 
 def normal_stream(circuits: Circuits) -> Circuits:
@@ -107,9 +139,9 @@ def _last(
             f"here it sees {rank} of {basis.shape[1]} dimensions"
         )
     if not circuits.form.skip:
-        last = [Circuit(h.attention, y) for h, y in zip(heads, outputs, strict=True)]
-        width = circuits.unembed.shape[0]
-        return Circuits(embed, [*layers, last], (*widths, width), RationalMatrix.identity(width), circuits.form)
+        reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
+        last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
+        return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
     return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
 
 
