@@ -14,6 +14,10 @@ from lightning_cli import exit_codes
 
 # name: (module, one line for the list of commands)
 COMMANDS = {
+    "canonical": (
+        "lightning_cli.commands.canonical",
+        "Give the one representative of all weights with a function.",
+    ),
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),

@@ -19,6 +19,7 @@ from lightning_sym.display import Lines, Result, latex_lines, latex_words, spell
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.arrangement import arranged
+from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
 from lightning_sym.fibers.cost import arrangement_cost
@@ -70,10 +71,8 @@ class Canonical(Result):
     def lines(self) -> Lines:
         """As the command `canonical` prints it."""
         shape = self.weights.architecture(self.tokens)
-        matrices = [
-            (name, "; ".join(" ".join(row) for row in spelled_rows(m))) for name, m in self.weights.named().items()
-        ]
-        return [("network", network_line(shape)), ("known from", self.theorem), ("hash", self.hash), *matrices]
+        said = [("network", network_line(shape)), ("known from", self.theorem), ("hash", self.hash)]
+        return [*said, *((name, line) for name, line in self.weights.lines() if name != "form")]
 
     def _latex(self) -> str:
         return latex_lines(latex_words(f"{label} {said}") for label, said in self.lines()[:3])
@@ -115,12 +114,12 @@ def canonical(
     budget = Work(work, progress)
     if weights.form.normalization is None:
         weights.require_plain("the canonical form")
-        found, theorem = _lightning(weights, tokens, work)
+        (found, theorem), shown = _lightning(weights, tokens, work), False
     elif weights.form.normalization == SOFTMAX:
-        found, theorem = _softmax(weights, tokens, memory, budget, progress)
+        found, theorem, shown = _softmax(weights, tokens, memory, budget, progress)
     else:
         raise BadInput(f"the canonical form is of softmax or lightning networks, got {weights.form}")
-    if same_function(weights, found, tokens, work=work, progress=progress).answer is not Answer.SAME:
+    if not shown and same_function(weights, found, tokens, work=work, progress=progress).answer is not Answer.SAME:
         raise ProgramError(f"the canonical form of {weights.architecture(tokens)} is not known to be the same function")
     return Canonical(found, tokens, theorem)
 
@@ -130,7 +129,8 @@ def canonical(
 
 def _softmax(
     weights: Weights, tokens: int, memory: int, budget: Work, progress: Progress | None
-) -> tuple[Weights, str]:
+) -> tuple[Weights, str, bool]:
+    """The canonical weights, what says that they are, and whether common streams have shown that they are the same."""
     bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
     budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
     arrangement = arranged(Circuits.of(weights), tokens)
@@ -139,25 +139,34 @@ def _softmax(
     m, n = circuits.unembed.shape[0], circuits.embed.shape[1]
     if arrangement.zero:
         nothing = RationalMatrix.identity(n), RationalMatrix.zero(m, n)
-        return _weights(_no_layers(circuits, *nothing), tokens), "the function is zero"
+        return _weights(_no_layers(circuits, *nothing), tokens), "the function is zero", False
     if tokens == 1:
         nothing = RationalMatrix.identity(n), circuits.unembed @ circuits.embed
-        return _weights(_no_layers(circuits, *nothing), tokens), "patterns of one token are 1"
+        return _weights(_no_layers(circuits, *nothing), tokens), "patterns of one token are 1", False
     theorem = f"Theorem 8 of {HEADS_PAGE}"
     if not circuits.form.skip and max(heads) == 1:
         circuits, theorem = _visible(circuits, tokens), f"Theorem {4 if circuits.form.causal else 1} of {ONE_HEAD_PAGE}"
         if len(circuits.layers) > 1:
-            return _weights(circuits, tokens), theorem
+            return _weights(circuits, tokens), theorem, False
     if len(circuits.layers) <= 1:
-        return _weights(normal_layer(circuits, tokens), tokens), theorem
-    plain = _weights(circuits, tokens)
+        return _weights(normal_layer(circuits, tokens), tokens), theorem, False
+    # the weights as they are given, where all heads stay, have shorter numbers
+    as_given = tokens > 2 and heads == [weights.architecture(tokens).heads] * len(heads) and all(
+        made_of == ((i, made_of[0][1]),) for i, layer in enumerate(arrangement.places, 1) for made_of in layer
+    )  # fmt: skip
+    plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else _weights(circuits, tokens)
+    if progress is not None:
+        progress("conditions", 1, 3)
     tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
     known = tested.theorem
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.conditions if c.holds is not True), None)
         why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
         raise BadInput(f"the canonical form needs Corollary 5 or Theorem 11 of {HEADS_PAGE}: {why}")
-    return _weights(normal_stream(circuits), tokens), str(known)
+    if progress is not None:
+        progress("coordinates", 2, 3)
+    normal = normal_stream(circuits)
+    return _weights(normal, tokens), str(known), common_streams(circuits, normal, tokens).same
 
 
 def _no_layers(circuits: Circuits, embed: RationalMatrix, unembed: RationalMatrix) -> Circuits:

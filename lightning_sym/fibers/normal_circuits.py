@@ -133,10 +133,11 @@ def _last(
     read, outputs = circuits.unembed @ basis, [circuits.unembed @ head.value for head in heads]
     seen = [read, *outputs] if circuits.form.skip else list(outputs)
     seen += [m for head in heads for m in (head.attention, head.attention.mT)]
-    if (rank := row_stack(seen).rank()) < basis.shape[1]:
+    space, rank = basis.shape[1], seen[0].rank()
+    if rank < space and (rank := row_stack(seen).rank()) < space:
         raise BadInput(
             "the canonical form needs a last layer that sees all of the stream, "
-            f"here it sees {rank} of {basis.shape[1]} dimensions"
+            f"here it sees {rank} of {space} dimensions"
         )
     if not circuits.form.skip:
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in

@@ -28,6 +28,8 @@ EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
 
 # the schema, and the words that give an answer of that kind; together they show every kind of value a field can have
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
+    ("canonical", ("canonical", EXAMPLES["generic"])),
+    ("canonical", ("canonical", EXAMPLES["generic"], "--normalization", "softmax", "--skip", "--tokens", "3")),
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
     ("classify", ("classify", EXAMPLES["singular"])),

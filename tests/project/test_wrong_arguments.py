@@ -49,6 +49,7 @@ def good(name: str, folder: Path) -> Any:
 SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "forward": lambda: {"form": lightning_sym.network.attention.LIGHTNING},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
+    "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
     "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
     "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
