@@ -56,6 +56,9 @@ class Canonical(Result):
     tokens: int
     theorem: str
 
+    def __post_init__(self) -> None:
+        self.weights.require_numbers("canonical weights")
+
     @property
     def text(self) -> str:
         """All that is hashed: form, tokens, and matrices by name."""
