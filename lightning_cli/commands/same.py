@@ -33,7 +33,7 @@ def _streams(found: StreamSymmetry) -> dict[str, Any]:
         [
             {
                 side: [{"head": name, "factor": str(factor)} for name, factor in members]
-                for side, members in (("first", c.first), ("second", c.second))
+                for side, members in zip(("first", "second"), c, strict=True)
             }
             for c in layer
         ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flint import fmpq_mat
+from flint import fmpq_mat, fmpz_mat, nmod_mat
 
+from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 
@@ -65,6 +66,25 @@ class Subspace:
         reduced = echelon.tolist()[:rank]
         pivots = tuple(next(j for j, x in enumerate(row) if x != 0) for row in reduced)
         return Subspace(RationalMatrix(fmpq_mat(reduced).transpose()), pivots)
+
+    def within(self, *matrices: RationalMatrix) -> Subspace:
+        """The span of columns that all lie in this space; this very object where they span it.
+
+        Example:
+            >>> plane = Subspace.spanned(RationalMatrix.identity(2))
+            >>> plane.within(RationalMatrix.of([[1, 1], [0, 2]])) is plane
+            True
+            >>> plane.within(RationalMatrix.of([[1, 2], [1, 2]])).dimension
+            1
+        """
+        if not self.dimension:
+            return self
+        # the rank of coordinates modulo a prime is no larger than theirs
+        coordinates = [matrix.rows(self.pivots).flint.numer_denom()[0].transpose().tolist() for matrix in matrices]
+        rows = [row for block in coordinates for row in block]
+        if not rows or nmod_mat(fmpz_mat(rows), PRIMES[0]).rank() == self.dimension:
+            return self
+        return Subspace.spanned(*matrices)
 
 
 def in_a_basis(matrices: Sequence[RationalMatrix]) -> list[dict[int, Fraction]]:

@@ -100,6 +100,13 @@ def _spell(forms: Sequence[RationalMatrix], form: NetworkForm, tokens: int) -> l
     return result
 
 
+def _uniform(forms: Sequence[RationalMatrix], form: NetworkForm) -> frozenset[int]:
+    """The letters of patterns whose entries are all equal."""
+    if form.normalization is None or form.causal:
+        return frozenset()
+    return frozenset({FIXED, *(number for number, m in enumerate(forms) if not m)})
+
+
 def _blind(
     heads: Sequence[Circuit],
     forms: Sequence[RationalMatrix],
@@ -160,6 +167,7 @@ def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStre
     normalized, softmax = form.normalization is not None, form.normalization == SOFTMAX
     reached = Subspace.spanned(first.embed.above(second.embed))
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
+    middle = reached  # where the mean of the tokens lies, or with a mask the first one
     for i, both in enumerate(zip(first.layers, second.layers, strict=True)):
         halves = [list(heads) for heads in both]
         rows = first.widths[i + 1], second.widths[i + 1]
@@ -182,11 +190,15 @@ def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStre
         start = apart if form.skip else Subspace.zero(sum(rows))
         seen = start.extended(*(one.above(other) for letter, (one, other) in by_letter.items() if letter not in blind))
         if normalized:
-            one, other = _images(halves, [1] * len(heads), rows, columns)
+            mean = _halves(middle, first.widths[i])
+            one, other = _images(halves, [1] * len(heads), rows, mean)
             if form.skip:
-                one, other = one + columns[0], other + columns[1]
-            hidden = (one.above(other) for letter, (one, other) in by_letter.items() if letter in blind)
-            reached, apart = seen.extended(one.above(other), *hidden), seen
+                one, other = one + mean[0], other + mean[1]
+            uneven = set() if form.causal else by_letter.keys() - _uniform(forms, form)
+            hidden = (by_letter[letter][0].above(by_letter[letter][1]) for letter in uneven)
+            found = [one.above(other), *hidden]
+            reached, apart = seen.extended(*found), seen
+            middle = reached.within(*found)
         else:
             reached = apart = seen
     one, other = _halves(reached, first.widths[-1])

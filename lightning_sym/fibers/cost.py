@@ -233,3 +233,17 @@ def arrangement_cost(shape: Architecture, bits: int) -> float:
     heads = shape.depth * shape.heads
     width = max(shape.widths)
     return 6 * streams_cost(shape, bits) + heads**2 * width**2 * (1 + bits / 64) * STREAM
+
+
+def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
+    """Bytes that so many heads take while streams are followed: scores, values, forms and images of each.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> streams_memory(Architecture((64, 64), (8,), 2, heads=8), 8, 8) < 2**24
+        True
+    """
+    shape.require("the memory of streams", SHAPED)
+    return heads * 4 * max(shape.widths) ** 2 * (32 + bits // 4)

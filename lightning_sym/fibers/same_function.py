@@ -211,6 +211,8 @@ def same_function(
         (<Answer.SAME: 'same'>, <Answer.DIFFERENT: 'different'>)
     """
     require_arguments(same_function, locals())
+    for weights in (first, second):
+        weights.require_numbers("whether two networks have the same function")
     shapes = first.architecture(tokens), second.architecture(tokens)
     for what in ("input", "output"):
         widths = [getattr(shape, f"{what}_width") for shape in shapes]
@@ -223,13 +225,11 @@ def same_function(
         return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
     if first.form != second.form:
         raise BadInput(f"both networks must be of one form, got {first.form} and {second.form}")
-    # an evaluation forms t x t scores in each head, numbers of their own
-    require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"an exact evaluation at {tokens:,} tokens")
     if not (shapes[0].is_plain and shapes[1].is_plain):
-        for weights in (first, second):
-            weights.require_numbers("whether two networks have the same function")
         pair = Pair((first, second), tokens, evaluations, memory, budget, random.Random(seed))
         return replace(compare(pair), networks=shapes)
+    # an evaluation forms t x t scores, exact numbers each
+    require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"an exact evaluation at {tokens:,} tokens")
     question = _Question((first, second), tokens, evaluations, memory, budget, random.Random(seed))
     for strategy in STRATEGIES:
         if (found := strategy(question)) is not None:

@@ -11,10 +11,10 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import Arrangement, arranged, padded
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import arrangement_cost, outputs_cost, streams_cost
+from lightning_sym.fibers.cost import arrangement_cost, outputs_cost, streams_cost, streams_memory
 from lightning_sym.fibers.softmax import first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
-from lightning_sym.limits import Work
+from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.circuits import Circuits
@@ -27,14 +27,17 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import head_name
 
-FIRST_BITS, MOST_BITS = 128, 4096
-"""Precisions of balls: doubled while the outputs cannot be told apart."""
+FIRST_BITS, MOST_BITS = 128, 2048
+"""Precisions of balls: four times as high each time that the outputs could not be told apart."""
 
 READABLE = 3
 """Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""
 
 INPUT_SCALES = (1, 4, 16, 64, 256)
 """Denominators of inputs: where scores are large, softmax attends to one token alone, and outputs hardly differ."""
+
+WIDE = Fraction(1, 2**16)
+"""Outputs that may be farther apart are worth more bits at once."""
 
 LARGE_INPUT = 2**31
 """Entries of integer inputs of lightning networks, for a small error bound."""
@@ -81,7 +84,8 @@ class Pair:
         """Whether balls tell the outputs apart."""
         for number, shape in enumerate(self.shapes):
             self.work.spend(outputs_cost(shape, bits), f"outputs in balls of {bits} bits", number, 2)
-        self.bits = max(self.bits, bits)
+        if bits > self.bits:  # what is said of agreement is about the highest precision
+            self.bits, self.agreed, self.distance = bits, 0, None
         with precision(bits):
             one, other = (
                 network_output(BallMatrix.of(x), shape, map(BallMatrix.of, matrices))
@@ -111,10 +115,18 @@ class Pair:
         outputs = one.fractions(), other.fractions()
         return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x.fractions(), outputs=outputs)
 
+    def affords_balls(self, bits: int) -> bool:
+        """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
+        known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
+        cost = sum(outputs_cost(shape, bits) for shape in self.shapes)
+        return known and 200 * self.tokens**2 <= DEFAULT_MEMORY and self.work.allows(cost)
+
     @property
     def polynomial(self) -> bool:
         """Whether these are lightning networks, shallow enough for exact outputs."""
-        return self.shapes[0].normalization is None and self.work.allows(2 * self.evaluations * self._exact_cost())
+        if self.shapes[0].normalization is not None or 200 * self.tokens**2 > DEFAULT_MEMORY:
+            return False
+        return self.work.allows(2 * self.evaluations * self._exact_cost())
 
     def _exact_cost(self) -> float:
         return sum(outputs_cost(s, 3**s.depth * _bits(m)) for s, m in zip(self.shapes, self.exact, strict=True))
@@ -130,12 +142,25 @@ def _names(shape: Architecture) -> list[list[str]]:
 
 def _by_few_inputs(pair: Pair) -> Comparison | None:
     """Different networks are most often told apart at once."""
-    if pair.shapes[0].normalization is not None and pair.shapes[0].normalization.function is None:
-        return None
-    for scale in INPUT_SCALES[::2]:
-        x = pair.draw(READABLE, 1 if pair.polynomial else scale)
-        if (found := pair.exactly(x) if pair.polynomial else pair.by_balls(x, FIRST_BITS)) is not None:
+    for scale in INPUT_SCALES[::3]:
+        found = pair.exactly(pair.draw(READABLE, 1)) if pair.polynomial else _with_bits_enough(pair, scale)
+        if found is not None:
             return found
+    return None
+
+
+def _with_bits_enough(pair: Pair, scale: int) -> Comparison | None:
+    """Balls at one input, with more bits as long as they are too large to say anything."""
+    bits = FIRST_BITS
+    if not pair.affords_balls(bits):
+        return None
+    x = pair.draw(READABLE, scale)
+    while bits <= MOST_BITS and pair.affords_balls(bits):
+        if (found := pair.by_balls(x, bits)) is not None:
+            return found
+        if pair.distance is not None and pair.distance < WIDE:
+            return None
+        bits *= 4
     return None
 
 
@@ -145,6 +170,8 @@ def _by_streams(pair: Pair) -> Comparison | None:
         return None
     for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
         pair.work.spend(streams_cost(shape, _bits(matrices)), "common streams", number, 2)
+    needed = sum(streams_memory(s, _bits(m), s.heads) for s, m in zip(pair.shapes, pair.exact, strict=True))
+    require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
     streams = common_streams(first, second, pair.tokens)
     if not streams.same:
         return None
@@ -184,7 +211,8 @@ def _by_arrangement(pair: Pair) -> Comparison | None:
     """Heads merged, left out and moved to earlier layers, in both."""
     for shape, matrices in zip(pair.shapes, pair.exact, strict=True):
         cost = arrangement_cost(shape, _bits(matrices))
-        if not pair.work.allows(cost):
+        needed = streams_memory(shape, _bits(matrices), shape.depth * shape.heads)
+        if not pair.work.allows(cost) or needed > DEFAULT_MEMORY // 2:
             return None
         pair.work.spend(cost, "heads in the earliest layers")
     one, other = (arranged(circuits, pair.tokens) for circuits in pair.circuits)
@@ -229,18 +257,14 @@ def _by_one_layer(pair: Pair) -> Comparison | None:
 
 
 def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
-    normalization = pair.shapes[0].normalization
-    if normalization is None and pair.polynomial:
+    if pair.polynomial:
         return next(
             (c for _ in range(pair.evaluations) if (c := pair.exactly(pair.draw(LARGE_INPUT, 1))) is not None), None
         )
-    if normalization is not None and normalization.function is None:
-        return None
     bits = FIRST_BITS
     while bits <= most_bits:
         for scale in INPUT_SCALES:
-            cost = sum(outputs_cost(shape, bits) for shape in pair.shapes)
-            if not pair.work.allows(cost):
+            if not pair.affords_balls(bits):
                 return None
             if (found := pair.by_balls(pair.draw(READABLE, scale), bits)) is not None:
                 return found

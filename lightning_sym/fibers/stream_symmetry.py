@@ -27,21 +27,22 @@ from lightning_sym.symmetries.group import head_name
 Place = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class HeadClass:
-    """Heads with one attention pattern, of the first network and of the second, with the factors of the pattern.
+Members = tuple[tuple[str, Fraction], ...]
+"""Heads with one attention pattern: names, as in the names of their matrices, and the factor of the pattern: 1, or -1
+for opposite scores (two tokens), or any number for lightning attention."""
 
-    Attributes:
-        first, second: names of heads, as in the names of their matrices, with a factor: 1, or -1 for opposite scores
-            (two tokens), or any number for lightning attention.
+Together = tuple[Members, Members]
+"""The heads of the first network and of the second that have one pattern."""
+
+
+def together_text(together: Together) -> str:
+    """As the command `same` prints it.
+
+    Example:
+        >>> together_text(((("1.2", Fraction(1)),), (("1.1", Fraction(1)), ("1.3", Fraction(-1)))))
+        '1.2 ~ 1.1 + -1.3'
     """
-
-    first: tuple[tuple[str, Fraction], ...]
-    second: tuple[tuple[str, Fraction], ...]
-
-    def __str__(self) -> str:
-        sides = (" + ".join(_named(*member) for member in side) or "none" for side in (self.first, self.second))
-        return " ~ ".join(sides)
+    return " ~ ".join(" + ".join(_named(*member) for member in side) or "none" for side in together)
 
 
 def _named(name: str, factor: Fraction) -> str:
@@ -53,14 +54,14 @@ class StreamSymmetry(Result):
     r"""Heads that go together, and the group element where one was found.
 
     Attributes:
-        layers: by layer, the classes of heads with one pattern.
+        layers: by layer, the heads that have one pattern, of the first network and of the second.
         arranged: whether heads were merged, left out or moved to other layers first: layers are then not those of the
             networks, and several heads with one name each stand for one.
         between, query_key, value_output, scales, heads: arguments of `transform` that map the first network to the
             second, or `None`. They were applied, and the result compared entry by entry.
     """
 
-    layers: tuple[tuple[HeadClass, ...], ...]
+    layers: tuple[tuple[Together, ...], ...]
     arranged: bool = False
     between: dict[int, ObjectArray] | None = None
     query_key: dict[Any, ObjectArray] | None = None
@@ -71,7 +72,8 @@ class StreamSymmetry(Result):
     def lines(self) -> Lines:
         """As the command `same` prints it."""
         lines = [
-            (f"layer {i}", "; ".join(map(str, classes)) or "no heads") for i, classes in enumerate(self.layers, start=1)
+            (f"layer {i}", "; ".join(map(together_text, classes)) or "no heads")
+            for i, classes in enumerate(self.layers, start=1)
         ]
         if self.arranged:
             lines.append(
@@ -84,9 +86,15 @@ class StreamSymmetry(Result):
             ("basis", "C", self.query_key),
             ("values", "B", self.value_output),
         ):
-            lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in (group or {}).items()]
+            lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in sorted((group or {}).items())]
         if self.scales:
-            lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in self.scales.items())))
+            lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in sorted(self.scales.items()))))
+        for i, order in (self.heads or {}).items():
+            if list(order) != sorted(order):
+                lines.append(("heads", f"of layer {i} in the order {', '.join(map(str, order))}"))
+        values = "V' = B V G^-1, O' = H O B^-1" if self.value_output else "V' = H V G^-1"
+        act = f"Q' = C^-T Q G^-1, K' = C K G^-1, {values}; G, H before and after the layer; then heads change places"
+        lines.append(("act by", act if not self.scales else f"Q' = s Q, V' = V / s, and {act}"))
         return [*lines, ("checked", "applied to the first network it gives the second, entry by entry")]
 
     def formulas(self) -> list[str]:
@@ -99,7 +107,7 @@ class StreamSymmetry(Result):
 
 def head_classes(
     streams: CommonStreams, names: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
-) -> tuple[tuple[HeadClass, ...], ...]:
+) -> tuple[tuple[Together, ...], ...]:
     """The heads of each layer by the letter of their pattern; `names` by network, layer and head."""
     result = []
     for i, common in enumerate(streams.layers):
@@ -110,13 +118,13 @@ def head_classes(
                 tuple((names[s][i][h], x[letter]) for h, x in enumerate(common.spelled[s]) if letter in x)
                 for s in (0, 1)
             )
-            classes.append(HeadClass(first, second))
+            classes.append((first, second))
         uniform = [
             tuple((names[s][i][h], Fraction(1)) for h, x in enumerate(common.spelled[s]) if set(x) <= {FIXED})
             for s in (0, 1)
         ]
         if any(uniform):
-            classes.append(HeadClass(uniform[0], uniform[1]))
+            classes.append((uniform[0], uniform[1]))
         result.append(tuple(classes))
     return tuple(result)
 

@@ -3,12 +3,13 @@ r"""Matrices of real numbers enclosed in balls, as flint holds them: for values 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat
 
+from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.normalization import Normalization
@@ -111,7 +112,8 @@ class BallMatrix:
         return result
 
 
-class DecimalBall(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class DecimalBall:
     """A real number enclosed: midpoint and radius are decimal fractions, exact.
 
     Example:
@@ -152,7 +154,7 @@ class DecimalBall(NamedTuple):
     @property
     def _digits(self) -> int:
         digits = 0
-        while any((x * 10**digits).denominator > 1 for x in self):
+        while any((x * 10**digits).denominator > 1 for x in (self.midpoint, self.radius)):
             digits += 1
         return digits
 
@@ -165,6 +167,12 @@ class DecimalBall(NamedTuple):
         middle = sign + (f"{text[:-digits]}.{text[-digits:]}" if digits else text)
         radius = (self.radius * 10**digits).numerator
         return middle, f"{radius}e-{digits}" if radius and digits else str(radius)
+
+    def __repr__(self) -> str:
+        return typed("DecimalBall", {"midpoint": self.midpoint, "radius": self.radius})
+
+    def _repr_latex_(self) -> str:
+        return notebook(latex_words(str(self)))
 
     def __str__(self) -> str:
         middle, radius = self.written()

@@ -21,6 +21,7 @@ from small_networks import MOVES, Random, blocks, copied, damage, decimals, fart
 from lightning_sym import Answer, same_function
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.transform import transform
+from lightning_sym.rings.ball_matrices import DecimalBall
 
 DIGITS = 60
 CLOSE = mpmath.mpf(10) ** -30
@@ -32,6 +33,7 @@ class Tally:
 
     answers: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
+    seeds: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -69,7 +71,8 @@ def one_pair(seed: str, tally: Tally) -> None:
             x = decimals(found.input)
             for net, y in zip(map(in_decimals, (first, second)), found.outputs, strict=True):
                 for mine, theirs in zip(outputs(net, x).ravel(), y.ravel(), strict=True):
-                    middle, radius = theirs if isinstance(theirs, tuple) else (theirs, 0)
+                    ball = isinstance(theirs, DecimalBall)
+                    middle, radius = (theirs.midpoint, theirs.radius) if ball else (theirs, 0)
                     if abs(mine - mpmath.mpf(middle.numerator) / middle.denominator) > radius + CLOSE * (1 + abs(mine)):
                         tally.faults.append(f"{seed}: {kind}: another output than the one that is shown")
         elif distance < mpmath.mpf(10) ** -50:
@@ -77,6 +80,7 @@ def one_pair(seed: str, tally: Tally) -> None:
     else:
         truth = "equal" if not damaged else "apart" if distance > CLOSE else "agree"
         tally.undecided[f"{truth}: {kind}"] += 1
+        tally.seeds.append(seed)
 
 
 def run(count: int, seed: int) -> Tally:
@@ -98,6 +102,7 @@ def main() -> int:
         print(name)
         for key, number in counter.most_common():
             print(f"{number:8d}  {key}")
+    print("undecided pairs", *tally.seeds)
     print(*tally.faults, sep="\n")
     print(f"{given.count} pairs, {len(tally.faults)} faults")
     return 1 if tally.faults else 0

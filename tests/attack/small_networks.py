@@ -15,7 +15,6 @@ from lightning_sym import SOFTMAX, NetworkForm, Weights
 
 Matrix = Any
 Random = random.Random
-SCALES = (1, 2, 8, 32)
 
 
 @dataclass
@@ -112,8 +111,7 @@ def random_net(rng: Random) -> Net:
                 head[:2] = [q * rng.choice((1, -1)), k]
             layer.append(head)
         layers.append(layer)
-    embed = degenerate(rng, d, rng.choice((1, 2, 3))) if ends[0] and skip else (
-        degenerate(rng, widths[0], rng.choice((1, 2, 3))) if ends[0] else eye(widths[0]))  # fmt: skip
+    embed = degenerate(rng, widths[0], rng.choice((1, 2, 3))) if ends[0] else eye(widths[0])
     unembed = degenerate(rng, rng.choice((1, 2, 3)), widths[-1]) if ends[1] else eye(widths[-1])
     return Net(layers, embed, unembed, NetworkForm(SOFTMAX if softmax else None, causal, skip), ends, tokens)
 
@@ -260,8 +258,7 @@ def damage(net: Net, rng: Random) -> None:
 
 def outputs(net: Net, x: Matrix) -> Matrix:
     """A forward pass of its own, in decimal numbers."""
-    z = net.embed @ x
-    t = net.tokens
+    z, t = net.embed @ x, net.tokens
     for layer in net.layers:
         total = z if net.form.skip else None
         for q, k, v in layer:
@@ -269,14 +266,12 @@ def outputs(net: Net, x: Matrix) -> Matrix:
             p = np.array([[mpmath.mpf(0)] * t for _ in range(t)], dtype=object)
             for c in range(t):
                 seen = range(c + 1) if net.form.causal else range(t)
-                if net.form.normalization is None:
-                    for r in seen:
-                        p[r, c] = scores[r, c]
-                else:
-                    top = max(scores[r, c] for r in seen)
-                    powers = {r: mpmath.exp(scores[r, c] - top) for r in seen}
-                    for r in seen:
-                        p[r, c] = powers[r] / sum(powers.values())
+                given = {r: scores[r, c] for r in seen}
+                if net.form.normalization is not None:
+                    powers = {r: mpmath.exp(s - max(given.values())) for r, s in given.items()}
+                    given = {r: power / sum(powers.values()) for r, power in powers.items()}
+                for r, pattern in given.items():
+                    p[r, c] = pattern
             part = v @ z @ p
             total = part if total is None else total + part
         z = total
@@ -284,9 +279,8 @@ def outputs(net: Net, x: Matrix) -> Matrix:
 
 
 def decimals(m: Matrix) -> Matrix:
-    return np.array([[mpmath.mpf(x.numerator) / x.denominator for x in row] for row in m], dtype=object).reshape(
-        m.shape
-    )
+    entries = [[mpmath.mpf(x.numerator) / x.denominator for x in row] for row in m]
+    return np.array(entries, dtype=object).reshape(m.shape)
 
 
 def in_decimals(net: Net) -> Net:
@@ -298,7 +292,7 @@ def farthest(one: Net, other: Net, rng: Random) -> Any:
     """The largest distance of outputs, relative to their size."""
     worst = mpmath.mpf(0)
     one, other = in_decimals(one), in_decimals(other)
-    for scale in SCALES:
+    for scale in (1, 2, 8, 32):
         x = decimals(matrix(rng, one.embed.shape[1], one.tokens, 3) / scale)
         y, z = outputs(one, x), outputs(other, x)
         size = max([abs(a) for a in (*y.ravel(), *z.ravel())] + [mpmath.mpf(1)])

@@ -167,14 +167,14 @@ SWAPPED: Document = TWO | {"V1.1": TWO["V1.2"], "V1.2": TWO["V1.1"]}
 
 MUTANTS: dict[str, tuple[str, str, NetworkForm, int, Document, Document]] = {
     "all letters are level": (
-        "grow(() if name in level else moved[name])", "grow(())", NetworkForm(SOFTMAX, causal=True), 3, TWO,
+        "new.grow(() if name in level else moved[name])", "new.grow(())", NetworkForm(SOFTMAX, causal=True), 3, TWO,
         SWAPPED,
     ),
     "level letters move nothing": (
-        "for name in level & names.keys():", "for name in ():", NetworkForm(SOFTMAX), 2, TWO, NOTHING
+        "mean.grow(() if name in uniform else moved[name])", "mean.grow(())", NetworkForm(SOFTMAX), 2, TWO, NOTHING
     ),
     "the sum over all heads is left out": (
-        "form.skip))\n    return", "form.skip)[:0])\n    return", NetworkForm(SOFTMAX), 1, ONE, UNIT
+        "form.skip))  # columns", "form.skip)[:0])  # columns", NetworkForm(SOFTMAX), 1, ONE, UNIT
     ),
     "opposite scores are equal": (
         "{None: 2, first: -2}", "{first: 2}", NetworkForm(SOFTMAX), 2, ONE, ONE | {"Q1": [[-1, -2]]}

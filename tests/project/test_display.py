@@ -34,12 +34,14 @@ from lightning_sym import (
     same_function,
     singular_locus,
     softmax_fiber,
+    transform,
     transformer_conditions,
     variety_degree,
     virtual_weights,
 )
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
+from lightning_sym.rings.ball_matrices import DecimalBall
 from lightning_sym.symmetries.moments import Kind
 from lightning_sym.varieties.coordinates import coordinate_system
 
@@ -60,6 +62,7 @@ ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
 EQUAL_HEADS = Weights.of(
     {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}, NetworkForm(SOFTMAX, skip=True)
 )
+TWO_HEADS = Weights.random(Architecture((2, 2), (1,), 2, heads=2, normalization=SOFTMAX, skip=True), seed=1)
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
 RESULTS: dict[str, Any] = {
@@ -84,6 +87,9 @@ RESULTS: dict[str, Any] = {
     "different": same_function(RANK_ONE, example("two_layers")),
     "equal zeros": same_function(ZERO, ZERO),
     "identical": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), GENERIC.with_form(NetworkForm(SOFTMAX))),
+    "streams": same_function(TWO_HEADS, transform(TWO_HEADS, query_key={"1.1": [[2]]}, heads={1: [2, 1]})),
+    "balls": same_function(TWO_HEADS, Weights.of(TWO_HEADS.named() | {"Q1.1": [[1, 1]]}, TWO_HEADS.form)),
+    "ball": DecimalBall(Fraction(1, 4), Fraction(1, 1000)),
     "fiber": fiber(RANK_ONE),
     "fiber of two layers": fiber(DEEP),
     "fiber at one token": fiber(SKEW, tokens=1),

@@ -1,8 +1,9 @@
 """The same function by common streams (docs/transformer-fibers.md, Theorem 1).
 
 Both streams are stacked, z = (x, x'). R is a space in which all columns of z lie in front of a layer, D one in which
-all differences of two columns lie. Spaces do not change if vectors are scaled, so all numbers are integers. A pattern
-is a combination of letters, each of which stands for the same t x t matrix in all heads of both networks.
+all differences of two columns lie, M one for the mean of all columns, or with a mask for the first. Spaces do not
+change if vectors are scaled, so all numbers are integers. A pattern is a combination of letters, each of which stands
+for the same t x t matrix in all heads of both networks.
 """
 
 from operator import neg
@@ -49,12 +50,19 @@ def _images(heads: list[tuple[int, Head]], basis: tuple[Matrix, Matrix]) -> Writ
 
 
 def _layer(
-    both: tuple[list[Head], list[Head]], form: Form, t: int, R: Space, D: Space, cut: int, behind: tuple[int, int]
-) -> tuple[Space, Space]:
+    both: tuple[list[Head], list[Head]],
+    form: Form,
+    t: int,
+    R: Space,
+    D: Space,
+    M: Space,
+    cut: int,
+    behind: tuple[int, int],
+) -> tuple[Space, Space, Space]:
     """The spaces behind a layer."""
     heads = [(side, head) for side in (0, 1) for head in both[side]]
     halves = slice(cut), slice(cut, None)
-    columns, apart = ((space.half(halves[0]), space.half(halves[1])) for space in (R, D))
+    columns, apart, middle = ((space.half(halves[0]), space.half(halves[1])) for space in (R, D, M))
     scores = []  # forms on keys, which are differences with softmax, and queries, over one denominator
     for side, head in heads:
         q, k = integral(head.Q), integral(head.K)
@@ -83,12 +91,15 @@ def _layer(
     new = Space(D.basis.values()) if form.skip else Space()
     for name in names:
         new.grow(() if name in level else moved[name])
+    if not form.softmax:
+        return new, new, new
+    mean = Space(images(middle, _images(heads, middle), [1] * len(heads), form.skip))  # columns of patterns have sum 1
+    uniform = {name for name in names if name is None or not any(name)}
+    for name in names if not form.causal else ():
+        mean.grow(() if name in uniform else moved[name])
     reached = Space(new.basis.values())
-    if form.softmax:  # patterns have columns with sum 1
-        for name in level & names.keys():
-            reached.grow(moved[name])
-        reached.grow(images(columns, _images(heads, columns), [1] * len(heads), form.skip))
-    return reached, new
+    reached.grow(mean.basis.values())
+    return reached, new, mean
 
 
 def streams(form: Form, t: int, first: Network, second: Network) -> str:
@@ -103,12 +114,12 @@ def streams(form: Form, t: int, first: Network, second: Network) -> str:
     (one, under), (other, low) = (integral(w.E) for w in networks)
     columns = zip(T(one) or unit, T(other) or unit, strict=True)
     R = Space([[low * x for x in a] + [under * x for x in b] for a, b in columns])
-    D = Space() if form.softmax and t == 1 else R
+    D, M = Space() if form.softmax and t == 1 else R, R
     for i, pair in enumerate(zip(*layers, strict=True)):
         free = room[0]
-        R, D = _layer((pair[0], pair[1]), form, t, R, D, widths[0][i], (widths[0][i + 1], widths[1][i + 1]))
+        R, D, M = _layer((pair[0], pair[1]), form, t, R, D, M, widths[0][i], (widths[0][i + 1], widths[1][i + 1]))
         room[0] = free  # what the layer has made is gone, but for the spaces
-        keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in (R, D) for v in space.basis.values()))
+        keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in (R, D, M) for v in space.basis.values()))
     outputs = []
     for w, half in zip(networks, (slice(first.widths[-1]), slice(first.widths[-1], None)), strict=True):
         u = integral(w.U)
