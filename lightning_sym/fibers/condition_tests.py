@@ -101,6 +101,10 @@ class ConditionTests:
         """Of (a)."""
         return self._scored(i, self.words[i - 1], self.first[i - 1])
 
+    def squares(self, i: int) -> Rows:
+        """Of (a')."""
+        return self._scored(i, self.words[i - 1], self.words[i - 1])
+
     def written(self, i: int) -> Rows:
         """What of each head is seen, on every word."""
         return self._pairings(i, self.above[i], self.streams[i - 1])
@@ -125,7 +129,7 @@ class ConditionTests:
 
     def a_prime(self, i: int) -> Shown:
         """Independent quadratic forms."""
-        return self._independent(self._scored(i, self.words[i - 1], self.words[i - 1]))
+        return self._independent(self.squares(i))
 
     def b(self, i: int, *, causal: bool) -> Shown:
         """Every head is seen."""
@@ -147,13 +151,13 @@ class ConditionTests:
         columns, half = self.net.embedded(self._random(self.shape.input_width, self.count)), (self.p + 1) // 2
         for j in range(1, i):
             written = added([head.carried(columns) for head in self.net.layers[j - 1]])
-            columns = columns + written * written.like([[half]])
+            columns = columns + written * written.like([[half]]) if self.net.skip else written  # a multiple of it
         return self._not_zero(self._pairings(i, self.means[i], columns))
 
     def e(self, i: int) -> Shown:
-        """No combination of formal scores of three tokens is free of the layer before."""
-        heads = self.net.layers[i - 1]
-        pairs = [(j, k) for k in range(3) for j in range(3) if (j < k if self.shape.causal else j != k)]
+        """No combination of formal scores of three tokens is free of the layer before; in the last layer of query 3."""
+        heads, queries = self.net.layers[i - 1], (2,) if i == self.shape.depth else (0, 1, 2)
+        pairs = [(j, k) for k in queries for j in range(3) if (j < k if self.shape.causal else j != k)]
         rows = []
         for _ in range(len(heads) * len(pairs) + MORE):
             start = self.net.embedded(self._random(self.shape.input_width, 3))
@@ -174,7 +178,7 @@ class ConditionTests:
             for k in range(3):
                 pattern[k, k] = 1 - (pattern[:, k].sum() - pattern[k, k])
             parts.append(head.carried(stream) @ PrimeFieldMatrix.of(pattern, self.p))
-        behind: PrimeFieldMatrix = added([stream, *parts])
+        behind: PrimeFieldMatrix = added([stream, *parts] if self.net.skip else parts)
         return behind
 
     def _differences(self, head: Any, stream: PrimeFieldMatrix, pairs: list[tuple[int, int]]) -> list[int]:

@@ -1,14 +1,15 @@
 """Which conditions of the theorems on softmax networks given weights fulfil, each with its evidence.
 
 Conditions are tested modulo a prime (Proposition 13 of docs/transformer-fibers.md), which can only show that they hold;
-where that shows nothing they are decided over the rationals if the network is small, else they are unknown.
+where that shows nothing they are decided over the rationals if the network is small, else refuted there if a simple
+reason is found, such as equal heads; otherwise they are unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from typing import NoReturn
 
@@ -16,11 +17,16 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown
+from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.exact_conditions import Exact, is_small
+from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
+
+LONGEST_BITS = 2048
+"""Of the numbers up to which conditions are decided over the rationals."""
 
 HEADS_PAGE, ONE_HEAD_PAGE = "docs/transformer-fibers.md", "docs/softmax-fibers.md"
 
@@ -168,19 +174,27 @@ def tested_conditions(
     """
     shape = require_softmax(weights, tokens)
     points = max(*shape.widths, shape.heads * (shape.heads + 1)) + MORE
-    require_memory(8 * (3 * shape.parameter_count + 8 * sum(shape.widths) * points), memory, "residues of the weights")
+    beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
+    require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
     if progress is not None:
         progress("residues", 0, 1)
-    tests, exact = ConditionTests(weights, tokens, seed, idle_heads=idle_heads), None
-    if is_small(shape):
-        exact = Exact(weights, tokens, idle_heads=idle_heads)
+    tests = ConditionTests(weights, tokens, seed, idle_heads=idle_heads)
+
+    @cache
+    def exact() -> Exact | Relations | None:
+        if max(shape.widths) > LARGEST or max(entry_bits(weights).values()) > LONGEST_BITS:
+            return None
+        if is_small(shape):
+            return Exact(weights, tokens, idle_heads=idle_heads)
+        return Relations(weights, tests)
+
     found: list[Condition] = []
 
-    def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact], Shown | None] | None) -> None:
+    def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact | Relations], Shown | None]) -> None:
         if shown.holds:
             found.append(Condition(name, layer, True, shown.evidence))
             return
-        decided = decide(exact) if decide is not None and exact is not None else None
+        decided = None if (over_q := exact()) is None else decide(over_q)
         if decided is None:
             found.append(Condition(name, layer, None, f"not shown: {shown.evidence}"))
         else:
@@ -204,10 +218,13 @@ def tested_conditions(
         name = {("F", 0): "rank E = d", ("U", depth): "rank U = d"}.get(
             (letter, i), {"F": "F = R^d", "U": "rank Uh = d", "S": "rank S = d"}[letter]
         )
+        if (short := narrow(shape, letter, i)) is not None:
+            found.append(Condition(name, i, False, short.evidence))
+            continue
         add(name, i, shown, lambda net, letter=letter, i=i: net.span(letter, i))  # type: ignore[misc]
-    if tokens > 2 and shape.skip and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
+    if tokens > 2 and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
         for i in layers:
-            add("(e)", i, tests.e(i), None)
+            add("(e)", i, tests.e(i), lambda _: None)
         if shape.causal:
             each("(b), unmasked", layers, lambda i: tests.b(i, causal=False), "b", causal=False)
             each("(f)", layers, tests.f, "f")

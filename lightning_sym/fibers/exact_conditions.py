@@ -101,7 +101,8 @@ class Exact:
         """Every head is seen where the first of three tokens is seen with weight one half."""
         columns = self.embed
         for j in range(1, i):
-            columns = columns + self.net.after(j, columns)  # a multiple of it
+            behind = self.net.after(j, columns)
+            columns = columns + behind if self.net.skip else behind  # a multiple of it
         return _not_zero(self._pairings(i, self.means[i], columns))
 
     def span(self, letter: str, i: int) -> Shown:

@@ -32,7 +32,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines
-from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
@@ -52,6 +52,7 @@ from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import clear_denominators
 from lightning_sym.symmetries.families import symmetry_count, tangent_directions_mod_p
@@ -170,7 +171,8 @@ def fiber(
         progress: called with stage, steps done and steps in all.
 
     Raises:
-        BadInput: the network is not decided: softmax, masked, with skip connections, several heads or embeddings.
+        BadInput: the network is not decided: masked, with skip connections, several heads or embeddings; or it is a
+            softmax network, which `softmax_fiber` takes.
         TooLarge: the estimate exceeds `work`.
 
     Example:
@@ -181,6 +183,8 @@ def fiber(
     """
     require_arguments(fiber, locals())
     require_integer(seed, "the seed")
+    if weights.form.normalization == SOFTMAX:
+        raise BadInput(f"the network must be without softmax, for which there is softmax_fiber; got {weights.form}")
     weights.require_plain("the fiber, all weights with the same function,")
     shape, budget = weights.architecture(tokens), Work(work, progress)
     # twice: known partners are virtual weights that are compared with these

@@ -25,6 +25,7 @@ from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.condition_tests import ConditionTests
+from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.factored import Head, factored
 from lightning_sym.limits import Work
 from lightning_sym.network.circuits import Circuits
@@ -81,6 +82,9 @@ def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> Sec
     weights.require_numbers("another network with the same function")
     shape, tokens = tests.shape, tests.shape.tokens
     cost = COMPARISON * max(*shape.widths, shape.input_width) ** 3 * (1 + shape.heads * shape.depth)
+    if not budget.allows(cost):
+        return None
+    cost *= (1 + max(entry_bits(weights).values()) / 64) ** 1.5
     before = Circuits.of(weights)
     for tried, (description, other) in enumerate(_candidates(weights, tests)):
         if tried == MOST_TRIED or not budget.allows(cost):

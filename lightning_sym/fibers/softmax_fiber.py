@@ -149,11 +149,10 @@ def softmax_fiber(
     )
 
 
-_ONE_HEAD = r"\tilde V' = \tilde V, \quad \tilde A_i' = \tilde A_i \text{ for the visible layers}"
 _WORDS = r"U' W'_{\pi(w)} E' = U W_w E"
 _FORMULAS = {
-    "Theorem 1": _ONE_HEAD,
-    "Theorem 4": _ONE_HEAD,
+    "Theorem 1": r"\tilde V' = \tilde V, \quad \tilde A_i' = \tilde A_i \text{ for the visible layers}",
+    "Theorem 4": r"\tilde V' = \tilde V, \quad B_j' = 2^{z_j' - z_j} B_j \text{ for the layers that are not zero}",
     "Corollary 5": r"E' = g_0 E, \quad V'_{i\pi(h)} = g_i V_{ih} g_{i-1}^{-1}, \quad "
     r"A'_{i\pi(h)} = g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1}, \quad U' = U g_l^{-1}",
     "Theorem 7": rf"{_WORDS}, \quad \tau'_{{i\pi(h)}} = \tau_{{ih}}",

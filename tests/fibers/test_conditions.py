@@ -11,9 +11,9 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_transformers import changed, drawn, shape
+from small_transformers import changed, drawn, has_rank, shape
 
-from lightning_sym import SOFTMAX, NetworkForm, Weights, transformer_conditions
+from lightning_sym import SOFTMAX, NetworkForm, Weights, certified_dimension, transformer_conditions
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers import conditions as module
 from lightning_sym.fibers.condition_tests import ConditionTests, Shown
@@ -145,7 +145,7 @@ def networks(draw: st.DrawFn) -> tuple[Weights, int]:
     return weights, tokens
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(networks())
 def test_conditions_are_as_the_words_say(case: tuple[Weights, int]) -> None:
     weights, tokens = case
@@ -185,11 +185,35 @@ def test_each_condition_can_fail(name: str, layer: int, tokens: int, change: dic
     assert found.theorem is None or found.theorem.number != "Corollary 5"
 
 
+LARGE = drawn(shape(2, widths=(20, 20, 20), heads=3), seed=1)
+REASONS: list[tuple[str, int, dict[str, Any], str]] = [
+    ("(a)", 1, {"Q1_3": LARGE["Q1.1"] * 2, "K1_3": LARGE["K1.1"]}, "2 A1.1 - A1.3 = 0 over Q"),
+    ("(a)", 2, {"Q2_3": -LARGE["Q2.1"], "K2_3": LARGE["K2.1"]}, "A2.1 + A2.3 = 0 over Q"),
+    ("(a')", 1, {"Q1_2": 0 * LARGE["Q1.1"]}, "A1.2 is skew over Q"),
+    ("(b)", 2, {"V2_2": 0 * LARGE["V2.1"]}, "V2.2 = 0 over Q"),
+    ("(c)", 1, {"V1_2": -LARGE["V1.1"] - LARGE["V1.3"]}, "V1.1 + V1.2 + V1.3 = 0 over Q"),
+]
+
+
+@pytest.mark.parametrize(("name", "layer", "change", "evidence"), REASONS)
+def test_simple_reasons_are_found_in_large_networks(
+    name: str, layer: int, change: dict[str, Any], evidence: str
+) -> None:
+    assert all(c.holds for c in transformer_conditions(LARGE).conditions)
+    [found] = [
+        c for c in transformer_conditions(changed(LARGE, **change)).conditions if (c.name, c.layer) == (name, layer)
+    ]
+    assert (found.holds, found.evidence) == (False, evidence)
+
+
 def test_large_networks_say_unknown_where_a_test_shows_nothing() -> None:
-    weights = drawn(shape(3, widths=(20, 20, 20), a=1), seed=1)
-    found = transformer_conditions(changed(weights, Q1_2=weights["Q1.1"], K1_2=weights["K1.1"]), 3)
-    assert [c.holds for c in found.conditions if c.name == "(a)"] == [None, True]
+    """Forms on one vector are numbers, which are related over Q, but no combination of the matrices is zero."""
+    weights = drawn(shape(3, widths=(20, 20, 20), embed=1), seed=1)
+    found = transformer_conditions(weights, 3)
+    assert next(c.holds for c in found.conditions if c.name == "(a)") is None
     assert "not shown: rank 1 of 2 modulo" in str(found)
+    [rank] = [c for c in found.conditions if c.name == "rank E = d"]
+    assert (rank.holds, rank.evidence) == (False, "rank at most 1, the input width, of 20")
 
 
 def test_theorem_11_needs_formal_scores_and_theorem_7_does_not() -> None:
@@ -260,3 +284,14 @@ def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: py
     found: TransformerConditions = transformer_conditions(weights, 3)
     assert found.theorem is None
     assert isinstance(ConditionTests(weights, 3).a(1), Shown)
+
+
+@pytest.mark.parametrize(("width", "heads", "skip", "embed"), [(2, 1, True, 1), (3, 2, False, 2)])
+def test_theorem_11_against_the_certified_dimension(width: int, heads: int, skip: bool, embed: int) -> None:
+    """Where it holds for given weights, the differential there has the rank of almost all weights."""
+    architecture = shape(3, widths=(width,) * 3, heads=heads, causal=True, skip=skip, embed=embed)
+    weights = Weights.random(architecture, seed=6, bound=9, denominator=9)
+    dimension = certified_dimension(architecture).value
+    assert transformer_conditions(weights, 3).theorem == module.Theorem("Theorem 11", module.HEADS_PAGE)
+    assert dimension is not None
+    assert has_rank(weights, 3, dimension, inputs=12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from fractions import Fraction
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import run
-from small_transformers import apart, changed, drawn, has_rank, moved, shape
+from small_transformers import apart, changed, drawn, has_rank, moved, outputs, shape
 
 from lightning_sym import NetworkForm, Weights, certified_dimension, save_weights, softmax_fiber
 from lightning_sym.errors import BadInput, TooLarge
@@ -194,3 +195,40 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert [c["holds"] for c in document["conditions"]] == [c.holds for c in found.conditions]
         assert document["theorem"] == (None if found.theorem is None else str(found.theorem))
         assert (document["another"] is None) == (found.second is None)
+
+
+def small(heads: int, depth: int) -> Iterator[tuple[tuple[tuple[int, int], ...], ...]]:
+    """Networks of width one by their `(A, V)`, one for each order of heads."""
+    layer = list(itertools.combinations_with_replacement(itertools.product((-1, 0, 1, 2), repeat=2), heads))
+    yield from itertools.product(layer, repeat=depth)
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("heads", "depth", "skip"), [(1, 2, True), (2, 1, True), (2, 1, False)])
+def test_no_other_small_network_is_in_a_fiber_that_is_known(
+    heads: int, depth: int, skip: bool, causal: bool, tokens: int
+) -> None:
+    """All networks of width one with entries -1 to 2: where Corollary 5 holds, balls tell all others apart."""
+    architecture = shape(tokens, widths=(1,) * (depth + 1), heads=heads, skip=skip, causal=causal)
+    rows = ((2, -7, 3)[:tokens], (1, 4, -6)[:tokens])
+    points = [np.array([[Fraction(n, 5) for n in row]], dtype=object) for row in rows]
+    found = []
+    for layers in small(heads, depth):
+        named: dict[str, Any] = {}
+        for i, layer in enumerate(layers, start=1):
+            for h, (a, v) in enumerate(layer, start=1):
+                name = f"{i}" if heads == 1 else f"{i}.{h}"
+                named |= {f"Q{name}": [[a]], f"K{name}": [[1]], f"V{name}": [[v]]}
+        weights = Weights.of(named, NetworkForm.of(architecture))
+        values = [x for point in points for x in outputs(weights, point, tokens).ravel()]
+        theorem = softmax_fiber(weights, tokens).theorem
+        certain = theorem is not None and theorem.number == "Corollary 5"
+        found.append((values, [float(x.mid()) for x in values], certain))
+    middles = np.array([middle for _, middle, _ in found])
+    for i, (values, middle, certain) in enumerate(found):
+        # those whose outputs look alike; balls decide
+        for j in np.flatnonzero((abs(middles - middle) < 1e-6).all(axis=1)) if certain else ():
+            same = all(one.overlaps(other) for one, other in zip(values, found[j][0], strict=True))
+            assert i == j or not same, (i, j)
+    assert sum(certain for _, _, certain in found) > 10

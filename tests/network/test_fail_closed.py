@@ -91,7 +91,8 @@ def argument(name: str, network: Architecture) -> Any:
         "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
         "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
-        "value": None, "document": None, "entries": None, "ring": None, "given": None, "bits": 8, "heads": 1,
+         "letter": "F", "value": None, "document": None, "entries": None, "ring": None, "given": None, "bits": 8,
+         "heads": 1,
     }  # fmt: skip
     return made[name]
 

@@ -96,6 +96,7 @@ RESULTS: dict[str, Any] = {
     "real fiber": fiber(SURD, tokens=1),
     "fiber of zero": fiber(ZERO),
     "softmax fiber": softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
+    "causal softmax fiber": softmax_fiber(DEEP.with_form(NetworkForm(SOFTMAX, causal=True)), 2),
     "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
     "canonical": canonical(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
     "canonical of two orbits": canonical(RANK_ONE),
