@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ShapeError,
         TooLarge,
     )
+    from lightning_sym.fibers.canonical import Canonical, canonical
     from lightning_sym.fibers.conditions import TransformerConditions, transformer_conditions
     from lightning_sym.fibers.fiber import Fiber, fiber
     from lightning_sym.fibers.points import Component
@@ -106,6 +107,7 @@ _ROOMS = {
     "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
     "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
+    "lightning_sym.fibers.canonical": ("Canonical", "canonical"),
     "lightning_sym.fibers.softmax_fiber": ("SoftmaxFiber", "softmax_fiber"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.network.ambient": ("ambient_dimension",),
@@ -147,6 +149,7 @@ __all__ = [
     "Atlas",
     "BadInput",
     "Bounds",
+    "Canonical",
     "CertifiedDimension",
     "Classification",
     "Comparison",
@@ -190,6 +193,7 @@ __all__ = [
     "VirtualWeights",
     "Weights",
     "ambient_dimension",
+    "canonical",
     "certified_dimension",
     "change_basis",
     "classify",

@@ -43,11 +43,12 @@ class ConditionTests:
         weights: the network, softmax, at least two tokens.
         tokens: $t$.
         seed: picks the points.
+        idle_heads: test heads whose values are 0 too.
     """
 
-    def __init__(self, weights: Weights, tokens: int, seed: int = 0) -> None:
+    def __init__(self, weights: Weights, tokens: int, seed: int = 0, *, idle_heads: bool = True) -> None:
         self.net: FactoredNetwork[PrimeFieldMatrix]
-        self.net, self.p = residue_network(weights)
+        self.net, self.p = residue_network(weights, idle_heads=idle_heads)
         self.shape = weights.architecture(tokens)
         self._generator = np.random.default_rng(seed)
         self.count = self.shape.heads * (self.shape.heads + 1) // 2 + MORE

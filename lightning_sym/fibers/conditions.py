@@ -162,26 +162,31 @@ def transformer_conditions(
     shape = require_softmax(weights, tokens)
     if shape.heads == 1 and not shape.skip:
         return TransformerConditions(shape, ())
-    return tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress)[0]
+    return tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True)[0]
 
 
 def tested_conditions(
-    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None
+    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None, idle_heads: bool
 ) -> tuple[TransformerConditions, ConditionTests]:
-    """The same for a network with several heads or skip connections, and the residues that were made."""
+    """The same for a network with several heads or skip connections, and the residues that were made.
+
+    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them.
+    """
     shape = require_softmax(weights, tokens)
     points = max(*shape.widths, shape.heads * (shape.heads + 1)) + MORE
     beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
     require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
     if progress is not None:
         progress("residues", 0, 1)
-    tests = ConditionTests(weights, tokens, seed)
+    tests = ConditionTests(weights, tokens, seed, idle_heads=idle_heads)
 
     @cache
     def exact() -> Exact | Relations | None:
         if max(shape.widths) > LARGEST or max(entry_bits(weights).values()) > LONGEST_BITS:
             return None
-        return Exact(weights, tokens) if is_small(shape) else Relations(weights, tests)
+        if is_small(shape):
+            return Exact(weights, tokens, idle_heads=idle_heads)
+        return Relations(weights, tests)
 
     found: list[Condition] = []
 

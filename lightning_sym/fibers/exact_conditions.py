@@ -38,8 +38,8 @@ def is_small(shape: Architecture) -> bool:
 class Exact:
     """A network over the rationals and the spaces of the conditions; each method decides one for layer `i`, or not."""
 
-    def __init__(self, weights: Weights, tokens: int) -> None:
-        self.net: FactoredNetwork[RationalMatrix] = factored(weights, RationalMatrix.of)
+    def __init__(self, weights: Weights, tokens: int, *, idle_heads: bool = True) -> None:
+        self.net: FactoredNetwork[RationalMatrix] = factored(weights, RationalMatrix.of, idle_heads=idle_heads)
         self.shape = weights.architecture(tokens)
         eye = RationalMatrix.identity
         self.embed = self.net.embedded(eye(self.shape.input_width))

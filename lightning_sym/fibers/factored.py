@@ -104,8 +104,13 @@ def added(matrices: Sequence[M]) -> M:
     return total
 
 
-def factored(weights: Weights, matrix: Callable[[ObjectArray], M]) -> FactoredNetwork[M]:
+def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads: bool = True) -> FactoredNetwork[M]:
     """The network over the field that `matrix` brings matrices of rational numbers to.
+
+    Args:
+        weights: exact weights.
+        matrix: to the field.
+        idle_heads: keep heads whose values are 0; without them layers may have fewer heads than the shape says.
 
     Example:
         >>> from lightning_sym.rings.rationals import RationalMatrix
@@ -124,6 +129,8 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M]) -> FactoredNe
     layers: list[tuple[Head[M], ...]] = []
     for i in range(1, shape.depth + 1):
         numbers = [f"{i}"] if shape.heads == 1 else [f"{i}.{h}" for h in range(1, shape.heads + 1)]
+        if not idle_heads:
+            numbers = [number for number in numbers if named["V" + number].any()]
         layers.append(tuple(Head(*(made(letter + number) for letter in "QKVO")) for number in numbers))
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
 
@@ -144,7 +151,7 @@ def residues(entries: ObjectArray, p: int) -> PrimeFieldMatrix:
     return PrimeFieldMatrix.of(found.reshape(entries.shape), p)
 
 
-def residue_network(weights: Weights) -> tuple[FactoredNetwork[PrimeFieldMatrix], int]:
+def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[FactoredNetwork[PrimeFieldMatrix], int]:
     """The network modulo the first of `PRIMES` that divides no denominator, and this prime.
 
     Raises:
@@ -157,7 +164,8 @@ def residue_network(weights: Weights) -> tuple[FactoredNetwork[PrimeFieldMatrix]
     """
     for p in PRIMES:
         try:
-            return factored(weights, lambda entries, p=p: residues(entries, p)), p  # type: ignore[misc]
+            made = factored(weights, lambda entries, p=p: residues(entries, p), idle_heads=idle_heads)  # type: ignore[misc]
+            return made, p
         except ZeroDivisionError:
             continue
     raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, PRIMES))}")

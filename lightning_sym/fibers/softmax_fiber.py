@@ -131,7 +131,7 @@ def softmax_fiber(
             shape, (), None, True, "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",
             ("all Q, K", "all else with this product"), None,
         )  # fmt: skip
-    found, tests = tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress)
+    found, tests = tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True)
     theorem = found.theorem
     number = "" if theorem is None else theorem.number
     description, generators = _described(shape, number)

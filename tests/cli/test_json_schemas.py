@@ -37,6 +37,8 @@ HIDDEN_SHAPE = ("--widths", "2,2,1", "--tokens", "2", "--bound", "8")
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("atlas", ("atlas", "{atlas}", "--conjecture", "l*a*(2*d-a) + d*d - l", "--most", "3")),
     ("atlas", ("atlas", "{atlas}", "--where", "status = 'refused'", "--conjecture", "P")),
+    ("canonical", ("canonical", EXAMPLES["generic"])),
+    ("canonical", ("canonical", EXAMPLES["generic"], "--normalization", "softmax", "--skip", "--tokens", "3")),
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
     ("classify", ("classify", EXAMPLES["singular"])),

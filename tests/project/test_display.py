@@ -24,6 +24,7 @@ from lightning_sym import (
     Sweep,
     Trial,
     Weights,
+    canonical,
     certified_dimension,
     classify,
     conserved_quantities,
@@ -66,10 +67,9 @@ DEEP = Weights.random(Architecture((2, 2, 1), (1, 2), 2), seed=3)
 SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
+EQUAL = {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}
+EQUAL_HEADS = Weights.of(EQUAL, NetworkForm(SOFTMAX, skip=True))
 TWO_HEADS = Weights.random(Architecture((2, 2), (1,), 2, heads=2, normalization=SOFTMAX, skip=True), seed=1)
-EQUAL_HEADS = Weights.of(
-    {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}, NetworkForm(SOFTMAX, skip=True)
-)
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
 MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
@@ -112,6 +112,7 @@ RESULTS: dict[str, Any] = {
     "softmax fiber": softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
     "causal softmax fiber": softmax_fiber(DEEP.with_form(NetworkForm(SOFTMAX, causal=True)), 2),
     "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
+    "canonical": canonical(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
     "conditions": transformer_conditions(EQUAL_HEADS),
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
@@ -223,18 +224,15 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     ),
     "dimension of softmax": (
         ["dimension", "--widths", "3,3", "--ranks", "1", "--tokens", "2", "--heads", "2", "--value-ranks", "1",
-         "--skip", "--mask", "causal", "--normalization", "softmax"],
-        certified_dimension(HEADS, all_bounds=True),
-    ),
+         "--skip", "--mask", "causal", "--normalization", "softmax"], certified_dimension(HEADS, all_bounds=True)),
     "same": (["same", "examples/generic.json", "examples/generic_rescaled.json"], RESULTS["same"]),
     "exchanged": (["same", "examples/rank_one.json", "examples/rank_one_swapped.json"], RESULTS["exchanged"]),
     "different": (["same", "examples/rank_one.json", "examples/two_layers.json"], RESULTS["different"]),
+    "canonical": (["canonical", "examples/rank_one.json"], canonical(RANK_ONE)),
     "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
-    "fiber of softmax": (
-        ["fiber", "examples/generic.json", "--normalization", "softmax"],
-        softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX))),
-    ),
+    "fiber of softmax": (["fiber", "examples/generic.json", "--normalization", "softmax"],
+                         softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX)))),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
     "recover a jet": (["recover", "examples/jet.json"], recover_from_jet(load_jet(ROOT / "examples" / "jet.json"))),
