@@ -14,7 +14,7 @@ from functools import cache
 from math import lcm
 from typing import NamedTuple
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.display import Lines, Result, latex_words, spelled
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.rational import unique_solution
@@ -58,7 +58,10 @@ class QueryPlan(Result):
         bound: of the entries of the virtual attention matrices, in absolute value; an assumption.
         denominators: of the entries of all virtual weights; an assumption. `None` for balls.
         digits: behind the point, of every number of an answer.
-        nodes: of each layer.
+        nodes: of each layer, $3^{i-1}$ at least.
+
+    Raises:
+        BadInput: another network, a bound that is not positive, or other or fewer nodes.
     """
 
     architecture: Architecture
@@ -66,6 +69,21 @@ class QueryPlan(Result):
     denominators: int | None
     digits: int
     nodes: tuple[Nodes, ...]
+
+    def __post_init__(self) -> None:
+        require_box(self.architecture)
+        if not isinstance(self.bound, Fraction) or self.bound <= 0:
+            raise BadInput(f"the bound must be a positive Fraction, got {shown(self.bound)}")
+        require_integer(self.digits, "digits", 1)
+        if self.denominators is not None:
+            require_integer(self.denominators, "denominators", 1, LARGEST_DENOMINATOR)
+        else:
+            _require_wide(self.architecture)
+        if len(self.nodes) != self.architecture.depth:
+            raise BadInput(f"the plan must have nodes for {self.architecture.depth} layers, got {len(self.nodes)}")
+        for i, nodes in enumerate(self.nodes):  # with fewer the coefficient does not show
+            require_integer(nodes.size, f"nodes of layer {i + 1}", 3**i)
+            require_integer(nodes.places, "places of nodes", 0)
 
     @property
     def queries(self) -> int:
@@ -126,7 +144,8 @@ def query_plan(
             balls. With denominators the digits that are needed follow; here more may be asked for.
 
     Raises:
-        BadInput: another network; the bound is not positive; neither denominators nor digits.
+        BadInput: another network; the bound is not positive; neither denominators nor digits; without denominators
+            an inner width or a rank that is smaller than the input width.
         TooLarge: more than 100,000 questions, or digits.
 
     Example:
@@ -135,11 +154,7 @@ def query_plan(
         (29, 47)
     """
     require_arguments(query_plan, locals())
-    require_jets(architecture)
-    if architecture.normalization != SOFTMAX:
-        raise BadInput(f"a black box must be a softmax network, got {architecture}")
-    if architecture.depth > DEEPEST:
-        raise BadInput(f"a black box must have at most {DEEPEST} layers, got {architecture.depth}")
+    require_box(architecture)
     size = exact_number(bound, "the bound")
     if size <= 0:
         raise BadInput(f"the bound must be positive, got {spelled(size)[:60]}")
@@ -150,9 +165,33 @@ def query_plan(
         return _bounded(_exact(architecture, size, denominators, digits or 1))
     if digits is None:
         raise BadInput("denominators, a bound for exact weights, or digits, for balls, must be given")
+    _require_wide(architecture)
     radius = _radius_squared(architecture, size)
     nodes = tuple(_for_digits(3 ** (i - 1), radius, digits) for i in range(1, architecture.depth + 1))
     return _bounded(QueryPlan(architecture, size, None, digits, nodes))
+
+
+def require_box(architecture: Architecture) -> None:
+    """Refuse networks that are not asked.
+
+    Raises:
+        BadInput: by name.
+    """
+    require_jets(architecture)
+    if architecture.normalization != SOFTMAX:
+        raise BadInput(f"a black box must be a softmax network, got {architecture}")
+    if architecture.depth > DEEPEST:
+        raise BadInput(f"a black box must have at most {DEEPEST} layers, got {architecture.depth}")
+
+
+def _require_wide(architecture: Architecture) -> None:
+    """Without denominators no rank is ever seen to be small, so no shape may ask for it."""
+    d, least = architecture.input_width, min(*architecture.widths[:-1], *architecture.attention_ranks)
+    if least < d:
+        raise BadInput(
+            f"without denominators inner widths and ranks must be at least the width {d} of the input, or balls would "
+            f"have to tell that a rank is small; got {least}"
+        )
 
 
 def _bounded(plan: QueryPlan) -> QueryPlan:
