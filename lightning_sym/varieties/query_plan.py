@@ -14,7 +14,7 @@ from functools import cache
 from math import lcm
 from typing import NamedTuple
 
-from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_words, spelled
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.exact.rational import unique_solution
@@ -72,8 +72,7 @@ class QueryPlan(Result):
 
     def __post_init__(self) -> None:
         require_box(self.architecture)
-        if not isinstance(self.bound, Fraction) or self.bound <= 0:
-            raise BadInput(f"the bound must be a positive Fraction, got {shown(self.bound)}")
+        object.__setattr__(self, "bound", _positive(self.bound))
         require_integer(self.digits, "digits", 1)
         if self.denominators is not None:
             require_integer(self.denominators, "denominators", 1, LARGEST_DENOMINATOR)
@@ -155,9 +154,8 @@ def query_plan(
     """
     require_arguments(query_plan, locals())
     require_box(architecture)
-    size = exact_number(bound, "the bound")
-    if size <= 0:
-        raise BadInput(f"the bound must be positive, got {spelled(size)[:60]}")
+    size = _positive(bound)
+    _require_reach(architecture, size)
     if digits is not None:
         require_integer(digits, "digits", 1, MOST_DIGITS)
     if denominators is not None:
@@ -184,6 +182,13 @@ def require_box(architecture: Architecture) -> None:
         raise BadInput(f"a black box must have at most {DEEPEST} layers, got {architecture.depth}")
 
 
+def _positive(bound: object) -> Fraction:
+    size = exact_number(bound, "the bound")
+    if size <= 0:
+        raise BadInput(f"the bound must be positive, got {spelled(size)[:60]}")
+    return size
+
+
 def _require_wide(architecture: Architecture) -> None:
     """Without denominators no rank is ever seen to be small, so no shape may ask for it."""
     d, least = architecture.input_width, min(*architecture.widths[:-1], *architecture.attention_ranks)
@@ -192,6 +197,14 @@ def _require_wide(architecture: Architecture) -> None:
             f"without denominators inner widths and ranks must be at least the width {d} of the input, or balls would "
             f"have to tell that a rank is small; got {least}"
         )
+
+
+def _require_reach(architecture: Architecture, bound: Fraction) -> None:
+    """Refuse bounds whose digits are too many at once: the largest power of a node in the disc that is divided by."""
+    wanted = 3 ** (architecture.depth - 1)
+    least = (2 * wanted + 1) * _inside(wanted + 1, _radius_squared(architecture, bound))
+    if least > MOST_DIGITS:
+        raise TooLarge(f"a black box must be asked for at most {MOST_DIGITS:,} digits; this bound takes {least:,}")
 
 
 def _bounded(plan: QueryPlan) -> QueryPlan:
