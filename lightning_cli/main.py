@@ -15,6 +15,10 @@ from lightning_cli import exit_codes
 # name: (module, one line for the list of commands)
 COMMANDS = {
     "atlas": ("lightning_cli.commands.atlas", "Ask the certified dimensions of many networks, or make a page of them."),
+    "canonical": (
+        "lightning_cli.commands.canonical",
+        "Give the one representative of all weights with a function.",
+    ),
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),

@@ -11,6 +11,7 @@ from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.fiber import Fiber
+    from lightning_sym.fibers.softmax_fiber import SoftmaxFiber
     from lightning_sym.network.virtual_weights import VirtualWeights
 
 SCHEMA = "lightning-sym/fiber/1"
@@ -44,6 +45,41 @@ def as_document(result: Fiber) -> dict[str, Any]:
         "known_dimension": result.known_dimension,
         "dimension": result.dimension,
         "bounds": None if result.bounds is None else list(result.bounds),
+        "conditions": [{"name": "hypotheses", "holds": result.complete or None, "evidence": result.reason}],
+        "theorem": result.source if result.complete else None,
+        "generators": [],
+        "minimal": "",
+        "another": None,
+    }
+
+
+def softmax_document(result: SoftmaxFiber) -> dict[str, Any]:
+    """The same document for a softmax network."""
+    second = result.second
+    return {
+        "schema": SCHEMA,
+        "network": options.network_line(result.architecture),
+        "architecture": options.architecture_json(result.architecture),
+        "virtual_weights": None,
+        "source": result.source,
+        "reason": result.description,
+        "complete": result.complete,
+        "complete_over": "R" if result.complete else None,
+        "components": [],
+        "known_dimension": None,
+        "dimension": result.dimension,
+        "bounds": None,
+        "conditions": [{"name": str(c), "holds": c.holds, "evidence": c.evidence} for c in result.conditions],
+        "theorem": None if result.theorem is None else str(result.theorem),
+        "generators": list(result.generators),
+        "minimal": result.minimal,
+        "another": None
+        if second is None
+        else {
+            "description": second.description,
+            "because": second.because,
+            "weights": {name: exact(matrix) for name, matrix in second.weights.named().items()},
+        },
     }
 
 
@@ -53,7 +89,8 @@ def as_document(result: Fiber) -> dict[str, Any]:
 Example:
   lightning-sym fiber weights.json --tokens 2
 
-Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more, or its dimension is undecided.""",
+Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more; for lightning attention also if its dimension is
+undecided.""",
 )
 @click.argument("file", type=click.Path())
 @options.tokens_or_two
@@ -73,14 +110,26 @@ def command(
 ) -> int:
     """Describe all weights that give the same function as those in FILE.
 
-    FILE holds exact weights (.json, .npz or .safetensors). Components are families of virtual weights
-    A~_i = P^T A_i P, V~ = V_l ... V_1; where no theorem applies the answer says that there may be more. Decided for
-    lightning attention with one head and nothing added.
+    FILE holds exact weights (.json, .npz or .safetensors). One-head lightning attention: components are families of
+    virtual weights A~_i = P^T A_i P, V~ = V_l ... V_1. Softmax, with any heads, mask, skip connections, embeddings:
+    each condition of the theorems is tested for these weights, and says with its evidence whether it holds. Where no
+    theorem applies the answer says that there may be more, and names another network with the same function if a known
+    one is there.
     """
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.fiber import fiber
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
+    if weights.form.normalization is not None:
+        from lightning_sym.fibers.softmax_fiber import softmax_fiber
+
+        with progress_bar() as progress:
+            found = softmax_fiber(weights, tokens, seed=seed, work=work, progress=progress)
+        if as_json:
+            write_json(softmax_document(found))
+        else:
+            write_answer(found, complete="green" if found.complete else "yellow")
+        return exit_codes.AS_EXPECTED if found.complete else exit_codes.UNDECIDED
     with progress_bar() as progress:
         result = fiber(weights, tokens, seed=seed, work=work, progress=progress)
     if as_json:

@@ -11,11 +11,45 @@ from lightning_cli import exit_codes, options
 from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
-    from lightning_sym.fibers.same_function import Comparison
+    from lightning_sym.fibers.comparison import Comparison
+    from lightning_sym.fibers.stream_symmetry import StreamSymmetry
 
 SCHEMA = "lightning-sym/same/1"
 
 COLOURS = {"same": "green", "different": "red", "undecided": "yellow"}
+
+
+def _streams(found: StreamSymmetry) -> dict[str, Any]:
+    """Which heads go together, and the group element."""
+    element: dict[str, Any] | None = None
+    if found.between is not None:
+        groups = {"between": found.between, "query_key": found.query_key, "value_output": found.value_output}
+        element = {name: {str(i): exact(m) for i, m in (group or {}).items()} for name, group in groups.items()}
+        element |= {
+            "scales": {str(i): str(x) for i, x in (found.scales or {}).items()},
+            "heads": {str(i): list(order) for i, order in (found.heads or {}).items()},
+        }
+    classes = [
+        [
+            {
+                side: [{"head": name, "factor": str(factor)} for name, factor in members]
+                for side, members in zip(("first", "second"), c, strict=True)
+            }
+            for c in layer
+        ]
+        for layer in found.layers
+    ]
+    return {"layers": classes, "arranged": found.arranged, "group_element": element}
+
+
+def _entry(number: Any) -> Any:
+    """Integers as integers, other exact numbers as text, balls as midpoint and radius."""
+    from lightning_sym.rings.ball_matrices import DecimalBall
+
+    if isinstance(number, DecimalBall):
+        midpoint, radius = number.written()
+        return {"midpoint": midpoint, "radius": radius}
+    return int(number) if number.denominator == 1 else str(number)
 
 
 def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]:
@@ -45,6 +79,8 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
             "moved": None if found.moved is None else {name: exact(m) for name, m in found.moved.named().items()},
             "group_element": group,
         }
+    balls = result.entry is not None
+    outputs = [[[_entry(x) for x in row] for row in y] if balls else exact(y) for y in result.outputs or ()]
     return {
         "schema": SCHEMA,
         "network": network,
@@ -53,10 +89,14 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
         "reason": result.reason.value,
         "differing": result.differing,
         "symmetry": symmetry,
-        "input": None if result.input is None else [[int(x) for x in row] for row in result.input],
-        "outputs": None if result.outputs is None else [exact(y) for y in result.outputs],
+        "streams": None if result.symmetry is None else _streams(result.symmetry),
+        "input": None if result.input is None else [[_entry(x) for x in row] for row in result.input],
+        "outputs": None if result.outputs is None else outputs,
+        "apart": None if result.entry is None else {"row": result.entry[0], "token": result.entry[1]},
+        "precision": result.precision,
         "evaluations": result.evaluations,
-        "error_bound": str(result.error_bound) if result.answer.value == "undecided" else None,
+        "error_bound": str(result.error_bound) if result.reason.value == "evaluations" else None,
+        "distance": None if result.distance is None else str(result.distance),
     }
 
 
@@ -67,7 +107,7 @@ Examples:
   lightning-sym same first.json second.json --tokens 3
   lightning-sym same first.json second.json --certificate answer.json
 
-Exit codes: 0 same, 1 different (up to nine layers an integer input shows it), 2 bad input, 3 undecided.""",
+Exit codes: 0 same, 1 different (most often with an input that shows it), 2 bad input, 3 undecided.""",
 )
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
@@ -96,9 +136,9 @@ def command(
 ) -> int:
     """Decide whether two networks compute the same function.
 
-    FIRST and SECOND are files of exact weights (.json, .npz or .safetensors); depths and inner widths may differ.
-    Decided for one head a layer and nothing added, lightning or softmax, this also with a causal mask; of other
-    networks, which a file or the options below name, only equal weights are known to be the same function.
+    FIRST and SECOND are files of exact weights (.json, .npz or .safetensors) of one form: softmax or not, masked or
+    not, with skip connections or not. Depths, inner widths and numbers of heads may differ. The answer comes with
+    what proves it: the symmetry, an input, or a theorem.
     """
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.same_function import Answer, same_function

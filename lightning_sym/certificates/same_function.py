@@ -9,49 +9,24 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
+from lightning_sym.certificates.functions import function_certificate
+from lightning_sym.certificates.numbers import number_document, rational_document, weights_document
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import Connection
-from lightning_sym.fibers.same_function import Answer, Comparison, Reason
 from lightning_sym.fibers.transform import swap
 from lightning_sym.fibers.virtual_moves import MoveName, rescaling_factors, visible_weights
 from lightning_sym.limits import require_integer
 from lightning_sym.network.attention import forward
 from lightning_sym.network.virtual_weights import exact_virtual_weights
-from lightning_sym.network.weight_files import LONGEST_NUMBER
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-
-MOST_LAYERS = 64
-"""Layers of weights that a checker reads."""
 
 _TRIES = 16
 """Random inputs modulo each prime, where two deep networks are known to differ."""
 
 _MOST_PRODUCTS = 10**6
 """Numbers that are compared to see that a layer is the same function."""
-
-
-def _number(number: Any) -> int | str:
-    """An exact number: an integer of at most twenty digits as it is, any other as numerator and denominator."""
-    top, low = int(number.numerator), int(number.denominator)
-    if max(abs(top), low) >= 10**LONGEST_NUMBER:
-        raise BadInput(f"numbers in a certificate must have at most {LONGEST_NUMBER} digits, above and below the line")
-    return top if low == 1 and abs(top) < 10**20 else f"{top}/{low}"
-
-
-def _rational(matrix: Any) -> list[list[int | str]]:
-    return [[_number(x) for x in row] for row in matrix]
-
-
-def weights_document(weights: Weights) -> Document:
-    """Weights by name, entries exact.
-
-    Raises:
-        BadInput: a number is too long, or there are more layers than checkers read.
-    """
-    if len(weights.layers) > MOST_LAYERS:
-        raise BadInput(f"a certificate must be of at most {MOST_LAYERS} layers, got {len(weights.layers)}")
-    return {name: _rational(matrix) for name, matrix in weights.named().items()}
 
 
 def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
@@ -139,7 +114,11 @@ def _is_one_function_of_its_input(old: Weights, new: Weights, number: int) -> bo
 
 
 def _rescaling(factors: Sequence[Any], value_factor: Any) -> Document:
-    return {"step": "rescaling", "factors": [_number(x) for x in factors], "value_factor": _number(value_factor)}
+    return {
+        "step": "rescaling",
+        "factors": [number_document(x) for x in factors],
+        "value_factor": number_document(value_factor),
+    }
 
 
 def _group(found: Connection) -> Document | None:
@@ -147,9 +126,9 @@ def _group(found: Connection) -> Document | None:
         return None
     return {
         "step": "group",
-        "query_key": [_rational(matrix) for _, matrix in sorted(found.query_key.items())],
-        "between": [_rational(matrix) for _, matrix in sorted(found.between.items())],
-        "scales": [_number(scale) for _, scale in sorted(found.scales.items())],
+        "query_key": [rational_document(matrix) for _, matrix in sorted(found.query_key.items())],
+        "between": [rational_document(matrix) for _, matrix in sorted(found.between.items())],
+        "scales": [number_document(scale) for _, scale in sorted(found.scales.items())],
     }
 
 
@@ -173,11 +152,13 @@ def same_certificate(comparison: Comparison, first: Weights, second: Weights, to
         [2]
     """
     require_arguments(same_certificate, locals())
-    for weights in (first, second):
-        weights.require_plain("a certificate of two networks")
     require_integer(tokens, "tokens", 1)
     if comparison.answer is Answer.UNDECIDED:
         raise BadInput("a certificate needs an answer, and whether the functions are the same is undecided")
+    if not all(weights.architecture(tokens).is_plain for weights in (first, second)):
+        return function_certificate(comparison, first, second, tokens)
+    first.require_numbers("a certificate")
+    second.require_numbers("a certificate")
     document = opening(comparison.answer.value) | {
         "tokens": tokens,
         "first": weights_document(first),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from lightning_sym.display import (
@@ -28,6 +29,18 @@ def comparison_lines(result: Any) -> Lines:
 
 
 def _evidence(result: Any) -> Lines:
+    if result.entry is not None and result.input is not None and result.outputs is not None:
+        row, token = result.entry
+        values = zip(NAMES, (y[row - 1, token - 1] for y in result.outputs), strict=True)
+        return [
+            ("input", f"X = {rows_in_line(result.input)}"),
+            *((name, f"phi(X)[{row},{token}] = {ball}") for name, ball in values),
+            ("because", f"{result.reason.message} (row {row} of token {token}, computed with {result.precision} bits)"),
+        ]
+    if result.reason == "agreement":
+        return _agreement(result)
+    if result.symmetry is not None:
+        return [("because", result.reason.message), *result.symmetry.lines()]
     if result.input is not None and result.outputs is not None:
         outputs = zip(NAMES, result.outputs, strict=True)
         return [
@@ -39,7 +52,7 @@ def _evidence(result: Any) -> Lines:
         return [("because", f"{which} the zero function")]
     if result.differing is not None:
         return [("because", f"{result.differing} differs, and {result.reason.message}")]
-    if result.reason in ("degree", "coefficients", "identical", "visible"):
+    if result.reason in ("degree", "coefficients", "identical", "visible", "one layer"):
         return [("because", result.reason.message)]
     if result.connection is not None:
         return connection_lines(result.connection)
@@ -50,6 +63,27 @@ def _evidence(result: Any) -> Lines:
         ("evaluations", f"{result.evaluations} at uniformly random integer inputs up to 2^31, exact, all agree"),
         ("error bound", f"if the functions differ, that happens with probability at most p{small} (Schwartz-Zippel)"),
     ]
+
+
+def _agreement(result: Any) -> Lines:
+    lines = [
+        ("because", "the streams of the networks do not move together, and no input was found where outputs differ")
+    ]
+    if not result.evaluations:
+        return [*lines, ("inputs", "none tried: it takes more exact work than allowed, or S itself is not known")]
+    tried = f"{result.evaluations} random ones, where balls of up to {result.precision} bits around the outputs meet"
+    far = result.distance
+    if far is not None:
+        tried += "; outputs are at most " + (f"10^-{_digits(far)} apart" if far < 1 else f"{float(far):.3g} apart")
+    return [*lines, ("inputs", tried)]
+
+
+def _digits(distance: Fraction) -> int:
+    """The largest `k` with `distance <= 10^-k`, up to 10,000."""
+    digits = 0
+    while digits < 10_000 and distance * 10 ** (digits + 1) <= 1:
+        digits += 1
+    return digits
 
 
 def connection_lines(found: Any) -> Lines:
@@ -82,7 +116,14 @@ def comparison_latex(result: Any) -> str:
         return r"\varphi_{W'} \overset{?}{=} \varphi_W"
     if result.answer.value == "same":
         said = r"\varphi_{W'} = \varphi_W"
+        if result.symmetry is not None and result.symmetry.between is not None:
+            return latex_lines([said, *result.symmetry.formulas()])
         return said if result.connection is None else latex_lines([said, connection_latex(result.connection)])
+    if result.entry is not None:
+        row, token = result.entry
+        one, other = (latex_words(str(y[row - 1, token - 1])) for y in result.outputs)
+        said = rf"\varphi_W(X)_{{{row},{token}}} = {one} \ne {other} = \varphi_{{W'}}(X)_{{{row},{token}}}"
+        return latex_lines([rf"X = {latex_matrix(result.input)}", said])
     if result.input is None:
         return r"\varphi_{W'} \ne \varphi_W"
     first, second = map(latex_matrix, result.outputs)

@@ -12,6 +12,7 @@ import numpy as np
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.exact.subspaces import left_factor
 from lightning_sym.fibers.comparison_text import connection_latex, connection_lines
 from lightning_sym.fibers.transform import swap, transform
 from lightning_sym.fibers.virtual_moves import (
@@ -25,7 +26,7 @@ from lightning_sym.fibers.virtual_moves import (
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import rational_product
+from lightning_sym.rings.rationals import RationalMatrix, rational_product
 
 LARGEST_JOINT_SYSTEM = 12
 """Largest query/key width for which the matrix C is sought when neither Q nor K determines it alone."""
@@ -195,6 +196,10 @@ def _invertible_solution(
 
     Solves for `X - 1`, so that the identity is what free entries fall back to.
     """
+    if shape is None:
+        only = left_factor(RationalMatrix.of(matrix).mT, RationalMatrix.of(right).mT)
+        if only is not None:
+            return only.mT.fractions() if only.shape[0] == only.shape[1] == only.rank() else None
     columns = matrix.shape[1]
     one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
     if one.shape[1] != right.shape[1]:

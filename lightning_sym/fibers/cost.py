@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import lcm
 
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 
@@ -169,3 +170,80 @@ def evaluation_cost(weights: Weights, bits: Bits, fractions: Bits, tokens: int, 
             y = 3 * y + sum(fractions[f"{c}{i}"] for c in "QKV")
             total += tokens * (2 * a + 2 * d_out + tokens) * LOWEST_TERMS * (y / 64) ** 1.5
     return total + entries_cost(shape.widths[-1], tokens, x)
+
+
+BALL = 4e-8
+"""Seconds for a product of two balls of one word inside a matrix product; measured, and rough."""
+
+STREAM = 6e-9
+"""Seconds for a product of two numbers of one word while streams are followed, comparisons included."""
+
+
+def outputs_cost(shape: Architecture, bits: int) -> float:
+    """Of the outputs of a network in numbers of this length.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> outputs_cost(Architecture((64, 64), (8,), 2, heads=8), 128) < 0.1
+        True
+    """
+    shape.require("the cost of outputs", SHAPED)
+    projections = 0
+    for i, b in enumerate(shape.value_ranks or ()):
+        projections += shape.heads * shape.widths[i] * b * shape.widths[i + 1]
+    scores = shape.depth * shape.heads * shape.tokens**2 * (shape.tokens + sum(shape.attention_ranks) // shape.depth)
+    words = 1 + bits // 64
+    products = shape.parameter_count * (shape.tokens + 4) + projections + scores
+    return float(products * words**1.2 * BALL)
+
+
+def streams_cost(shape: Architecture, bits: int) -> float:
+    """Of following the streams of this network and of another one like it, matrix entries of so many bits.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> streams_cost(Architecture((64, 64), (8,), 2, heads=8), 8) < 1
+        True
+    """
+    shape.require("the cost of streams", SHAPED)
+    products = 0
+    for i, a in enumerate(shape.attention_ranks):
+        d, d_out = shape.widths[i : i + 2]
+        inner = d * d_out if shape.value_ranks is None else d * shape.value_ranks[i] * d_out
+        products += shape.heads * (a * d * d + inner + 4 * d * d * max(d, d_out) // 4 + 100 * d * (d + d_out))
+    ends = shape.widths[0] ** 2 * (shape.embed or 0) + shape.widths[-1] ** 2 * (shape.unembed or 0)
+    return (products + ends) * (1 + bits / 64) * STREAM
+
+
+def arrangement_cost(shape: Architecture, bits: int) -> float:
+    """Of looking for the earliest layers of all heads: some passes, and each head against each other one.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> arrangement_cost(Architecture((64, 64), (8,), 2, heads=8), 8) < 10
+        True
+    """
+    shape.require("the cost of an arrangement", SHAPED)
+    heads = shape.depth * shape.heads
+    width = max(shape.widths)
+    return 6 * streams_cost(shape, bits) + heads**2 * width**2 * (1 + bits / 64) * STREAM
+
+
+def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
+    """Bytes that so many heads take while streams are followed: scores, values, forms and images of each.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> streams_memory(Architecture((64, 64), (8,), 2, heads=8), 8, 8) < 2**24
+        True
+    """
+    shape.require("the memory of streams", SHAPED)
+    return heads * 4 * max(shape.widths) ** 2 * (32 + bits // 4)

@@ -32,11 +32,12 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines
-from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
+from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
 from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
 from lightning_sym.fibers.points import Component, virtual_lines
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
@@ -51,17 +52,21 @@ from lightning_sym.network.jacobian import weight_gradients
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import clear_denominators
 from lightning_sym.symmetries.families import symmetry_count, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
 
 PARAMETER_LIMIT = 2000
-"""Most parameters, symmetry directions and tokens for which the dimension of the fiber in (Q, K, V) is computed."""
+"""Most parameters, symmetry directions and tokens for which ranks bound the dimension of the fiber in (Q, K, V);
+beyond them a theorem must give it."""
 
 RECONSTRUCTION_WIDTH = 4
 RECONSTRUCTION_MEMORY = 2**24
 """Two layers up to this width are reconstructed from their polynomials, if these fit: within a few seconds."""
+
+_BY_RANKS = "orbit and differential agree"
 
 _MOST_SHOWN = 8
 """Components that a notebook shows."""
@@ -85,7 +90,9 @@ class Fiber(Result):
         source: what gives the components.
         reason: the hypotheses that hold, or the one that fails.
         bounds: lower and upper bound for the dimension, near the given weights, of the fiber in (Q, K, V): the
-            symmetry orbit through them, and the kernel of the differential at them. `None` if not computed.
+            symmetry orbit through them, and the kernel of the differential at them; or what a theorem gives. `None` if
+            not computed.
+        shown_by: what makes the bounds meet, if they do.
     """
 
     architecture: Architecture
@@ -95,6 +102,7 @@ class Fiber(Result):
     source: str
     reason: str
     bounds: tuple[int, int] | None
+    shown_by: str = _BY_RANKS
 
     def lines(self) -> Lines:
         """As the command `fiber` prints it."""
@@ -114,9 +122,9 @@ class Fiber(Result):
         exactly = "" if self.complete else "at least "
         lines += [("complete", amount), ("dimension", f"{exactly}{self.known_dimension} in virtual weights")]
         if self.bounds is None:
-            lines.append(("", "not computed in (Q, K, V): too many parameters"))
+            lines.append(("", "not computed in (Q, K, V): too many parameters, and a rank that is not full"))
         elif self.dimension is not None:
-            lines.append(("", f"{self.dimension} in (Q, K, V) near these weights: orbit and differential agree"))
+            lines.append(("", f"{self.dimension} in (Q, K, V) near these weights: {self.shown_by}"))
         else:
             lower, upper = self.bounds
             lines.append(("", f"at least {lower} and at most {upper} in (Q, K, V) near these weights"))
@@ -163,7 +171,8 @@ def fiber(
         progress: called with stage, steps done and steps in all.
 
     Raises:
-        BadInput: the network is not decided: softmax, masked, with skip connections, several heads or embeddings.
+        BadInput: the network is not decided: masked, with skip connections, several heads or embeddings; or it is a
+            softmax network, which `softmax_fiber` takes.
         TooLarge: the estimate exceeds `work`.
 
     Example:
@@ -174,6 +183,8 @@ def fiber(
     """
     require_arguments(fiber, locals())
     require_integer(seed, "the seed")
+    if weights.form.normalization == SOFTMAX:
+        raise BadInput(f"the network must be without softmax, for which there is softmax_fiber; got {weights.form}")
     weights.require_plain("the fiber, all weights with the same function,")
     shape, budget = weights.architecture(tokens), Work(work, progress)
     # twice: known partners are virtual weights that are compared with these
@@ -195,7 +206,12 @@ def fiber(
             components += tuple(_unexplained(shape, components, solutions))
             field, source = "Q", "reconstruction from the polynomial, complete over Q"
     components = tuple(replace(component, origin=weights) for component in components)
-    return Fiber(shape, virtual, components, field, source, reason, _dimension_bounds(weights, shape, seed, budget))
+    bounds, shown_by = _dimension_bounds(weights, shape, seed, budget), _BY_RANKS
+    if (bounds is None or bounds[0] < bounds[1]) and field == "R":
+        known = _dimension_by_theorem(shape, virtual, components)
+        if known is not None:
+            bounds, shown_by = (known, known), "all ranks are full"
+    return Fiber(shape, virtual, components, field, source, reason, bounds, shown_by)
 
 
 def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str]:
@@ -255,6 +271,24 @@ def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Seq
     for point in found:
         if not among(point, points):
             yield orbit(shape, point, "the same for weights that none of the known moves leads to")
+
+
+def _dimension_by_theorem(shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]) -> int | None:
+    r"""The dimension in (Q, K, V), if all fibers over the points of the components are manifolds of one dimension.
+
+    So it is if $\tilde V$ is injective, as then all products are, and all $\operatorname{rk} \tilde A_i = a_i$: see
+    `factorizations`. Rescalings, the only parameters then allowed, change no rank.
+    """
+    if any(parameter.kind != "scale" for component in components for parameter in component.parameters):
+        return None
+    d = shape.widths[0]
+    if rank(virtual.value) < d or any(
+        rank(x) < a for x, a in zip(virtual.attention, shape.attention_ranks, strict=True)
+    ):
+        return None
+    readers = [*(Reader(a, a) for a in shape.attention_ranks), None]
+    dimension, _ = chain_fiber_dimension([Space(w, d, reader) for w, reader in zip(shape.widths, readers, strict=True)])
+    return dimension + max(component.dimension for component in components)
 
 
 def _dimension_bounds(weights: Weights, shape: Architecture, seed: int, budget: Work) -> tuple[int, int] | None:

@@ -5,30 +5,26 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum
 from fractions import Fraction
-from typing import NoReturn
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result
-from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
-from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
-from lightning_sym.fibers.connection import Connection, connect, with_weights
+from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
+from lightning_sym.fibers.comparison import Answer, Comparison, Reason
+from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.softmax import PROVED, first_difference
+from lightning_sym.fibers.same_transformers import Pair, compare
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
-from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+
+__all__ = ["Answer", "Comparison", "Reason", "same_function"]
 
 COEFFICIENT_MEMORY = 2**25
 """Bytes that the polynomials may take when all coefficients are compared; a few seconds of work."""
@@ -45,81 +41,6 @@ MORE_TRIES = 64
 
 DEEPEST = 9
 """Deeper networks are compared by their virtual weights only: values have some 3^l digits."""
-
-
-class Answer(Enum):
-    """Whether two networks compute the same function."""
-
-    SAME = "same"
-    DIFFERENT = "different"
-    UNDECIDED = "undecided"
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "answer is Answer.SAME")
-
-
-class Reason(StrEnum):
-    """What shows the answer, by the word that stands for it in JSON; `message` says it in a line."""
-
-    message: str
-
-    def __new__(cls, word: str, message: str) -> Reason:
-        """A word with its line."""
-        member = str.__new__(cls, word)
-        member._value_ = word
-        member.message = message
-        return member
-
-    IDENTICAL = "identical", "all weights are equal"
-    SYMMETRY = "symmetry", "moves and a rescaling lead from one to the other"
-    COEFFICIENTS = "coefficients", "all coefficients agree"
-    ZERO = "zero", "both are the zero function, or only one of them is"
-    DEGREE = "degree", "neither is zero, and they are homogeneous of different degrees"
-    INPUT = "input", "the outputs for an integer input differ"
-    VISIBLE = (
-        "visible",
-        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md)",
-    )
-    EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
-    r"""The answer, and what shows it.
-
-    Attributes:
-        answer: same, different, or undecided.
-        reason: what shows it.
-        connection: for `SYMMETRY`, how one is mapped to the other.
-        input: for `INPUT`, an integer input, $d_0 \times t$.
-        outputs: for `INPUT`, the two outputs for it.
-        evaluations: exact evaluations at uniformly random inputs, all in agreement.
-        error_bound: the probability that different functions agree that often is at most this (Schwartz-Zippel:
-            degree over number of values, each time).
-        differing: for `VISIBLE` and different functions, the first virtual weight that they show and do not share,
-            such as `A~2`.
-        networks: the two networks, where the answer is one of `same_function`.
-    """
-
-    answer: Answer
-    reason: Reason
-    connection: Connection | None = None
-    input: ObjectArray | None = None
-    outputs: tuple[ObjectArray, ObjectArray] | None = None
-    evaluations: int = 0
-    error_bound: Fraction = Fraction(1)
-    differing: str | None = None
-    networks: tuple[Architecture, ...] = ()
-
-    def lines(self) -> Lines:
-        """As the command `same` prints it."""
-        return comparison_lines(self)
-
-    def _latex(self) -> str:
-        return comparison_latex(self)
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "comparison.answer is Answer.SAME")
 
 
 @dataclass(eq=False)
@@ -235,19 +156,6 @@ def _by_coefficients(question: _Question) -> Comparison | None:
     return Comparison(Answer.SAME, Reason.COEFFICIENTS) if first == second else question.witness()
 
 
-def _by_visible_weights(first: Weights, second: Weights, tokens: int, work: Work) -> Comparison:
-    """Softmax, one head: docs/softmax-fibers.md, Theorem 1 and, with a causal mask, Theorem 4 decide every pair."""
-    for number, weights in enumerate((first, second)):
-        work.spend(
-            virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights)), "virtual weights", number, 2
-        )
-    named = (list(weights.matrices.values()) for weights in (first, second))
-    one, other = (exact_virtual_weights(Layer(*m[i : i + 3]) for i in range(0, len(m), 3)) for m in named)
-    found = first_difference(one, other, tokens, first.form.causal)
-    answer = Answer.SAME if found is None else Answer.DIFFERENT
-    return Comparison(answer, Reason.VISIBLE, differing=found)
-
-
 STRATEGIES: tuple[Callable[[_Question], Comparison | None], ...] = (
     _both_zero,
     _by_symmetry,
@@ -271,17 +179,20 @@ def same_function(
 ) -> Comparison:
     """Whether two networks compute the same function of inputs with `tokens` tokens.
 
-    Depths and inner widths may differ. Equal virtual weights, up to Eq. 13, mean equal functions for every number of
-    tokens. Nothing is rounded up: without a symmetry, an input or room for all coefficients the answer is undecided.
-    One softmax head a layer and nothing else added but a causal mask: docs/softmax-fibers.md, Theorems 1, 4, decides.
-    Of other networks only equal weights are known to be the same function.
+    Depths, inner widths and numbers of heads may differ; the form (normalization, mask, skip connections) may not.
+    Nothing is rounded up: without a symmetry, an input or a theorem the answer is undecided. Plain lightning networks:
+    equal virtual weights, up to Eq. 13, mean equal functions for every number of tokens. One softmax head a layer and
+    no skip connections: docs/softmax-fibers.md, Theorems 1 and 4, decides. All others: streams that move together in
+    all layers mean equal functions (docs/transformer-fibers.md, Theorem 1), also after heads are merged, left out or
+    moved to earlier layers; balls that contain the outputs for an input and do not meet, or exact outputs of lightning
+    networks, mean different ones; and one softmax layer is decided by Theorem 8 there.
 
     Args:
         first: exact weights.
         second: exact weights.
         tokens: $t$.
         seed: picks the inputs.
-        evaluations: how many inputs to try with entries between -2^31 and 2^31.
+        evaluations: how many inputs of lightning networks to try with entries between -2^31 and 2^31.
         memory: bytes that the polynomials may take, by an estimate made before.
         work: seconds that all exact work may take, by a rough estimate made before each step; the matrices that map
             one network to the other are left out where they would take more.
@@ -289,8 +200,7 @@ def same_function(
 
     Raises:
         ShapeError: input or output widths differ.
-        BadInput: a network is not decided: masked, with skip connections, several heads or embeddings, or softmax and
-            lightning.
+        BadInput: the networks are not of one form, or there are letters.
         TooLarge: the estimate exceeds `work`, or `tokens` need more memory than there is.
 
     Example:
@@ -301,6 +211,8 @@ def same_function(
         (<Answer.SAME: 'same'>, <Answer.DIFFERENT: 'different'>)
     """
     require_arguments(same_function, locals())
+    for weights in (first, second):
+        weights.require_numbers("whether two networks have the same function")
     shapes = first.architecture(tokens), second.architecture(tokens)
     for what in ("input", "output"):
         widths = [getattr(shape, f"{what}_width") for shape in shapes]
@@ -309,13 +221,13 @@ def same_function(
     require_integer(evaluations, "the number of evaluations")
     require_integer(seed, "the seed")
     budget = Work(work, progress)
+    if first == second and not shapes[0].is_plain:
+        return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
+    if first.form != second.form:
+        raise BadInput(f"both networks must be of one form, got {first.form} and {second.form}")
     if not (shapes[0].is_plain and shapes[1].is_plain):
-        if first == second:
-            return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
-        if first.form == second.form and all(s.options in PROVED and s.normalization == SOFTMAX for s in shapes):
-            return replace(_by_visible_weights(first, second, tokens, budget), networks=shapes)
-        for weights in (first, second):
-            weights.require_plain("whether two networks have the same function")
+        pair = Pair((first, second), tokens, evaluations, memory, budget, random.Random(seed))
+        return replace(compare(pair), networks=shapes)
     # an evaluation forms t x t scores, exact numbers each
     require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"an exact evaluation at {tokens:,} tokens")
     question = _Question((first, second), tokens, evaluations, memory, budget, random.Random(seed))

@@ -2,90 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.rational import null_space, rank, unique_solution
+from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.limits import require_integer
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import LayerSymmetry
+from lightning_sym.symmetries.group import ANY, LayerSymmetry, Pair, head_name
 
-
-def _identity(n: int) -> ObjectArray:
-    return exact_matrix(np.eye(n, dtype=np.int64))
+Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
+"""Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""
 
 
 def _with_inverse(matrix: npt.ArrayLike, size: int, name: str) -> tuple[RationalMatrix, RationalMatrix]:
     exact = exact_matrix(matrix, name)
     if exact.shape != (size, size):
         raise ShapeError(f"{name} must be {size} x {size}, got {exact.shape[0]} x {exact.shape[1]}")
-    inverse = unique_solution(exact, _identity(size))
-    if inverse is None:
-        raise BadInput(f"{name} must be invertible, got a {size} x {size} matrix of rank {rank(exact)}")
-    return RationalMatrix.of(exact), RationalMatrix.of(inverse)
+    of = RationalMatrix.of(exact)
+    if (inverse := of.inverse()) is None:
+        raise BadInput(f"{name} must be invertible, got a {size} x {size} matrix of rank {of.rank()}")
+    return of, inverse
+
+
+def _by_head(given: Mapping[Any, Any] | None, shape: Architecture, what: str) -> dict[tuple[int, int], Any]:
+    """What is given by head, by layer and head from 1."""
+    places: dict[Any, tuple[int, int]] = (
+        {i: (i, 1) for i in range(1, shape.depth + 1)}
+        if shape.heads == 1
+        else {f"{i}.{h}": (i, h) for i in range(1, shape.depth + 1) for h in range(1, shape.heads + 1)}
+    )
+    last = str(shape.depth) if shape.heads == 1 else f"{shape.depth}.{shape.heads}"
+    for key in given or {}:
+        if type(key) is not (int if shape.heads == 1 else str) or key not in places:
+            kind, first = ("layers", "1") if shape.heads == 1 else ("heads", "1.1")
+            raise BadInput(f"{what} must name {kind} between {first} and {last}, got {shown(key)}")
+    return {places[key]: value for key, value in (given or {}).items()}
+
+
+def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> dict[int, Pair]:
+    """The matrices $G_0, ..., G_l$ that are not one; with skip connections all are the same."""
+    depth, free = shape.depth, (shape.embed is not None, shape.unembed is not None)
+    if shape.skip:
+        allowed = range(depth + 1) if all(free) else range(0)
+    else:
+        allowed = range(0 if free[0] else 1, depth + 1 if free[1] else depth)
+    for i in given or {}:
+        if type(i) is not int or i not in allowed:
+            if not allowed:
+                rule = "be empty" if shape.skip else "be empty: one layer has nothing between"
+                why = " where a network with skip connections has no embedding or no unembedding" if shape.skip else ""
+                raise BadInput(f"between must {rule}{why}, got {shown(i)}")
+            raise BadInput(f"between must name layers between {allowed[0]} and {allowed[-1]}, got {shown(i)}")
+    found = {i: _with_inverse(m, shape.widths[i], f"G{i}") for i, m in (given or {}).items()}
+    if shape.skip and found:
+        one, *others = found.values()
+        if any(other[0] != one[0] for other in others):
+            raise BadInput("between must name one matrix for all layers of a network with skip connections")
+        return dict.fromkeys(range(depth + 1), one)
+    return found
+
+
+def _orders(given: Mapping[int, Sequence[int]] | None, shape: Architecture) -> dict[int, list[int]]:
+    """By layer, which head comes first, second, ..."""
+    every = list(range(1, shape.heads + 1))
+    for i, order in (given or {}).items():
+        if type(i) is not int or i not in range(1, shape.depth + 1):
+            raise BadInput(f"heads must name layers between 1 and {shape.depth}, got {shown(i)}")
+        listed = isinstance(order, (list, tuple))
+        if not listed or any(type(h) is not int for h in order) or sorted(order) != every:
+            raise BadInput(
+                f"heads of layer {i} must be the numbers 1 to {shape.heads} in some order, got {shown(order)}"
+            )
+    return {i: list((given or {}).get(i, every)) for i in range(1, shape.depth + 1)}
 
 
 def transform(
     weights: Weights,
     *,
-    query_key: Mapping[int, npt.ArrayLike] | None = None,
+    query_key: Heads | None = None,
+    value_output: Heads | None = None,
     between: Mapping[int, npt.ArrayLike] | None = None,
-    scales: Mapping[int, object] | None = None,
+    scales: Mapping[int, object] | Mapping[str, object] | None = None,
+    heads: Mapping[int, Sequence[int]] | None = None,
 ) -> Weights:
     r"""Act with one element of the group; what is left out is the identity. The function stays the same.
 
+    The group of `lightning_sym.symmetries.group`, for all networks that weights can name. Names of heads are those of
+    the given weights; that heads change places comes last.
+
     Args:
         weights: exact weights.
-        query_key: by layer `i` (from 1), the matrix $C_i$, `a_i x a_i`.
-        between: by layer `i < l`, the matrix $G_i$ behind it, `d_i x d_i`.
-        scales: by layer, the number $\lambda_i$.
+        query_key: by layer, or by head such as `1.2`, the matrix $C$, `a x a`: $K \mapsto C K$,
+            $Q \mapsto C^{-\top} Q$.
+        value_output: likewise $B$, `b x b`, in front of an output projection: $V \mapsto B V$, $O \mapsto O B^{-1}$.
+        between: by layer `i`, the matrix $G_i$ behind it, `d_i x d_i`: basis changes of the stream. $G_0$ needs an
+            embedding, $G_l$ an unembedding; with skip connections all are one, and naming one is enough.
+        scales: by layer or head, the number $\lambda$, for lightning attention: $Q \mapsto \lambda Q$,
+            $V \mapsto V / \lambda$.
+        heads: by layer, which of the old heads comes first, second, ...
 
     Raises:
-        BadInput: a matrix is singular, a number is zero, or there is no such layer.
+        BadInput: a matrix is singular, a number is zero, there is no such layer or head, or the network has not what
+            the matrix acts on. Or there are letters.
         ShapeError: a matrix has the wrong size.
+
+    Example:
+        >>> w = Weights.of({"Q1.1": [[1]], "K1.1": [[1]], "V1.1": [[5]], "Q1.2": [[0]], "K1.2": [[2]], "V1.2": [[3]]})
+        >>> changed = transform(w, query_key={"1.2": [[4]]}, heads={1: [2, 1]})
+        >>> [int(changed[name][0, 0]) for name in ("Q1.1", "K1.1", "V1.1", "V1.2")]
+        [0, 8, 3, 5]
     """
     require_arguments(transform, locals())
+    weights.require_numbers("moving weights")
     shape = weights.architecture(tokens=1)
-    moved = [("query_key", query_key or {}, shape.depth), ("between", between or {}, shape.depth - 1)]
-    for name, given, last in [*moved, ("scales", scales or {}, shape.depth)]:
-        for i in given:
-            if type(i) is not int or i not in range(1, last + 1):
-                raise BadInput(f"{name} must name layers between 1 and {last}, got {i!r}")
-    c = {i: _with_inverse(m, shape.attention_ranks[i - 1], f"C{i}") for i, m in (query_key or {}).items()}
-    g = {i: _with_inverse(m, shape.widths[i], f"G{i}") for i, m in (between or {}).items()}
-    factors = {i: exact_number(value, f"the scale of layer {i}") for i, value in (scales or {}).items()}
-    if zero := [i for i, factor in factors.items() if factor == 0]:
-        raise BadInput(f"the scale of layer {zero[0]} must not be 0")
+    shape.require("moving weights", ANY)
+    if scales and shape.normalization is not None:
+        raise BadInput(f"scales must be empty for {shape.normalization.name}: scores and values cannot be rescaled")
+    if value_output and shape.value_ranks is None:
+        raise BadInput("value_output must be empty for a network without output projections O")
+    c, b, factors = (
+        _by_head(given, shape, name)
+        for given, name in ((query_key, "query_key"), (value_output, "value_output"), (scales, "scales"))
+    )
+    for (i, h), value in factors.items():
+        factors[i, h] = exact_number(value, f"the scale of {_called(shape, i, h)}")
+        if factors[i, h] == 0:
+            raise BadInput(f"the scale of {_called(shape, i, h)} must not be 0")
+    orders, g = _orders(heads, shape), _streams(between, shape)
 
     matrices: dict[str, npt.ArrayLike] = {}
-    for i, layer in enumerate(weights.layers, start=1):
-        a, d_out = shape.attention_ranks[i - 1], shape.widths[i]
-        factor = factors.get(i, Fraction(1))
-        changed = LayerSymmetry(
-            query_key=c.get(i),
-            before=g.get(i - 1),
-            after=g.get(i),
-            scale=(RationalMatrix.of(factor * _identity(a)), RationalMatrix.of(1 / factor * _identity(d_out))),
-        ).act(Layer(*map(RationalMatrix.of, layer)))
-        new = (matrix.fractions() for matrix in changed)
-        matrices |= dict(zip((f"Q{i}", f"K{i}", f"V{i}"), new, strict=True))
-    return Weights.of(matrices)
+    if shape.embed is not None:
+        matrices["E"] = _product(g[0][0], weights["E"]) if 0 in g else weights["E"]
+    for i in range(1, shape.depth + 1):
+        a, rows = shape.attention_ranks[i - 1], (shape.value_ranks or shape.widths[1:])[i - 1]
+        for place, h in enumerate(orders[i], start=1):
+            old, new = (head_name(shape, i - 1, k - 1) for k in (h, place))
+            factor = factors.get((i, h), Fraction(1))
+            change = _with_inverse(b[i, h], rows, f"B{old}") if (i, h) in b else None
+            changed = LayerSymmetry(
+                query_key=_with_inverse(c[i, h], a, f"C{old}") if (i, h) in c else None,
+                before=g.get(i - 1),
+                after=g.get(i) if shape.value_ranks is None else change,
+                scale=_multiples(factor, a, rows) if factor != 1 else None,
+            ).act(Layer(*(RationalMatrix.of(weights[letter + old]) for letter in "QKV")))
+            matrices |= {letter + new: m.fractions() for letter, m in zip("QKV", changed, strict=True)}
+            if shape.value_ranks is not None:
+                output = RationalMatrix.of(weights["O" + old])
+                output = output if change is None else output @ change[1]
+                matrices["O" + new] = (output if i not in g else g[i][0] @ output).fractions()
+    if shape.unembed is not None:
+        last = g.get(shape.depth)
+        matrices["U"] = weights["U"] if last is None else (RationalMatrix.of(weights["U"]) @ last[1]).fractions()
+    return Weights.of(matrices, weights.form)
+
+
+def _called(shape: Architecture, layer: int, head: int) -> str:
+    return f"layer {layer}" if shape.heads == 1 else f"head {layer}.{head}"
+
+
+def _product(matrix: RationalMatrix, array: ObjectArray) -> ObjectArray:
+    return (matrix @ RationalMatrix.of(array)).fractions()
+
+
+def _multiples(factor: Fraction, a: int, rows: int) -> Pair:
+    return RationalMatrix.identity(a).scaled(factor), RationalMatrix.identity(rows).scaled(1 / factor)
 
 
 def rescale(weights: Weights, *, layer: int, by: object) -> Weights:
     r"""The same function from $(\lambda Q_i, K_i, V_i / \lambda)$ in one layer, Eq. 13.
 
     Raises:
-        BadInput: the number is zero or not finite, or there is no such layer.
+        BadInput: the number is zero or not finite, there is no such layer, or the network has more than one head.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})

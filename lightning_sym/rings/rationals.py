@@ -3,7 +3,7 @@ and matrices of flint's own, which multiply a hundred times faster than these wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import lcm
 from numbers import Rational
@@ -28,7 +28,8 @@ def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
 
 
 def _fmpq(number: Any) -> fmpq:
-    return fmpq(int(number.numerator), int(number.denominator))
+    low = int(number.denominator)
+    return fmpq(int(number.numerator)) if low == 1 else fmpq(int(number.numerator), low)
 
 
 def rational_matrix(array: Rows) -> ObjectArray:
@@ -59,7 +60,8 @@ def as_fraction(number: Any) -> Fraction:
         >>> as_fraction(fmpq(-2, 4))
         Fraction(-1, 2)
     """
-    return Fraction(cast(Rational, _LowestTerms(int(number.numerator), int(number.denominator))))
+    top, low = int(number.numerator), int(number.denominator)
+    return Fraction(top) if low == 1 else Fraction(cast(Rational, _LowestTerms(top, low)))
 
 
 def to_fractions(array: Rows) -> ObjectArray:
@@ -99,11 +101,85 @@ class RationalMatrix:
         rows, columns = two_axes(source)
         return cls(fmpq_mat(rows, columns, [_fmpq(x) for x in source.ravel()]))
 
+    @classmethod
+    def zero(cls, rows: int, columns: int) -> RationalMatrix:
+        """The zero matrix."""
+        return cls(fmpq_mat(rows, columns))
+
+    @classmethod
+    def identity(cls, size: int) -> RationalMatrix:
+        """The identity matrix."""
+        result = fmpq_mat(size, size)
+        for i in range(size):
+            result[i, i] = 1
+        return cls(result)
+
     def __matmul__(self, other: RationalMatrix) -> RationalMatrix:
         return RationalMatrix(self.flint * other.flint)
 
     def __add__(self, other: RationalMatrix) -> RationalMatrix:
         return RationalMatrix(self.flint + other.flint)
+
+    def __sub__(self, other: RationalMatrix) -> RationalMatrix:
+        return RationalMatrix(self.flint - other.flint)
+
+    def __neg__(self) -> RationalMatrix:
+        return RationalMatrix(-self.flint)
+
+    def __bool__(self) -> bool:
+        """Whether an entry is not zero."""
+        return any(self.flint.entries())
+
+    def __mul__(self, other: RationalMatrix) -> RationalMatrix:
+        """The product entry by entry."""
+        pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
+        return RationalMatrix(fmpq_mat(*self.shape, [x * y for x, y in pairs]))
+
+    def like(self, constants: Rows) -> RationalMatrix:
+        """A matrix of integers or fractions."""
+        return RationalMatrix.of(constants)
+
+    def inverse(self) -> RationalMatrix | None:
+        """Of a square matrix; `None` if it is singular.
+
+        Example:
+            >>> RationalMatrix.of([[2]]).inverse().fractions().tolist(), RationalMatrix.of([[0]]).inverse()
+            ([[Fraction(1, 2)]], None)
+        """
+        try:
+            return RationalMatrix(self.flint.inv())
+        except ZeroDivisionError:
+            return None
+
+    @property
+    def bits(self) -> int:
+        """Bits of the longest entry over the common denominator.
+
+        Example:
+            >>> RationalMatrix.of([[Fraction(1, 2), -7]]).bits
+            4
+        """
+        numbers = self.flint.numer_denom()[0].entries()
+        return max(int(abs(x)).bit_length() for x in (max(numbers), min(numbers))) if numbers else 0
+
+    def rank(self) -> int:
+        """The rank, exact."""
+        return int(self.flint.rank())
+
+    def scaled(self, factor: Fraction | int) -> RationalMatrix:
+        """The matrix times a number."""
+        return RationalMatrix(self.flint * _fmpq(factor))
+
+    def rows(self, chosen: Iterable[int]) -> RationalMatrix:
+        """Some of the rows, in the order named."""
+        entries, columns = self.flint.entries(), self.shape[1]
+        picked = [entries[i * columns : (i + 1) * columns] for i in chosen]
+        return RationalMatrix(fmpq_mat(len(picked), columns, [x for row in picked for x in row]))
+
+    def above(self, other: RationalMatrix) -> RationalMatrix:
+        """This matrix on top of another one with as many columns."""
+        rows, columns = self.shape[0] + other.shape[0], self.shape[1]
+        return RationalMatrix(fmpq_mat(rows, columns, self.flint.entries() + other.flint.entries()))
 
     @property
     def mT(self) -> RationalMatrix:  # noqa: N802 - the array standard's name for the matrix transpose

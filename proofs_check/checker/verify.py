@@ -5,7 +5,7 @@
 
 prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
 1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
-is redone. Only what is of kind directions or transformer needs more, which lies beside this file."""
+is redone. Only what is of kind directions or transformer, or has a form, needs more, which lies beside this file."""
 import importlib, itertools, json, math, pathlib, re, struct, sys
 from fractions import Fraction
 from operator import mul
@@ -238,16 +238,16 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
         total = sum(map(mul, flat, itertools.chain(*out))) >> 64 * (n - 1)  # of all C_k Y_k: the value, its derivatives
         need(echelon.add(pack([y % p for y in unpack(total)[::2 * n - 1]]) >> 64) is None, "the minor must not be 0")
     return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
-def _more(kind: str, what: str) -> Any:  # what lies beside this file; it imports this one, however that was started
-    folder, name = pathlib.Path(__file__).resolve().parent, what.split()[-1]
-    need((folder / name).exists(), f"what is of kind {kind} needs the {what} beside verify.py")
+def _more(name: str, what: str) -> Any:  # what lies beside this file; it imports this one, however that was started
+    folder = pathlib.Path(__file__).resolve().parent
+    need((folder / name).exists(), f"{what} needs {name} beside verify.py")
     sys.modules.setdefault("proofs_check.checker", type(sys)("checker")).__path__ = [str(folder)]
     sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])
     return importlib.import_module(f"proofs_check.checker.{name.removesuffix('.py')}")
 def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of directions
     kind, bound, p, weights, families = take(data, "an upper bound", {
         "kind": str, "bound": COUNT, "prime": _prime, "weights": object, "families": [str]})
-    more: Any = _more(kind, "folder directions") if kind == "directions" else None
+    more: Any = _more("directions", "a bound of kind directions") if kind == "directions" else None
     point, unseen = Point(net, weights, p), more.families(net) if more else {}
     has = {**unseen, "query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
     has["homogeneous"] = sum(map(bool, net.g)) == 1
@@ -427,11 +427,12 @@ def _different(data: Any) -> str:  # outputs for an input that differ
 def check(data: Any) -> str:
     """What a certificate proves."""
     kinds: Any = {"dimension": _dimension, "same": _equal, "different": _different,
-        "transformer": lambda x: _more("transformer", "file transformers.py").prove(x)}
+        "transformer": lambda x: _more("transformers.py", "a large transformer").prove(x)}
     of = take(data, "a certificate", dict).get("format") == "lightning-sym/certificate", str(data.get("version")) == "1"
     need(all(of), "the format must be lightning-sym/certificate, and the version must be 1")
     need(str(data.get("kind")) in kinds, f"the kind must be one of {', '.join(kinds)}")
-    return str(kinds[data["kind"]](data))
+    plain = "form" not in data or data["kind"] in ("dimension", "transformer")
+    return str(kinds[data["kind"]](data) if plain else _more("functions", "a network with a form").prove(data))
 def main(arguments: list[str] | None = None) -> int:
     """One line for each file; whether all are proved."""
     files, proved = sys.argv[1:] if arguments is None else arguments, 0

@@ -2,7 +2,8 @@
 
     PYTHONPATH=. python tests/attack/run_all.py [--scale 1] [--seed 0]
 
-At scale 1: 10,000 damaged files of each kind, 100,000 random command lines, 100,000 random changes of certificates;
+At scale 1: 10,000 damaged files of each kind, 100,000 random command lines, 10,000 pairs of networks, 100,000 random
+changes of certificates;
 some two hours of one core. Exits with 1 if there was a fault. What the last full run printed stands in
 docs/explanation/attacks.md.
 """
@@ -19,6 +20,7 @@ HERE = Path(__file__).parent
 ATTACKS = {
     HERE / "damage.py": 10_000,
     HERE / "command_lines.py": 100_000,
+    HERE / "same_pairs.py": 10_000,
     HERE.parent / "corpus" / "mutate_certificates.py": 100_000,
 }
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from checker import CORPUS, checked_alone, copied_checker, verdict, written
+from checker import GOOD as GOOD_FILES
 from small_certificates import GOOD, LIGHTNING, SOFTMAX, P, certificate, shape
 from small_pairs import GROUP, LAYER, OTHER, RESCALED, TWO, same
 
@@ -24,6 +25,10 @@ from proofs_check.checker import directions, transformers, verify
 MODULES = {
     name: import_module(f"proofs_check.checker.directions.{name}") for name in ("spaces", "cancelling", "frames")
 }
+FUNCTIONS = [
+    import_module(f"proofs_check.checker.functions.{name}")
+    for name in ("network", "outputs", "spans", "streams", "theorems")
+]
 
 Document = dict[str, Any]
 STEPS = [
@@ -212,7 +217,8 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
 
 
 SITES = {"verify.py": 7, "spaces.py": 6, "mixing.py": 3, "cancelling.py": 1, "frames.py": 3, "first_layers.py": 1,
-         "transformers.py": 1}  # fmt: skip
+         "transformers.py": 1, "network.py": 1, "outputs.py": 2, "spans.py": 3, "streams.py": 2,
+         "theorems.py": 3}  # fmt: skip
 """Lines that count bytes, by file."""
 
 
@@ -229,7 +235,7 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
             counted.add((Path(frame.f_code.co_filename).name, frame.f_lineno))
         plain(size)
 
-    for module in (verify, transformers, *MODULES.values()):
+    for module in (verify, transformers, *MODULES.values(), *FUNCTIONS):
         monkeypatch.setattr(module, "keep", keep)
     networks = [
         (shape([2, 3, 2], [2, 1], 2, h=2), 20),
@@ -246,8 +252,10 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
     different = same(LAYER, LAYER) | {"kind": "different", "second": LAYER | {"Q1": [["1/2", 7]]}}
     different |= {"input": [[1, 2], [3, 4]], "prime": None}
     del different["steps"]
+    texts = [path.read_text(encoding="utf-8") for path in GOOD_FILES]
+    with_a_form = [json.loads(text) for text in texts if '"form"' in text]
     large = json.loads((CORPUS / "good" / "values_of_full_rank.json").read_text(encoding="utf-8"))
-    for data in (*STEPS, GOOD, LIGHTNING, different, large):
+    for data in (*STEPS, GOOD, LIGHTNING, different, large, *with_a_form):
         verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
         assert verify.check(json.loads(json.dumps(data)))
     found = {name: len({line for file, line in counted if file == name}) for name, _ in counted}

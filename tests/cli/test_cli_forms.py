@@ -57,6 +57,15 @@ def test_options_name_the_network_and_it_is_refused(
         assert "softmax attention" in out.splitlines()[0]
         assert "V~ differs" in out
         return
+    if command == "fiber" and "softmax" in word:
+        assert (code, err) == (0, "")
+        assert all(each in out.splitlines()[0] for each in word.split(", "))
+        return
+    if command == "same":
+        softmax = word.startswith("softmax")  # Eq. 13 is for scores as they are
+        assert (code, err) == ((1, "") if softmax else (0, ""))
+        assert f"function    {'different' if softmax else 'same'}" in out
+        return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"is not yet decided for {word}, only for one-head lightning attention" in err
 
@@ -70,6 +79,10 @@ def test_files_name_the_network_and_it_is_refused(
     if command == "same":
         assert (code, err) == (1, "")
         assert "V~ differs" in out
+        return
+    if command == "fiber":
+        assert (code, err) == (0, "")
+        assert "Theorem 1 of docs/softmax-fibers.md" in out
         return
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "is not yet decided for softmax" in err
@@ -103,8 +116,8 @@ def test_the_same_weights_are_the_same_function_of_any_network(
         assert "all weights are equal" in out
     certificate = tmp_path / "c.json"
     code, out, err = run(capsys, "same", *(files["soft one"],) * 2, "--certificate", str(certificate))
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert not certificate.exists()
+    assert (code, err) == (0, f"certificate: {certificate}\n")
+    assert run(capsys, "verify", str(certificate))[0] == 0
 
 
 def test_phi_is_refused_for_normalized_networks(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,8 @@ HIDDEN_SHAPE = ("--widths", "2,2,1", "--tokens", "2", "--bound", "8")
 ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("atlas", ("atlas", "{atlas}", "--conjecture", "l*a*(2*d-a) + d*d - l", "--most", "3")),
     ("atlas", ("atlas", "{atlas}", "--where", "status = 'refused'", "--conjecture", "P")),
+    ("canonical", ("canonical", EXAMPLES["generic"])),
+    ("canonical", ("canonical", EXAMPLES["generic"], "--normalization", "softmax", "--skip", "--tokens", "3")),
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
     ("classify", ("classify", EXAMPLES["singular"])),
@@ -66,6 +68,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fiber", ("fiber", EXAMPLES["rank_one"])),
     ("fiber", ("fiber", EXAMPLES["two_layers"])),
     ("fiber", ("fiber", EXAMPLES["generic"], "--tokens", "1")),
+    ("fiber", ("fiber", EXAMPLES["generic"], "--normalization", "softmax", "--tokens", "3")),
+    ("fiber", ("fiber", EXAMPLES["equal_heads"], "--tokens", "2")),
     ("figure", ("figure", "3")),
     ("phi", ("phi", *SHAPE)),
     ("phi", ("phi", *SHAPE, "--skip", "--heads", "2", "--mask", "causal", "--value-ranks", "1", "--embed", "1")),
@@ -84,6 +88,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("same", ("same", EXAMPLES["rank_one"], EXAMPLES["two_layers"])),
     ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--conjecture", "P")),
     ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--normalization", "softmax", "--mask", "causal")),
+    ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_moved"])),
+    ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_changed"])),
 ]  # fmt: skip
 
 

@@ -55,6 +55,14 @@ def without(key: str) -> Callable[[Document], Document]:
     return lambda value: {name: x for name, x in value.items() if name != key}
 
 
+def other_matrix(name: str, matrix: list[list[int]]) -> Callable[[Document], Document]:
+    return lambda weights: weights | {name: matrix}
+
+
+def one_layer_less(weights: Document) -> Document:
+    return {name: matrix for name, matrix in weights.items() if name[1] != "2"}
+
+
 LEVEL = ("lower", "upper", "upper_bounds.0.bound")
 
 
@@ -239,6 +247,40 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "large_with_a_mask": ("gpt2_small", (("network.causal", True),)),
     "too_many_layers": ("tied_and_grouped", (("network.layers.0.count", 10**6),)),
     "too_wide_to_check": ("values_of_full_rank", (("network.width", 10**6), ("network.embed", 10**6))),
+    "form_of_another_network": ("visible_weights", (("form.mask", "none"),)),
+    "form_unknown": ("streams", (("form.mask", "diagonal"),)),
+    "form_missing_key": ("streams", (("form", without("skip")),)),
+    "form_in_words": ("streams", (("form", "softmax"),)),
+    "streams_apart": ("streams", (("second.U.0.0", 2),)),
+    "streams_with_other_scores": ("streams", (("second", other_matrix("Q1.1", [[1, 2]])),)),
+    "streams_with_more": ("streams", (("proof.hint", 1),)),
+    "streams_of_other_depth": ("visible_weights", (("proof.by", "streams"), ("second", one_layer_less))),
+    "streams_for_different": ("streams", (("kind", "different"),)),
+    "input_for_same": ("intervals", (("kind", "same"),)),
+    "head_missing": ("streams", (("first", without("Q1.1")),)),
+    "head_named_twice": ("streams", (("first.Q1", [[1, 2]]),)),
+    "name_of_no_weight": ("streams", (("first.W1", [[1, 2]]),)),
+    "projection_of_other_width": ("streams", (("first", other_matrix("O1.1", [[1, 0], [0, 1]])),)),
+    "heads_of_other_widths": ("streams", (("first", other_matrix("O1.1", [[1]])),)),
+    "unembedding_too_wide": ("streams", (("first.U", [[1, 3, 0]]),)),
+    "embedding_of_other_width": ("streams", (("first.E", [[1], [0]]),)),
+    "visible_at_three_tokens": ("visible_weights", (("tokens", 3),)),
+    "visible_at_two_tokens": ("visible_weights_differ", (("tokens", 2),)),
+    "visible_with_skip": ("visible_weights", (("form.skip", True),)),
+    "visible_with_two_heads": ("streams", (("proof.by", "visible weights"),)),
+    "visible_without_softmax": ("visible_weights", (("form.normalization", "none"),)),
+    "theorem_on_one_layer_for_two": ("streams", (("proof.by", "one layer"),)),
+    "one_layer_with_one_token": ("one_layer_differs", (("tokens", 1),)),
+    "one_layer_the_same": ("one_layer_differs", (("second.V1.1.1", 1),)),
+    "proof_by_trust": ("streams", (("proof.by", "words"),)),
+    "intervals_that_meet": ("intervals", (("second.U.0.1", 2),)),
+    "intervals_too_wide": ("intervals", (("second.U.0.1", "2" + "0" * 60 + "1/1" + "0" * 61), ("proof.bits", 16))),
+    "intervals_of_too_many_bits": ("intervals", (("proof.bits", 4097),)),
+    "softmax_without_bits": ("intervals", (("proof.bits", None),)),
+    "bits_without_softmax": ("masked", (("proof.bits", 64),)),
+    "softmax_modulo_a_prime": ("intervals", (("proof.prime", 5),)),
+    "masked_input_too_long": ("masked", (("proof.input", [[1, 2, 3], [1, 0, 0]]),)),
+    "masked_and_equal": ("masked", (("second.Q1.0", [1, 2]),)),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bad_certificates import BAD, FIRST, TEXTS, Document, changed
+from networks_with_a_form import FORMS
 
 from lightning_sym import (
     SOFTMAX,
@@ -27,6 +28,8 @@ from lightning_sym.certificates.files import certificate_text
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import Layers, Transformer
+from lightning_sym.fibers.same_function import Answer, Comparison, Reason
+from lightning_sym.network.form import NetworkForm
 from proofs_check.claims.normalized import rational_normalizer
 
 FOLDER = Path(__file__).parent
@@ -91,6 +94,7 @@ def good() -> dict[str, Document]:
     families = ("upper_bounds.0.families", ["query-key"]), ("upper_bounds.0.bound", 24), ("upper", 24)
     found["two_layers_undecided"] = changed(found["two_layers"], *families)
 
+    found |= {name: with_a_form(*each) for name, each in FORMS.items()}
     first = weights(FIRST)
     one = weights({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
     skew = weights({"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
@@ -104,6 +108,12 @@ def good() -> dict[str, Document]:
     found["different"] = pair(first, weights(FIRST | {"V2": [[1, 1]]}))
     found["different_modulo_a_prime"] = pair(deep(10), deep(11))
     return found
+
+
+def with_a_form(answer: Answer, form: NetworkForm, tokens: int, first: Document, second: Document) -> Document:
+    """Of networks whose answer is known."""
+    one, other = (Weights.of(weights(m).matrices, form) for m in (first, second))
+    return same_certificate(Comparison(answer, Reason.IDENTICAL), one, other, tokens)
 
 
 def deep(layers: int) -> Weights:

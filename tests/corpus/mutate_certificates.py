@@ -3,7 +3,8 @@
     python tests/corpus/mutate_certificates.py [--count 2000] [--seed 0] [--json FILE]
 
 What the checker accepts in spite of the change is decided by another road: bounds of the dimension by the program
-itself, the same function or not by its own answer. Exits with 1 if a false claim was accepted.
+itself, the same function or not by its own answer, and for networks with a form by balls around their outputs. Exits
+with 1 if a false claim was accepted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from change_certificates import Document, changed_text
+from judge_functions import are_the_same
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -142,6 +144,9 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
             return False if document["lower"] > most or document["upper"] < least else None
         if document["kind"] == "transformer":
             return _transformer_is_true(document)
+        if "form" in document:
+            same = are_the_same(document)
+            return None if same is None else same is (document["kind"] == "same")
         first, second = (_exact_weights(document[side]) for side in ("first", "second"))
         answer = same_function(first, second, document["tokens"]).answer
     except (BadInput, ZeroDivisionError):

@@ -49,9 +49,31 @@ def test_generic_dimension_in_all_weights() -> None:
 
 
 def test_no_dimension_is_made_up() -> None:
-    found = fiber(Weights.random(Architecture((30, 30), (30,), 2), seed=0))
+    found = fiber(Weights.random(Architecture((30, 30), (30,), 2), seed=0, attention_matrix_ranks=[20]))
     assert found.bounds is None
     assert found.dimension is None
+    assert "not computed in (Q, K, V)" in str(found)
+
+
+def test_a_theorem_gives_the_dimension_of_large_networks() -> None:
+    """One rescaling and GL_a, also where there are too many parameters for ranks."""
+    found = fiber(Weights.random(Architecture((30, 30), (30,), 2), seed=0))
+    assert (found.dimension, found.shown_by) == (1 + 30 * 30, "all ranks are full")
+
+
+@pytest.mark.parametrize("widths", [(3, 3), (3, 3, 3), (2, 3, 3), (3, 4, 3), (2, 2, 2, 2)])
+def test_theorem_and_ranks_agree(widths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = Weights.random(Architecture(widths, (2,) * (len(widths) - 1), 2), seed=1)
+    monkeypatch.setattr("lightning_sym.fibers.fiber._dimension_by_theorem", lambda *_: None)
+    by_ranks = fiber(weights).bounds
+    monkeypatch.undo()
+    monkeypatch.setattr("lightning_sym.fibers.fiber.PARAMETER_LIMIT", 0)
+    by_theorem = fiber(weights)
+    assert by_ranks is not None
+    assert by_theorem.dimension is not None
+    assert by_ranks[0] <= by_theorem.dimension <= by_ranks[1]
+    if set(widths) == {3}:
+        assert by_ranks == by_theorem.bounds
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_wrong_theorems_are_caught(mutant: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_mask_is_not_no_mask() -> None:
-    with pytest.raises(BadInput, match="is not yet decided for softmax"):
+    with pytest.raises(BadInput, match="must be of one form, got softmax and softmax, causal"):
         same_function(network([(SKEW, SKEW)]), network([(SKEW, SKEW)], CAUSAL))
 
 

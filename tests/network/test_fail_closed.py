@@ -54,10 +54,13 @@ COMPUTES_NOTHING = {
     "QueryPlan.__init__",
     "Recovery.__init__",
     "SingularLocus.__init__",
+    "SoftmaxFiber.__init__",
     "SoftmaxRecovery.__init__",
+    "TransformerConditions.__init__",
     "VarietyDegree.__init__",
     "families_of",
-    "head_name", "printed_formula",
+    "head_name",
+    "printed_formula",
 }  # fmt: skip
 
 
@@ -105,8 +108,9 @@ def argument(name: str, network: Architecture) -> Any:
         "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
         "networks": [network], "seed": 0, "certificates": False,
-        "value": None, "document": None, "entries": None, "ring": None, "given": None,
         "jet": JET, "work": Work(), "lines": 1, "series": (),
+        "bits": 8, "heads": 1, "letter": "F",
+        "value": None, "document": None, "entries": None, "ring": None, "given": None,
     }  # fmt: skip
     return made[name]
 

@@ -24,6 +24,7 @@ from lightning_sym import (
     Sweep,
     Trial,
     Weights,
+    canonical,
     certified_dimension,
     classify,
     conserved_quantities,
@@ -38,13 +39,17 @@ from lightning_sym import (
     recover_from_jet,
     same_function,
     singular_locus,
+    softmax_fiber,
     softmax_jet,
+    transform,
+    transformer_conditions,
     variety_degree,
     virtual_weights,
 )
 from lightning_sym.atlas.sweep import measure
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
+from lightning_sym.rings.ball_matrices import DecimalBall
 from lightning_sym.symmetries.moments import Kind
 from lightning_sym.varieties.coordinates import coordinate_system
 
@@ -62,6 +67,9 @@ DEEP = Weights.random(Architecture((2, 2, 1), (1, 2), 2), seed=3)
 SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
 ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
+EQUAL = {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}
+EQUAL_HEADS = Weights.of(EQUAL, NetworkForm(SOFTMAX, skip=True))
+TWO_HEADS = Weights.random(Architecture((2, 2), (1,), 2, heads=2, normalization=SOFTMAX, skip=True), seed=1)
 HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
 
 MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
@@ -93,11 +101,19 @@ RESULTS: dict[str, Any] = {
     "different": same_function(RANK_ONE, example("two_layers")),
     "equal zeros": same_function(ZERO, ZERO),
     "identical": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), GENERIC.with_form(NetworkForm(SOFTMAX))),
+    "streams": same_function(TWO_HEADS, transform(TWO_HEADS, query_key={"1.1": [[2]]}, heads={1: [2, 1]})),
+    "balls": same_function(TWO_HEADS, Weights.of(TWO_HEADS.named() | {"Q1.1": [[1, 1]]}, TWO_HEADS.form)),
+    "ball": DecimalBall(Fraction(1, 4), Fraction(1, 1000)),
     "fiber": fiber(RANK_ONE),
     "fiber of two layers": fiber(DEEP),
     "fiber at one token": fiber(SKEW, tokens=1),
     "real fiber": fiber(SURD, tokens=1),
     "fiber of zero": fiber(ZERO),
+    "softmax fiber": softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
+    "causal softmax fiber": softmax_fiber(DEEP.with_form(NetworkForm(SOFTMAX, causal=True)), 2),
+    "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
+    "canonical": canonical(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
+    "conditions": transformer_conditions(EQUAL_HEADS),
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
@@ -130,6 +146,8 @@ def inside(value: Any) -> Iterator[Any]:
 
 EVERY = {f"{name}, {type(v).__name__} {i}": v for name, r in RESULTS.items() for i, v in enumerate(inside(r))}
 NO_FORMULA = {
+    "Condition",
+    "Theorem",
     "PrintedFormula",
     "LayerRanks",
     "Parameter",
@@ -206,14 +224,15 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     ),
     "dimension of softmax": (
         ["dimension", "--widths", "3,3", "--ranks", "1", "--tokens", "2", "--heads", "2", "--value-ranks", "1",
-         "--skip", "--mask", "causal", "--normalization", "softmax"],
-        certified_dimension(HEADS, all_bounds=True),
-    ),
+         "--skip", "--mask", "causal", "--normalization", "softmax"], certified_dimension(HEADS, all_bounds=True)),
     "same": (["same", "examples/generic.json", "examples/generic_rescaled.json"], RESULTS["same"]),
     "exchanged": (["same", "examples/rank_one.json", "examples/rank_one_swapped.json"], RESULTS["exchanged"]),
     "different": (["same", "examples/rank_one.json", "examples/two_layers.json"], RESULTS["different"]),
+    "canonical": (["canonical", "examples/rank_one.json"], canonical(RANK_ONE)),
     "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
+    "fiber of softmax": (["fiber", "examples/generic.json", "--normalization", "softmax"],
+                         softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX)))),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
     "recover a jet": (["recover", "examples/jet.json"], recover_from_jet(load_jet(ROOT / "examples" / "jet.json"))),

@@ -16,6 +16,7 @@ from lightning_sym.fibers.points import Component
 
 SHAPE = Architecture((2, 1), (1,), 2)
 WEIGHTS = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
+SOFTMAX_WEIGHTS = WEIGHTS.with_form(NetworkForm(lightning_sym.SOFTMAX))
 
 SOFTMAX_WEIGHTS = WEIGHTS.with_form(NetworkForm(lightning_sym.SOFTMAX))
 JET = lightning_sym.softmax_jet(SOFTMAX_WEIGHTS)
@@ -66,6 +67,9 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "query_plan": lambda: {"architecture": JET.architecture, "digits": 9},
     "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
+    "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
+    "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
+    "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }
 

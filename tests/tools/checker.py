@@ -25,10 +25,11 @@ MEMORY = 2**30
 
 
 def copied_checker(folder: Path) -> Path:
-    """The checker by itself, and what it needs for kernel directions and for transformers."""
+    """The checker by itself, and what it needs for directions, networks with a form and large transformers."""
     for name in ("verify.py", "transformers.py"):
         shutil.copy(Path(verify.__file__).with_name(name), folder)
-    shutil.copytree(Path(verify.__file__).with_name("directions"), folder / "directions")
+    for name in ("directions", "functions"):
+        shutil.copytree(Path(verify.__file__).with_name(name), folder / name)
     return folder / "verify.py"
 
 

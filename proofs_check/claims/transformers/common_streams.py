@@ -166,11 +166,13 @@ def made_equal(pair: Pair, criterion: Criterion = common_streams) -> Kind:
         said, differ = criterion(pair.one, other), apart(pair.one, other, inputs)
         if said and differ:
             raise Refutation(f"{pair.kind}: {pair.one} and {other} are said to be equal, and are not")
-        if said is not (equal and pair.covered) or differ is equal:
+        if (said is not equal and (pair.covered or said)) or differ is equal:
             raise Undecided(f"{pair.kind}: {pair.one} and {other}: said to be equal {said}, apart {differ}")
         if same_for_any_exponential(pair.one, other, inputs) is not equal:
             raise Undecided(f"{pair.kind}: {pair.one} and {other}: with any exponential it is the other way round")
-    return Kind(pair.kind if pair.covered else f"sufficient only, nothing is said of {pair.kind}")
+    if not pair.covered and not criterion(pair.one, pair.other):
+        return Kind(f"sufficient only, nothing is said of {pair.kind}")
+    return Kind(pair.kind)
 
 
 class Box(NamedTuple):

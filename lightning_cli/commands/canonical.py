@@ -1,0 +1,94 @@
+"""`lightning-sym canonical`: the one representative of all weights with the same function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lightning_cli import exit_codes, options
+from lightning_cli.writing.output import exact
+
+if TYPE_CHECKING:
+    from lightning_sym.fibers.canonical import Canonical
+
+SCHEMA = "lightning-sym/canonical/1"
+
+
+def as_document(result: Canonical) -> dict[str, Any]:
+    """The result as JSON; matrices are rows of strings such as `-3/4`."""
+    shape = result.weights.architecture(result.tokens)
+    return {
+        "schema": SCHEMA,
+        "network": options.network_line(shape),
+        "architecture": options.architecture_json(shape),
+        "tokens": result.tokens,
+        "theorem": result.theorem,
+        "hash": result.hash,
+        "weights": {name: exact(matrix) for name, matrix in result.weights.named().items()},
+    }
+
+
+@click.command(
+    "canonical",
+    epilog="""\b
+Examples:
+  lightning-sym canonical weights.json -o canonical.json
+  lightning-sym canonical weights.json --tokens 3 --hash
+
+Exit codes: 0 the canonical weights, 2 bad input, or weights that no theorem decides.""",
+)
+@click.argument("file", type=click.Path())
+@options.tokens_or_two
+@options.weight_form
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the canonical weights into FILE.")
+@click.option("--hash", "only_hash", is_flag=True, help="Print the SHA-256 digest of form, tokens and weights alone.")
+@options.memory
+@options.work
+@options.as_json
+def command(
+    file: str,
+    tokens: int,
+    normalization: str | None,
+    mask: str | None,
+    skip: bool,
+    output: str | None,
+    only_hash: bool,
+    memory: float,
+    work: float,
+    as_json: bool,
+) -> int:
+    """Give the one representative of all weights with the same function as those in FILE.
+
+    FILE holds exact weights (.json, .npz or .safetensors). Of two networks with as many heads in each layer, equal
+    heads and those that do nothing not counted, the canonical weights and their hash are the same if and only if their
+    functions are. Where no theorem says that the function determines the weights they are refused, with the condition
+    that is not known to hold.
+    """
+    from pathlib import Path
+
+    from lightning_cli.writing.output import progress_bar, write_answer, write_json
+    from lightning_cli.writing.text_files import require_text_path
+    from lightning_sym.errors import BadInput
+    from lightning_sym.fibers.canonical import canonical
+    from lightning_sym.network.weight_files import save_weights
+
+    if as_json and only_hash:
+        raise BadInput("--json has the hash too, give one of --hash and --json")
+    limit = options.memory_bytes(memory)
+    if output is not None and Path(output).suffix not in (".json", ".npz", ".safetensors"):
+        raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {output}")
+    if output is not None:
+        require_text_path(output)
+    weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
+    with progress_bar() as progress:
+        result = canonical(weights, tokens, memory=limit, work=work, progress=progress)
+    if output is not None:
+        save_weights(result.weights, output)
+    if as_json:
+        write_json(as_document(result))
+    elif only_hash:
+        click.echo(result.hash)
+    else:
+        write_answer(result)
+    return exit_codes.AS_EXPECTED

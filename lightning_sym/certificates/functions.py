@@ -1,0 +1,139 @@
+"""Certificates of the same or different functions for networks with a form: heads, masks, skip connections, softmax."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.certificates.document import Document, opening
+from lightning_sym.certificates.limits import MOST_HEADS
+from lightning_sym.certificates.numbers import rational_document, weights_document
+from lightning_sym.errors import BadInput
+from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.fibers.same_function import Answer, Comparison
+from lightning_sym.fibers.softmax import PROVED
+from lightning_sym.network.attention import network_output
+from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+
+MOST_BITS = 4096
+"""Bits of intervals that a checker computes with."""
+
+PRECISIONS = (64, 256, 1024)
+"""Bits of balls that are tried."""
+
+_TRIES = 8
+"""Inputs that are tried with each precision, or modulo each prime."""
+
+
+def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
+    """The theorem that decides all pairs of networks such as these, by the word of the grammar."""
+    shapes = [w.architecture(tokens) for w in (first, second)]
+    if any(shape.normalization != SOFTMAX for shape in shapes):
+        return None
+    narrow = [shape.options - {"embed", "unembed", "value_ranks"} for shape in shapes]
+    if all(options in PROVED for options in narrow):
+        return "visible weights"
+    return "one layer" if tokens > 1 and all(shape.depth == 1 for shape in shapes) else None
+
+
+def _same(first: Weights, second: Weights, tokens: int) -> Document:
+    one, other = Circuits.of(first), Circuits.of(second)
+    if len(one.layers) == len(other.layers) and common_streams(one, other, tokens).same:
+        return {"by": "streams"}
+    if (theorem := _theorem(first, second, tokens)) is not None:
+        return {"by": theorem}
+    raise BadInput("a certificate needs common streams or a theorem on all networks of this form, there is neither")
+
+
+def _longest(weights: Weights) -> int:
+    """Bits of the largest numerator or denominator."""
+    numbers = (x for m in weights.matrices.values() for x in m.ravel())
+    return max(max(int(x.numerator).bit_length(), int(x.denominator).bit_length()) for x in numbers)
+
+
+def _apart(first: Weights, second: Weights, x: ObjectArray) -> bool:
+    """Whether balls show that the outputs differ."""
+    outputs = []
+    for weights in (first, second):
+        matrices = [Balls.of(matrix) for matrix in weights.matrices.values()]
+        outputs.append(network_output(Balls.of(x), weights.architecture(x.shape[1]), matrices).values())
+    return any(not a.overlaps(b) for a, b in zip(*(y.ravel() for y in outputs), strict=True))
+
+
+def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArray | None) -> Document:
+    rows, source = first.architecture(tokens).input_width, Random(0)
+    # the checker has so many bits behind the point: for numbers of any size
+    spare = 64 + 2 * sum(map(_longest, (first, second))) * first.architecture(tokens).depth
+    for bits in PRECISIONS:
+        for number in range(_TRIES):
+            scale = 2 ** (number % 3)
+            drawn = [[Fraction(source.randint(-3, 3), scale) for _ in range(tokens)] for _ in range(rows)]
+            x = np.array(drawn, dtype=object) if known is None else known
+            with precision(bits):
+                if _apart(first, second, x):
+                    return {"input": rational_document(x), "prime": None, "bits": min(2 * bits + spare, MOST_BITS)}
+            if known is not None:
+                break
+    raise BadInput(f"a certificate needs an input where the outputs are apart with at most {PRECISIONS[-1]} bits")
+
+
+def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
+    shapes = [w.architecture(tokens) for w in (first, second)]
+    for p in PRIMES:
+        generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)
+        try:
+            networks = [[one.like(matrix) for matrix in w.matrices.values()] for w in (first, second)]
+        except ValueError:  # the prime divides a denominator
+            continue
+        for _ in range(_TRIES):
+            x = random_residues(generator, (shapes[0].input_width, tokens), p)
+            outputs = (network_output(x, s, w).residues() for s, w in zip(shapes, networks, strict=True))
+            if not np.array_equal(*outputs):
+                return {"input": x.residues().tolist(), "prime": p, "bits": None}
+    raise BadInput(f"a certificate needs an input where the outputs differ modulo one of the primes {PRIMES}")
+
+
+def _different(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
+    if (theorem := _theorem(first, second, tokens)) is not None:
+        return {"by": theorem}
+    found: Document
+    if first.form.normalization == SOFTMAX:
+        found = _in_intervals(first, second, tokens, comparison.input)
+    elif comparison.input is not None and max(_longest(w) for w in (first, second)) <= 64:
+        found = {"input": rational_document(comparison.input), "prime": None, "bits": None}
+    else:
+        found = _modulo_a_prime(first, second, tokens)
+    return {"by": "input", **found}
+
+
+def function_certificate(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> Document:
+    """A certificate with a form (docs/certificate.md, section 4.1); arguments as for `same_certificate`.
+
+    Raises:
+        BadInput: the forms differ, a checker does not read so many heads, or nothing that shows the answer can be
+            written down.
+    """
+    if first.form != second.form:
+        raise BadInput(f"a certificate needs two networks of one form, got {first.form} and {second.form}")
+    for weights in (first, second):
+        weights.require_numbers("a certificate")
+        shape = weights.architecture(tokens)
+        if shape.heads * shape.depth > MOST_HEADS:
+            raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {shape.heads * shape.depth:,}")
+    same = comparison.answer is Answer.SAME
+    proof: dict[str, Any] = _same(first, second, tokens) if same else _different(comparison, first, second, tokens)
+    return opening(comparison.answer.value) | {
+        "form": first.form.to_json(),
+        "tokens": tokens,
+        "first": weights_document(first),
+        "second": weights_document(second),
+        "proof": proof,
+    }

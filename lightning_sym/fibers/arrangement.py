@@ -1,0 +1,248 @@
+r"""A network with the same function whose heads are few and stand as early as they can.
+
+So networks are compared that differ in what does not matter: equal heads, heads that do nothing or are not read, heads
+that stand in a later layer than they must, layers that are empty. Each step below leaves the function alone.
+
+*Letters.* The patterns of a layer are written in letters (`common_streams`, a network with itself); the sum over the
+heads becomes one over the letters, a head each: a combination of scores is the score of one head, and `J` is twice the
+pattern of the score zero (two tokens), or that pattern (one token).
+
+*What is not read.* Let `T` span all that streams may be made of, the columns of `E` and of `V_g R` for all heads `g`
+(`R`: what is reached in front of the head), and `TD` likewise where differences lie. With skip connections the input of
+a layer is `E x` plus the outputs of the heads before. Say that a head `h` *reads* `g`, wherever they stand, unless
+`V_h V_g R = 0` and the scores do not change when columns of `V_g R` are added to a stream: for softmax
+`TD^T A_h V_g R = 0` and `(V_g D)^T A_h T = 0`, else `T^T A_h V_g R = 0` and `(V_g R)^T A_h T = 0`. If `h` does not read
+`g`, the output of `h` is the same whether that of `g` is in its input or not.
+
+- A head that neither `U` nor a head of a later layer reads may be left out.
+- Give every head a level such that `level(h) > level(g)` if `h` reads `g` and `g` stands in an earlier layer, and
+  `level(h) <= level(g)` if `h` reads `g` and `g` stands in the same layer or behind. The network with the heads in
+  their levels has the same function: by induction over levels all heads have the same output, since the input of `h` in
+  its level has every output that `h` reads and had, and none that it reads and had not; and the stream ends as `E x`
+  plus the outputs of all heads. The layers themselves are such levels, so there is a least solution from 1 on.
+
+*Behind equal tokens.* If differences are zero in front of a layer with normalized scores, each head multiplies all
+tokens by `V`: the layers from there on are the matrix `prod (e + sum V)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain
+
+from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.common_streams import FIXED, CommonStreams, common_streams
+from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym.rings.rationals import RationalMatrix
+
+Place = tuple[int, int]
+"""Layer and head, from 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """A network by circuits, and where its heads stood.
+
+    Attributes:
+        circuits: all heads in memory.
+        places: by layer and head of `circuits`, the heads of the first network that it is made of.
+        zero: whether the function is zero.
+    """
+
+    circuits: Circuits
+    places: tuple[tuple[tuple[Place, ...], ...], ...]
+    zero: bool
+
+
+@dataclass(eq=False)
+class _Placed:
+    """A head on its way."""
+
+    circuit: Circuit
+    layer: int
+    made_of: tuple[Place, ...]
+    reached: RationalMatrix
+    apart: RationalMatrix
+
+
+def arranged(circuits: Circuits, tokens: int) -> Arrangement:
+    """The same function by few heads in early layers.
+
+    Args:
+        circuits: a network.
+        tokens: how many tokens inputs have.
+
+    Example:
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> from lightning_sym.network.weights import Weights
+        >>> one, other = {"Q1": [[1, 0]], "K1": [[1, 0]]}, {"Q2": [[1, 0]], "K2": [[2, 0]]}
+        >>> weights = one | {"V1": [[0, 0], [1, 0]]} | other | {"V2": [[0, 0], [3, 0]]}
+        >>> found = arranged(Circuits.of(Weights.of(weights, NetworkForm(SOFTMAX, skip=True))), tokens=3)
+        >>> found.places        # the second layer reads the first coordinate alone, the first writes the other one
+        ((((1, 1),), ((2, 1),)),)
+    """
+    places: list[list[tuple[Place, ...]]] = []
+    layers = []
+    for i, heads in enumerate(circuits.layers, start=1):
+        layers.append(list(heads))
+        places.append([((i, h),) for h in range(1, len(layers[-1]) + 1)])
+    found = replace(circuits, layers=layers)
+    while True:
+        size = list(map(len, _lists(found)))
+        streams = common_streams(found, found, tokens)
+        found, places = _cut(*_in_letters(found, places, streams, tokens), streams)
+        if found.form.skip:
+            found, places = _in_levels(found, places, tokens)
+        if list(map(len, _lists(found))) == size:
+            break
+    zero = not (found.unembed @ _half(common_streams(found, found, tokens).reached, found.widths[-1]))
+    return Arrangement(found, tuple(map(tuple, places)), zero)
+
+
+def _lists(circuits: Circuits) -> list[list[Circuit]]:
+    return [list(heads) for heads in circuits.layers]
+
+
+def _half(space: Subspace, rows: int) -> RationalMatrix:
+    return space.basis.rows(range(rows))
+
+
+def _in_letters(
+    circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams, tokens: int
+) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
+    """One head for each letter whose values are not zero on what is reached."""
+    layers, names = [], []
+    for i, (known, common) in enumerate(zip(_lists(circuits), streams.layers, strict=True)):
+        spelled = common.spelled[0]
+        reached = _half(common.reached, circuits.widths[i])
+        new, made_of = [], []
+        for letter in sorted({letter for spelling in spelled for letter in spelling}):
+            total = RationalMatrix.zero(circuits.widths[i + 1], circuits.widths[i])
+            for head, spelling in zip(known, spelled, strict=True):
+                if factor := spelling.get(letter):
+                    total = total + head.value.scaled(factor)
+            attention = RationalMatrix.zero(circuits.widths[i], circuits.widths[i])
+            if letter != FIXED:
+                attention = known[letter].attention
+            elif tokens == 2:
+                total = total.scaled(2)
+            if total @ reached:
+                new.append(Circuit(attention, total))
+                parts = (places[i][h] for h, spelling in enumerate(spelled) if letter in spelling)
+                made_of.append(tuple(sorted(set(chain.from_iterable(parts)))))
+        layers.append(new)
+        names.append(made_of)
+    return replace(circuits, layers=layers), names
+
+
+def _cut(
+    circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
+) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
+    """The layers up to where all tokens are equal; those behind are a matrix."""
+    form = circuits.form
+    if form.normalization is None:
+        return circuits, places
+    cut = next((i for i, common in enumerate(streams.layers) if not common.apart.dimension), len(streams.layers))
+    unembed = circuits.unembed
+    for i in range(len(streams.layers) - 1, cut - 1, -1):
+        total = RationalMatrix.zero(circuits.widths[i + 1], circuits.widths[i])
+        for head in circuits.layers[i]:
+            total = total + head.value
+        unembed = unembed @ total + unembed if form.skip else unembed @ total
+    shorter = replace(circuits, layers=circuits.layers[:cut], widths=circuits.widths[: cut + 1], unembed=unembed)
+    return shorter, places[:cut]
+
+
+def _in_levels(
+    circuits: Circuits, places: list[list[tuple[Place, ...]]], tokens: int
+) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
+    """Leave out what is not read, and let the rest stand as early as it can."""
+    heads = _placed(circuits, places, tokens)
+    reads = _readings(circuits, heads)
+    live: set[int] = set()
+    for number in range(len(heads) - 1, -1, -1):  # later layers first
+        g = heads[number]
+        later = (h for h in live if heads[h].layer > g.layer)
+        if circuits.unembed @ g.reached or any(number in reads[h] for h in later):
+            live.add(number)
+    level = dict.fromkeys(live, 1)
+    pairs = [(reader, read) for reader in live for read in reads[reader] & live]
+    changed = True
+    while changed:
+        changed = False
+        for reader, read in pairs:
+            if heads[read].layer < heads[reader].layer and level[reader] <= level[read]:
+                level[reader], changed = level[read] + 1, True
+            elif heads[read].layer >= heads[reader].layer and level[read] < level[reader]:
+                level[read], changed = level[reader], True
+    layers: list[list[Circuit]] = [[] for _ in range(max(level.values(), default=0))]
+    names: list[list[tuple[Place, ...]]] = [[] for _ in layers]
+    for number in sorted(live):
+        layers[level[number] - 1].append(heads[number].circuit)
+        names[level[number] - 1].append(heads[number].made_of)
+    width = circuits.widths[0]
+    return replace(circuits, layers=layers, widths=(width,) * (len(layers) + 1)), names
+
+
+def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], tokens: int) -> list[_Placed]:
+    """All heads, layer by layer, with what they write."""
+    result = []
+    streams = common_streams(circuits, circuits, tokens)
+    for i, (layer, common) in enumerate(zip(circuits.layers, streams.layers, strict=True)):
+        reached, apart = (_half(space, circuits.widths[i]) for space in (common.reached, common.apart))
+        for head, made_of in zip(layer, places[i], strict=True):
+            result.append(_Placed(head, i, made_of, head.value @ reached, head.value @ apart))
+    return result
+
+
+def _readings(circuits: Circuits, heads: list[_Placed]) -> list[set[int]]:
+    """For each head, by number, the heads that it reads."""
+    softmax = circuits.form.normalization == SOFTMAX
+    whole = Subspace.spanned(circuits.embed, *(head.reached for head in heads)).basis
+    between = Subspace.spanned(circuits.embed, *(head.apart for head in heads)).basis if softmax else whole
+    written = [(head.reached, head.apart if softmax else head.reached) for head in heads]
+    samples = [[_sample(matrix) for matrix in pair] for pair in written]
+    result: list[set[int]] = []
+    for head in heads:
+        attention, value = head.circuit
+        as_key, as_query = between.mT @ attention, attention @ whole
+        # a random combination that is not zero shows that the whole is not
+        samples_of = [_sample(m.mT).mT for m in (value, as_key)], _sample(as_query)
+        result.append(
+            {
+                g
+                for g, (columns, differences) in enumerate(written)
+                if any(row @ samples[g][0] for row in samples_of[0])
+                or samples[g][1].mT @ samples_of[1]
+                or value @ columns
+                or as_key @ columns
+                or differences.mT @ as_query
+            }
+        )
+    return result
+
+
+def _sample(matrix: RationalMatrix) -> RationalMatrix:
+    """One combination of the columns."""
+    columns = matrix.shape[1]
+    return (
+        matrix @ RationalMatrix.of([[Fraction(pow(3, j, 1009))] for j in range(columns)])
+        if columns
+        else (RationalMatrix.zero(matrix.shape[0], 1))
+    )
+
+
+def padded(first: Circuits, second: Circuits) -> tuple[Circuits, Circuits] | None:
+    """Both with equally many layers: with skip connections a layer without heads is the identity. Else `None`."""
+    depth = max(len(first.layers), len(second.layers))
+    if not first.form.skip:
+        return (first, second) if len(first.layers) == len(second.layers) else None
+
+    def pad(circuits: Circuits) -> Circuits:
+        more = depth - len(circuits.layers)
+        layers, widths = (*circuits.layers, *([],) * more), circuits.widths + circuits.widths[-1:] * more
+        return replace(circuits, layers=layers, widths=widths)
+
+    return pad(first), pad(second)

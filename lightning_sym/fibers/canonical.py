@@ -1,0 +1,309 @@
+r"""One representative for each fiber, exact over the rationals: equal functions have equal bytes.
+
+What the function determines is written in coordinates that depend on the function alone (`normal_circuits`), attention
+and value matrices in factors of full rank, $Q$ and $V$ the reduced echelon forms. Where no theorem says that the
+function determines it, the weights are refused, with the condition that is not known to hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.display import Lines, Result, latex_lines, latex_words, spelled_rows
+from lightning_sym.errors import BadInput, ProgramError, TooLarge
+from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.fibers.arrangement import arranged
+from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.fibers.comparison import Answer
+from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
+from lightning_sym.fibers.cost import arrangement_cost
+from lightning_sym.fibers.fiber import fiber
+from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
+from lightning_sym.fibers.same_function import same_function
+from lightning_sym.fibers.softmax import is_blind
+from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
+from lightning_sym.network.architecture import network_line
+from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym.rings.rationals import RationalMatrix
+
+LONGEST = 2**16
+"""Bits of a number of a canonical form: rescalings of lightning networks are taken to powers of three."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Canonical(Result):
+    """The canonical weights of a function.
+
+    Attributes:
+        weights: with the same function; of every network with that function and as many heads in each layer that is
+            not refused they are the same.
+        tokens: $t$.
+        theorem: what says so.
+    """
+
+    weights: Weights
+    tokens: int
+    theorem: str
+
+    def __post_init__(self) -> None:
+        self.weights.require_numbers("canonical weights")
+
+    @property
+    def text(self) -> str:
+        """All that is hashed: form, tokens, and matrices by name."""
+        matrices = {name: spelled_rows(matrix) for name, matrix in self.weights.named().items()}
+        said = {"form": self.weights.form.to_json(), "tokens": self.tokens, "weights": matrices}
+        return json.dumps(said, separators=(",", ":"))
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 digest of `text`."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def lines(self) -> Lines:
+        """As the command `canonical` prints it."""
+        shape = self.weights.architecture(self.tokens)
+        said = [("network", network_line(shape)), ("known from", self.theorem), ("hash", self.hash)]
+        return [*said, *((name, line) for name, line in self.weights.lines() if name != "form")]
+
+    def _latex(self) -> str:
+        return latex_lines(latex_words(f"{label} {said}") for label, said in self.lines()[:3])
+
+
+def canonical(
+    weights: Weights,
+    tokens: int = 2,
+    *,
+    work: float = DEFAULT_WORK,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Canonical:
+    """The canonical representative of all weights with the same function.
+
+    Args:
+        weights: exact weights: of a softmax network, or of a lightning network with one head and nothing added.
+        tokens: $t$.
+        work: seconds that exact work may take, by a rough estimate made before each step.
+        memory: bytes that the residues of conditions may take.
+        progress: called with stage, steps done and steps in all.
+
+    Raises:
+        BadInput: no theorem says that the function determines these weights: which condition is not known to hold; or
+            another network.
+        TooLarge: estimates exceed `work` or `memory`.
+
+    Example:
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> form = NetworkForm(SOFTMAX)
+        >>> w = Weights.of({"Q1": [[2, 4]], "K1": [[3, 0]], "V1": [[3, 4]]}, form)
+        >>> other = Weights.of({"Q1": [[1, 2], [0, 0]], "K1": [[6, 0], [1, 1]], "V1": [[3, 4]]}, form)
+        >>> canonical(w).weights["Q1"].tolist(), canonical(w).hash == canonical(other).hash
+        ([[Fraction(1, 1), Fraction(2, 1)]], True)
+    """
+    require_arguments(canonical, locals())
+    require_integer(tokens, "the number of tokens", 1)
+    weights.require_numbers("the canonical form")
+    budget = Work(work, progress)
+    if weights.form.normalization is None:
+        weights.require_plain("the canonical form")
+        (found, theorem), shown = _lightning(weights, tokens, work), False
+    elif weights.form.normalization == SOFTMAX:
+        found, theorem, shown = _softmax(weights, tokens, memory, budget, progress)
+    else:
+        raise BadInput(f"the canonical form is of softmax or lightning networks, got {weights.form}")
+    if not shown and same_function(weights, found, tokens, work=work, progress=progress).answer is not Answer.SAME:
+        raise ProgramError(f"the canonical form of {weights.architecture(tokens)} is not known to be the same function")
+    return Canonical(found, tokens, theorem)
+
+
+# ---- softmax
+
+
+def _softmax(
+    weights: Weights, tokens: int, memory: int, budget: Work, progress: Progress | None
+) -> tuple[Weights, str, bool]:
+    """The canonical weights, what says that they are, and whether common streams have shown that they are the same."""
+    bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
+    budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
+    arrangement = arranged(Circuits.of(weights), tokens)
+    circuits = without_uniform_heads(arrangement.circuits) if tokens == 2 else arrangement.circuits
+    heads = [len(list(layer)) for layer in circuits.layers]
+    m, n = circuits.unembed.shape[0], circuits.embed.shape[1]
+    if arrangement.zero:
+        nothing = RationalMatrix.identity(n), RationalMatrix.zero(m, n)
+        return _weights(_no_layers(circuits, *nothing), tokens), "the function is zero", False
+    if tokens == 1:
+        nothing = RationalMatrix.identity(n), circuits.unembed @ circuits.embed
+        return _weights(_no_layers(circuits, *nothing), tokens), "patterns of one token are 1", False
+    theorem = f"Theorem 8 of {HEADS_PAGE}"
+    if not circuits.form.skip and max(heads) == 1:
+        circuits, theorem = _visible(circuits, tokens), f"Theorem {4 if circuits.form.causal else 1} of {ONE_HEAD_PAGE}"
+        if len(circuits.layers) > 1:
+            return _weights(circuits, tokens), theorem, False
+    if len(circuits.layers) <= 1:
+        return _weights(normal_layer(circuits, tokens), tokens), theorem, False
+    # the weights as they are given, where all heads stay, have shorter numbers
+    as_given = tokens > 2 and heads == [weights.architecture(tokens).heads] * len(heads) and all(
+        made_of == ((i, made_of[0][1]),) for i, layer in enumerate(arrangement.places, 1) for made_of in layer
+    )  # fmt: skip
+    plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else _weights(circuits, tokens)
+    if progress is not None:
+        progress("conditions", 1, 3)
+    tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
+    known = tested.theorem
+    # without skip connections Theorem 11 does not say which words are dependent
+    enough = ("Corollary 5", "Theorem 11") if circuits.form.skip else ("Corollary 5",)
+    if known is None or known.number not in enough:
+        short = next((c for c in tested.conditions if c.holds is not True), None)
+        why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
+        raise BadInput(f"the canonical form needs {' or '.join(enough)} of {HEADS_PAGE}: {why}")
+    if progress is not None:
+        progress("coordinates", 2, 3)
+    normal = normal_stream(circuits)
+    return _weights(normal, tokens), str(known), common_streams(circuits, normal, tokens).same
+
+
+def _no_layers(circuits: Circuits, embed: RationalMatrix, unembed: RationalMatrix) -> Circuits:
+    """A linear map of each token; without skip connections by values that all keys together are multiplied with."""
+    if circuits.form.skip:
+        return replace(circuits, embed=embed, layers=[[]], widths=(embed.shape[0],) * 2, unembed=unembed)
+    m, n = unembed.shape
+    head = Circuit(RationalMatrix.zero(n, n), unembed)
+    heads = [head] if unembed else []
+    return replace(circuits, embed=embed, layers=[heads], widths=(n, m), unembed=RationalMatrix.identity(m))
+
+
+def _visible(circuits: Circuits, tokens: int) -> Circuits:
+    """One head a layer, no skip: what docs/softmax-fibers.md says that the function shows, on the input."""
+    stream, attention = circuits.embed, []
+    for [head] in circuits.layers:
+        attention.append((stream.mT @ head.attention @ stream).fractions())
+        stream = head.value @ stream
+    value = circuits.unembed @ stream
+    if circuits.form.causal and tokens == 2:
+        attention = _zeros_late(attention)
+    elif not circuits.form.causal:
+        blind = next((i for i, a in enumerate(attention, 1) if is_blind(a, tokens)), len(attention))
+        attention = attention[:blind]
+    m, n = value.shape
+    one = RationalMatrix.identity(n)
+    layers = [[Circuit(RationalMatrix.of(a), one)] for a in attention[:-1]]
+    layers.append([Circuit(RationalMatrix.of(attention[-1]), value)])
+    widths = (n,) * len(layers) + (m,)
+    return replace(circuits, embed=one, layers=layers, widths=widths, unembed=RationalMatrix.identity(m))
+
+
+def _zeros_late(attention: list[ObjectArray]) -> list[ObjectArray]:
+    """Zero layers behind the skew ones next to them: one that passes such a layer halves it (Theorem 4, two tokens)."""
+    found: list[ObjectArray] = []
+    waiting: list[ObjectArray] = []
+    for a in attention:
+        if is_zero(a):
+            waiting.append(a)
+        elif is_blind(a, 2):
+            found.append(a * Fraction(1, 2 ** len(waiting)))
+        else:
+            found += [*waiting, a]
+            waiting = []
+    return found + waiting
+
+
+# ---- lightning
+
+
+def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str]:
+    shape = weights.architecture(tokens)
+    virtual = exact_virtual_weights(weights)
+    n, m = virtual.value.shape[1], virtual.value.shape[0]
+    if is_zero_function(virtual, tokens):
+        nothing = Circuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
+        return _weights(nothing, tokens), "the function is zero"
+    found = fiber(weights, tokens, work=work)
+    points = [component.virtual for component in found.components]
+    if found.complete_over is None or tokens == 1 or any(point is None for point in points):
+        why = "t = 1" if tokens == 1 else found.reason
+        raise BadInput(
+            f"the canonical form of lightning weights needs a theorem that describes all of the fiber: {why}"
+        )
+    forms = [_scaled(visible_weights(point, tokens)) for point in points if point is not None]
+    best = min(forms, key=lambda v: [tuple(m.ravel()) for m in (*v.attention, v.value)])
+    one = RationalMatrix.identity(n)
+    layers = [[Circuit(RationalMatrix.of(a), one)] for a in best.attention]
+    layers[-1] = [Circuit(layers[-1][0].attention, RationalMatrix.of(best.value))]
+    widths = (n,) * shape.depth + (m,)
+    return _weights(Circuits(one, layers, widths, RationalMatrix.identity(m), weights.form), tokens), found.source
+
+
+def _scaled(virtual: VirtualWeights) -> VirtualWeights:
+    """The first entry of each attention matrix that is not zero made 1 (Eq. 13)."""
+    power = Fraction(1)
+    attention = []
+    for a in virtual.attention:
+        first = next(x for x in a.ravel() if x != 0)
+        attention.append(a / first)
+        power = power**3 * first
+        if max(power.numerator.bit_length(), power.denominator.bit_length()) > LONGEST:
+            raise TooLarge(f"the numbers of a canonical form must have at most {LONGEST:,} bits")
+    return VirtualWeights(tuple(attention), virtual.value * power)
+
+
+# ---- weights
+
+
+def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArray, ObjectArray]]:
+    """Each as a product: columns, and a reduced echelon form with zero rows, as many as the largest rank needs."""
+    found = [(m, row_echelon(m)) for m in matrices]
+    rank = max([least, *(len(e.pivots) for _, e in found)])
+    result = []
+    for matrix, echelon in found:
+        left, right = columns_of(matrix, echelon.pivots).fractions(), echelon.rows.fractions()
+        more = rank - len(echelon.pivots)
+        zeros = np.full((more, right.shape[1]), Fraction(0), dtype=object)
+        result.append((np.hstack([left, np.full((left.shape[0], more), Fraction(0), dtype=object)]),
+                       np.vstack([right, zeros])))  # fmt: skip
+    return result
+
+
+def _weights(circuits: Circuits, tokens: int) -> Weights:
+    """Weights with these circuits: embeddings only where they are not 1, projections only where values are added.
+
+    Args:
+        circuits: with few heads; layers without are given one that is zero.
+        tokens: $t$.
+    """
+    named: dict[str, ObjectArray] = {}
+    layers = [list(heads) for heads in circuits.layers]
+    most = max(1, *map(len, layers))
+    projected = most > 1 or circuits.form.skip
+    for name, matrix in (("E", circuits.embed), ("U", circuits.unembed)):
+        if matrix.shape[0] != matrix.shape[1] or matrix != RationalMatrix.identity(matrix.shape[0]):
+            named[name] = matrix.fractions()
+    for i, heads in enumerate(layers, start=1):
+        before, behind = circuits.widths[i - 1 : i + 1]
+        idle = Circuit(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before))
+        padded = [*heads, *([idle] * (most - len(heads)))]
+        scores = _factors([head.attention for head in padded], 1)
+        values = _factors([head.value for head in padded], 1) if projected else []
+        for h, head in enumerate(padded, start=1):
+            where = f"{i}" if most == 1 else f"{i}.{h}"
+            key, query = scores[h - 1]
+            named |= {f"Q{where}": query, f"K{where}": key.T}
+            if projected:
+                output, value = values[h - 1]
+                named |= {f"V{where}": value, f"O{where}": output}
+            else:
+                named[f"V{where}"] = head.value.fractions()
+    found = Weights.of(named, circuits.form)
+    found.architecture(tokens)
+    return found

@@ -1,0 +1,107 @@
+"""What is said of two networks: the answer, and what shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from fractions import Fraction
+from typing import NoReturn
+
+from lightning_sym.display import Lines, Result
+from lightning_sym.errors import no_truth_value
+from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
+from lightning_sym.fibers.connection import Connection
+from lightning_sym.fibers.stream_symmetry import StreamSymmetry
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.arrays import ObjectArray
+
+
+class Answer(Enum):
+    """Whether two networks compute the same function."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    UNDECIDED = "undecided"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "answer is Answer.SAME")
+
+
+class Reason(StrEnum):
+    """What shows the answer, by the word that stands for it in JSON; `message` says it in a line."""
+
+    message: str
+
+    def __new__(cls, word: str, message: str) -> Reason:
+        """A word with its line."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.message = message
+        return member
+
+    IDENTICAL = "identical", "all weights are equal"
+    SYMMETRY = "symmetry", "moves and a rescaling lead from one to the other"
+    STREAMS = "streams", "the streams of both move together in all layers (docs/transformer-fibers.md, Theorem 1)"
+    COEFFICIENTS = "coefficients", "all coefficients agree"
+    ZERO = "zero", "both are the zero function, or only one of them is"
+    DEGREE = "degree", "neither is zero, and they are homogeneous of different degrees"
+    INPUT = "input", "the outputs for an input differ"
+    BALLS = "balls", "balls that contain the outputs for an input do not meet"
+    VISIBLE = (
+        "visible",
+        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md)",
+    )
+    ONE_LAYER = (
+        "one layer",
+        "equal functions of one layer have equal sums of values for each score (docs/transformer-fibers.md, Theorem 8)",
+    )
+    EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
+    AGREEMENT = "agreement", "the streams do not move together, and the outputs agree to many digits"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    r"""The answer, and what shows it.
+
+    Attributes:
+        answer: same, different, or undecided.
+        reason: what shows it.
+        connection: for `SYMMETRY`, how one is mapped to the other.
+        symmetry: for `STREAMS`, which heads go together, and the group element where there is one.
+        input: for `INPUT` and `BALLS`, an input: integers, or rationals where balls decide, $n \times t$.
+        outputs: the two outputs for it: exact, or for `BALLS` decimal balls that contain them.
+        entry: for `BALLS`, row and token, from 1, of two balls that do not meet.
+        precision: for `BALLS`, bits of the midpoints that were computed with; for `AGREEMENT` the most.
+        evaluations: evaluations at random inputs, all in agreement: exact ones for `EVALUATIONS`, by balls for
+            `AGREEMENT`.
+        error_bound: the probability that different functions agree that often is at most this (Schwartz-Zippel:
+            degree over number of values, each time).
+        distance: for `AGREEMENT`, outputs at these inputs are no farther apart; `None` if that is not known.
+        differing: for `VISIBLE` and different functions, the first virtual weight that they show and do not share,
+            such as `A~2`.
+        networks: the two networks, where the answer is one of `same_function`.
+    """
+
+    answer: Answer
+    reason: Reason
+    connection: Connection | None = None
+    symmetry: StreamSymmetry | None = None
+    input: ObjectArray | None = None
+    outputs: tuple[ObjectArray, ObjectArray] | None = None
+    entry: tuple[int, int] | None = None
+    precision: int | None = None
+    evaluations: int = 0
+    error_bound: Fraction = Fraction(1)
+    distance: Fraction | None = None
+    differing: str | None = None
+    networks: tuple[Architecture, ...] = ()
+
+    def lines(self) -> Lines:
+        """As the command `same` prints it."""
+        return comparison_lines(self)
+
+    def _latex(self) -> str:
+        return comparison_latex(self)
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "comparison.answer is Answer.SAME")

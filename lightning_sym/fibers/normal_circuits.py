@@ -1,0 +1,231 @@
+r"""Circuits in coordinates that the function alone determines.
+
+*The stream.* Let the function determine all words and blocks (docs/transformer-fibers.md: Corollary 5; Theorem 11). The
+columns of all words up to layer $i$ span $F_i$. A basis of $F_0$ are the pivot columns of $E$; one of $F_i$ are, with a
+skip connection, the basis of $F_{i-1}$ and then the pivot columns of all $V_{ih}$ on it, head after head. Which columns
+these are, and how all others combine from them, depends only on linear relations of the columns of words up to layer
+$l - 1$: the function determines these if no vector of $F_{l-1}$ is unseen by all of $U$, $U V_{lh}$, $A_{lh}$ and
+$A_{lh}^\top$, since words and blocks are what these make of them. So the matrices in these bases are the same for all
+weights with the same function. Heads of a layer have different forms $A_{ih}$ on $F_{i-1}$, by (a), and stand in
+their order. What the last layer writes is seen through $U$ only: with skip connections the stream gets one
+coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, it writes
+some of the outputs, and `U` is the reduced echelon basis of the space that outputs lie in.
+
+*One layer* (Theorem 8), softmax, $t \ge 2$: words are left free, $F_0$ is $\mathbb{R}^n$, and heads with one form are
+one. For $t = 2$, where $M_m - M_{-m}$ and $\sum M$ are determined, one of $m$, $-m$ stands for both: the larger one,
+but if there is one such pair alone and one of its signs leaves nothing for the form 0, this sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate, pairwise, product
+
+from lightning_sym.errors import BadInput
+from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.rings.rationals import RationalMatrix
+
+Key = tuple[Fraction, ...]
+
+MOST_SIGNS = 10
+"""Heads of a layer up to which all choices of signs are tried."""
+
+
+def _key(matrix: RationalMatrix) -> Key:
+    """What matrices of one shape are ordered by."""
+    return tuple(matrix.fractions().ravel())
+
+
+def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
+    return row_stack([m.mT for m in matrices]).mT
+
+
+def row_stack(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
+    """Matrices with equally many columns, one above the other."""
+    total = matrices[0]
+    for matrix in matrices[1:]:
+        total = total.above(matrix)
+    return total
+
+
+def _grown(matrix: RationalMatrix, rows: int, columns: int) -> RationalMatrix:
+    """A matrix in the upper left corner of a larger one."""
+    wide = _beside([matrix, RationalMatrix.zero(matrix.shape[0], columns - matrix.shape[1])])
+    return wide.above(RationalMatrix.zero(rows - matrix.shape[0], columns))
+
+
+def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]:
+    """Blocks of columns of these sizes."""
+    ends = list(accumulate(sizes, initial=0))
+    return [columns_of(matrix, tuple(range(a, b))) for a, b in pairwise(ends)]
+
+
+def without_uniform_heads(circuits: Circuits) -> Circuits:
+    """For softmax and two tokens: the head of the form 0 of a layer left out, where heads with opposite signs can.
+
+    The head $(A, V)$ is $(-A, -V)$ and $(0, 2V)$ (Theorem 1 (ii) of docs/transformer-fibers.md). Of many heads it is
+    not tried which ones.
+    """
+    layers = []
+    streams = common_streams(circuits, circuits, 2)
+    for i, known in enumerate(circuits.layers):
+        heads = list(known)
+        zero = next((h for h in heads if not h.attention), None)
+        others = [h for h in heads if h is not zero]
+        if zero is not None and 0 < len(others) <= MOST_SIGNS:
+            width = circuits.widths[i]
+            reached = streams.layers[i].reached.basis.rows(range(width))
+            written = [(h.value @ reached).scaled(2) for h in others]
+            for chosen in product((0, 1), repeat=len(others)):
+                total = zero.value @ reached
+                for sign, value in zip(chosen, written, strict=True):
+                    total = total + value if sign else total
+                if not total:
+                    signed = zip(others, chosen, strict=True)
+                    heads = [Circuit(-h.attention, -h.value) if sign else h for h, sign in signed]
+                    break
+        layers.append(heads)
+    return replace(circuits, layers=layers)
+
+
+def normal_stream(circuits: Circuits) -> Circuits:
+    """A network whose words and blocks the function determines, in the coordinates of the head of this module.
+
+    Args:
+        circuits: one layer at least; with skip connections a vector that the last layer does not see is refused.
+
+    Raises:
+        BadInput: there is one.
+    """
+    skip = circuits.form.skip
+    echelon = row_echelon(circuits.embed)
+    embed, basis = echelon.rows, columns_of(circuits.embed, echelon.pivots)
+    layers: list[list[Circuit]] = []
+    widths = [basis.shape[1]]
+    for i, heads in enumerate(circuits.layers, start=1):
+        inside = [Circuit(basis.mT @ head.attention @ basis, head.value @ basis) for head in heads]
+        inside.sort(key=lambda head: (_key(head.attention), _key(head.value)))
+        if i == len(circuits.layers):
+            return _last(circuits, embed, layers, widths, basis, inside)
+        columns = _beside([*([basis] if skip else []), *(head.value for head in inside)])
+        found = row_echelon(columns)
+        blocks = _apart(found.rows, [basis.shape[1]] * (len(inside) + skip))
+        basis = columns_of(columns, found.pivots)
+        values = blocks[1:] if skip else blocks
+        layers.append([Circuit(h.attention, v) for h, v in zip(inside, values, strict=True)])
+        widths.append(basis.shape[1])
+    raise BadInput("a network in normal form must have a layer")
+
+
+def _last(
+    circuits: Circuits,
+    embed: RationalMatrix,
+    layers: list[list[Circuit]],
+    widths: list[int],
+    basis: RationalMatrix,
+    heads: list[Circuit],
+) -> Circuits:
+    """The last layer, and all of the network put together."""
+    read, outputs = circuits.unembed @ basis, [circuits.unembed @ head.value for head in heads]
+    seen = [read, *outputs] if circuits.form.skip else list(outputs)
+    seen += [m for head in heads for m in (head.attention, head.attention.mT)]
+    space, rank = basis.shape[1], seen[0].rank()
+    if rank < space and (rank := row_stack(seen).rank()) < space:
+        raise BadInput(
+            "the canonical form needs a last layer that sees all of the stream, "
+            f"here it sees {rank} of {space} dimensions"
+        )
+    if not circuits.form.skip:
+        reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
+        last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
+        return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
+    return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
+
+
+def residual(
+    circuits: Circuits,
+    embed: RationalMatrix,
+    layers: list[list[Circuit]],
+    read: RationalMatrix,
+    attention: list[RationalMatrix],
+    outputs: list[RationalMatrix],
+) -> Circuits:
+    """A network with skip connections from what its last layer sees.
+
+    Args:
+        circuits: has its form.
+        embed: `E`, at most as many rows as `read` has columns.
+        layers: those before the last, in coordinates that `read` has too.
+        read: `U` before the last layer.
+        attention: of the heads of the last layer.
+        outputs: `U V` of these.
+    """
+    old = read.shape[1]
+    columns = _beside([read, *outputs])
+    found = row_echelon(columns)
+    new = tuple(c for c in found.pivots if c >= old)
+    width = old + len(new)
+    place = {row: (c if c < old else old + new.index(c)) for row, c in enumerate(found.pivots)}
+    blocks = _apart(found.rows, [old] * (1 + len(outputs)))[1:]
+    spread = (
+        RationalMatrix.of([[int(place[j] == i) for j in range(len(place))] for i in range(width)]) if place else None
+    )
+    last = []
+    for form, block in zip(attention, blocks, strict=True):
+        value = RationalMatrix.zero(width, old) if spread is None else spread @ block
+        last.append(Circuit(_grown(form, width, width), _grown(value, width, width)))
+    before = [[Circuit(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
+    unembed = _beside([read, columns_of(columns, new)])
+    depth = len(layers) + 1
+    grown = _grown(embed, width, embed.shape[1])
+    return Circuits(grown, [*before, last], (width,) * (depth + 1), unembed, circuits.form)
+
+
+def normal_layer(circuits: Circuits, tokens: int) -> Circuits:
+    """A softmax network of at most one layer, two tokens or more (Theorem 8)."""
+    e, u = circuits.embed, circuits.unembed
+    n, m = e.shape[1], u.shape[0]
+    classes: dict[Key, tuple[RationalMatrix, RationalMatrix]] = {}
+    for head in circuits.layers[0] if circuits.layers else ():
+        form, value = e.mT @ head.attention @ e, u @ head.value @ e
+        old = classes.get(_key(form))
+        classes[_key(form)] = form, value if old is None else old[1] + value
+    if tokens == 2:
+        classes = _signed(classes, RationalMatrix.zero(n, n), RationalMatrix.zero(m, n))
+    heads = [classes[key] for key in sorted(classes) if classes[key][1]]
+    if circuits.form.skip:
+        return residual(
+            circuits, RationalMatrix.identity(n), [], u @ e, [form for form, _ in heads], [value for _, value in heads]
+        )
+    last = [Circuit(form, value) for form, value in heads]
+    return replace(
+        circuits,
+        embed=RationalMatrix.identity(n), layers=[last], widths=(n, m), unembed=RationalMatrix.identity(m),
+    )  # fmt: skip
+
+
+def _signed(
+    classes: dict[Key, tuple[RationalMatrix, RationalMatrix]], nothing: RationalMatrix, silent: RationalMatrix
+) -> dict[Key, tuple[RationalMatrix, RationalMatrix]]:
+    """Of opposite forms one alone, and the rest with the form 0."""
+    total = silent
+    found: dict[Key, tuple[RationalMatrix, RationalMatrix]] = {}
+    for form, value in classes.values():
+        total = total + value
+        if form:
+            positive = _key(form) >= _key(-form)
+            name = _key(form) if positive else _key(-form)
+            old = found.get(name, (form if positive else -form, silent))
+            found[name] = old[0], old[1] + value if positive else old[1] - value
+    found = {name: pair for name, pair in found.items() if pair[1]}
+    for name, (form, value) in list(found.items()) if len(found) == 1 else ():
+        if total == -value:
+            found = {_key(-form): (-form, -value)}
+            del name
+    for _, value in found.values():
+        total = total - value
+    return found | {_key(nothing): (nothing, total)}

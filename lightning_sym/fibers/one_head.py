@@ -1,0 +1,157 @@
+r"""Every fiber of softmax networks with one head a layer and no skip connection (docs/softmax-fibers.md).
+
+The function depends on $\tilde A_i = P_{i-1}^\top K_i^\top Q_i P_{i-1}$ and $\tilde V = P_l$ alone, where `P_i` is the
+product of all that is carried up to layer `i`, embedding and unembedding included; so the theorems hold for networks
+with these too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.conditions import ONE_HEAD_PAGE, Theorem
+from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
+from lightning_sym.fibers.factored import factored
+from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
+
+MOST_ORDERS = 256
+"""Ways to place zero layers (two tokens, mask) up to which the dimension is computed."""
+
+
+class OneHeadFiber(NamedTuple):
+    """A fiber: what gives it, in words, what moves inside it, and its dimension in all weights."""
+
+    theorem: Theorem
+    description: str
+    generators: tuple[str, ...]
+    dimension: int | None
+
+
+def _cost(weights: Weights) -> float:
+    """Seconds for the virtual weights and their ranks, roughly."""
+    bits, shape = entry_bits(weights), weights.architecture(1)
+    n, grown, total = shape.input_width, 0, 0.0
+    for name, (rows, columns) in shape.weight_shapes():
+        own = bits[name]
+        total += product_cost(rows, columns, n, own, grown) + entries_cost(rows, n, own)
+        if name[0] not in "QK":
+            grown += own + columns.bit_length()
+    final = 2 * grown
+    return total + 3 * shape.depth * (product_cost(n, n, n, final, final) + entries_cost(n, n, final))
+
+
+def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
+    """The whole fiber, for any weights.
+
+    Args:
+        weights: of a softmax network with one head a layer and no skip connection.
+        tokens: how many.
+        budget: of exact work.
+    """
+    shape = weights.architecture(tokens)
+    budget.spend(_cost(weights), "virtual weights")
+    net = factored(weights, RationalMatrix.of)
+    product, forms = net.embedded(RationalMatrix.identity(shape.input_width)), []
+    for (head,) in net.layers:
+        forms.append(head.scores(product, product))
+        product = head.carried(product)
+    value = product if net.unembed is None else net.unembed @ product
+    theorem = Theorem("Theorem 4" if shape.causal else "Theorem 1", ONE_HEAD_PAGE)
+    depth = shape.depth
+    if tokens == 1 or not value:
+        why = "there is one token" if tokens == 1 else "V~ = 0, the zero function"
+        return OneHeadFiber(
+            theorem, f"V~ is determined ({why}); all A~_i are free", ("all Q, K",),
+            _dimension(shape, [None] * depth, value),
+        )  # fmt: skip
+    skew = [not (form + form.mT) for form in forms]
+    zero = [not form for form in forms]
+    if shape.causal:
+        return _causal(shape, forms, value, zero, skew, theorem)
+    blind = next((i for i in range(depth) if zero[i] or (tokens == 2 and skew[i])), depth - 1)
+    seen: list[RationalMatrix | None] = [form if i <= blind else None for i, form in enumerate(forms)]
+    description = f"V~ and {_named(1, blind + 1)} are determined"
+    generators: tuple[str, ...] = _MOVES
+    if blind < depth - 1:
+        what = "zero" if zero[blind] else "skew, and t = 2"
+        free = _named(blind + 2, depth)
+        description += f"; layer {blind + 1} is blind (A~_{blind + 1} is {what}): free behind it: {free}"
+        generators += (f"all Q, K behind layer {blind + 1}",)
+    return OneHeadFiber(theorem, description, generators, _dimension(shape, seen, value))
+
+
+_MOVES = ("GL(a) on Q, K", "bases of the streams, and all weights with these virtual weights")
+
+
+def _named(first: int, last: int) -> str:
+    middle = ", ..." if last > first + 1 else ""
+    return f"A~_{first}" if first == last else f"A~_{first}{middle}, A~_{last}"
+
+
+def _causal(
+    shape: Architecture,
+    forms: Sequence[RationalMatrix],
+    value: RationalMatrix,
+    zero: Sequence[bool],
+    skew: Sequence[bool],
+    theorem: Theorem,
+) -> OneHeadFiber:
+    """All virtual weights are determined; for two tokens zero layers may be moved past skew ones."""
+    orders = list(_orders(zero, skew)) if shape.tokens == 2 else [tuple(range(len(forms)))]
+    if len(orders) == 1:
+        description = f"V~ and {_named(1, len(forms))} are determined"
+    else:
+        many = f"{len(orders)} points" if len(orders) <= MOST_ORDERS else f"more than {MOST_ORDERS} points"
+        description = f"{many} in virtual weights: zero layers move past skew ones, B -> 2^(z' - z) B"
+    dimension = None
+    if len(orders) <= MOST_ORDERS:
+        dimension = max(_dimension(shape, [forms[i] for i in order], value) for order in orders)
+    return OneHeadFiber(theorem, description, _MOVES, dimension)
+
+
+def _orders(zero: Sequence[bool], skew: Sequence[bool]) -> Iterator[tuple[int, ...]]:
+    """All orders of the layers in which zero ones have moved past skew ones only; of very many the first ones."""
+    seen = {tuple(range(len(zero)))}
+    waiting = list(seen)
+    # zero layers are all alike: an order is told by which of its places are zero
+    told = {tuple(zero)}
+    while waiting and len(told) <= MOST_ORDERS:
+        order = waiting.pop()
+        yield order
+        for i in range(len(order) - 1):
+            one, two = order[i], order[i + 1]
+            if zero[one] != zero[two] and (skew[one] and skew[two]):
+                moved = (*order[:i], two, one, *order[i + 2 :])
+                if (places := tuple(zero[j] for j in moved)) not in told:
+                    told.add(places)
+                    waiting.append(moved)
+    yield from waiting
+
+
+def _dimension(shape: Architecture, forms: Sequence[RationalMatrix | None], value: RationalMatrix) -> int:
+    """Of the weights with these virtual weights; `None` in place of forms that are free."""
+    contained, space = [], Subspace.spanned(value.mT)
+    end = space.dimension
+    for form in reversed(forms):  # what the row space in front of a layer must contain, the last layer first
+        if form is not None:
+            space = space.extended(form, form.mT)
+        contained.append(space.dimension)
+    contained.reverse()
+    ranks = [None if form is None else Subspace.spanned(form).dimension for form in forms]
+    spaces = [] if shape.embed is None else [Space(shape.embed, shape.embed, None)]
+    behind = [*contained[1:], end]
+    for i, (a, rank) in enumerate(zip(shape.attention_ranks, ranks, strict=True)):
+        width = shape.widths[i]
+        spaces.append(Space(width, contained[i] if spaces else width, Reader(a, rank)))
+        if shape.value_ranks is not None:
+            spaces.append(Space(shape.value_ranks[i], behind[i], None))
+    spaces.append(Space(shape.widths[-1], end, None))
+    if shape.unembed is not None:
+        spaces.append(Space(shape.unembed, end, None))
+    return chain_fiber_dimension(spaces)[0]

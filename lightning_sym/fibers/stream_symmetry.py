@@ -1,0 +1,256 @@
+r"""The symmetry between two networks whose streams move together: which heads go together, and the group element.
+
+Where the stacked stream of `common_streams` is `(x, G_i x)` with an invertible matrix, that is the basis change of the
+stream. Then heads are paired one by one, and the basis changes inside of heads are found where they are unique, that
+is where queries or keys, values or projections, have independent rows or columns. A group element is reported only if
+`transform` with it gives the second network out of the first, entry by entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, rows_in_line, spelled
+from lightning_sym.exact.subspaces import left_factor
+from lightning_sym.fibers.common_streams import FIXED, CommonStreams
+from lightning_sym.fibers.transform import transform
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.symmetries.group import head_name
+
+Place = tuple[int, int]
+
+
+Members = tuple[tuple[str, Fraction], ...]
+"""Heads with one attention pattern: names, as in the names of their matrices, and the factor of the pattern: 1, or -1
+for opposite scores (two tokens), or any number for lightning attention."""
+
+Together = tuple[Members, Members]
+"""The heads of the first network and of the second that have one pattern."""
+
+
+def together_text(together: Together) -> str:
+    """As the command `same` prints it.
+
+    Example:
+        >>> together_text(((("1.2", Fraction(1)),), (("1.1", Fraction(1)), ("1.3", Fraction(-1)))))
+        '1.2 ~ 1.1 + -1.3'
+    """
+    return " ~ ".join(" + ".join(_named(*member) for member in side) or "none" for side in together)
+
+
+def _named(name: str, factor: Fraction) -> str:
+    return name if factor == 1 else f"-{name}" if factor == -1 else f"({spelled(factor)}) {name}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamSymmetry(Result):
+    r"""Heads that go together, and the group element where one was found.
+
+    Attributes:
+        layers: by layer, the heads that have one pattern, of the first network and of the second.
+        arranged: whether heads were merged, left out or moved to other layers first: layers are then not those of the
+            networks, and several heads with one name each stand for one.
+        between, query_key, value_output, scales, heads: arguments of `transform` that map the first network to the
+            second, or `None`. They were applied, and the result compared entry by entry.
+    """
+
+    layers: tuple[tuple[Together, ...], ...]
+    arranged: bool = False
+    between: dict[int, ObjectArray] | None = None
+    query_key: dict[Any, ObjectArray] | None = None
+    value_output: dict[Any, ObjectArray] | None = None
+    scales: dict[Any, Fraction] | None = None
+    heads: dict[int, tuple[int, ...]] | None = None
+
+    def lines(self) -> Lines:
+        """As the command `same` prints it."""
+        lines = [
+            (f"layer {i}", "; ".join(map(together_text, classes)) or "no heads")
+            for i, classes in enumerate(self.layers, start=1)
+        ]
+        if self.arranged:
+            lines.append(
+                ("layers", "after heads were merged, left out or moved to earlier layers, as nothing reads them")
+            )
+        if self.between is None:
+            return lines
+        for name, letter, group in (
+            ("stream", "G", self.between),
+            ("basis", "C", self.query_key),
+            ("values", "B", self.value_output),
+        ):
+            lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in sorted((group or {}).items())]
+        if self.scales:
+            lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in sorted(self.scales.items()))))
+        for i, order in (self.heads or {}).items():
+            if list(order) != sorted(order):
+                lines.append(("heads", f"of layer {i} in the order {', '.join(map(str, order))}"))
+        values = "V' = B V G^-1, O' = H O B^-1" if self.value_output else "V' = H V G^-1"
+        act = f"Q' = C^-T Q G^-1, K' = C K G^-1, {values}; G, H before and after the layer; then heads change places"
+        lines.append(("act by", act if not self.scales else f"Q' = s Q, V' = V / s, and {act}"))
+        return [*lines, ("checked", "applied to the first network it gives the second, entry by entry")]
+
+    def formulas(self) -> list[str]:
+        """The basis changes of the stream."""
+        return [rf"G_{{{i}}} = {latex_matrix(m)}" for i, m in (self.between or {}).items()]
+
+    def _latex(self) -> str:
+        return latex_lines(self.formulas() or [r"\varphi_{W'} = \varphi_W"])
+
+
+def head_classes(
+    streams: CommonStreams, names: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
+) -> tuple[tuple[Together, ...], ...]:
+    """The heads of each layer by the letter of their pattern; `names` by network, layer and head."""
+    result = []
+    for i, common in enumerate(streams.layers):
+        letters = sorted({letter for side in common.spelled for spelling in side for letter in spelling} - {FIXED})
+        classes = []
+        for letter in letters:
+            first, second = (
+                tuple((names[s][i][h], x[letter]) for h, x in enumerate(common.spelled[s]) if letter in x)
+                for s in (0, 1)
+            )
+            classes.append((first, second))
+        uniform = [
+            tuple((names[s][i][h], Fraction(1)) for h, x in enumerate(common.spelled[s]) if set(x) <= {FIXED})
+            for s in (0, 1)
+        ]
+        if any(uniform):
+            classes.append((uniform[0], uniform[1]))
+        result.append(tuple(classes))
+    return tuple(result)
+
+
+@dataclass(eq=False)
+class _Search:
+    """A group element that grows layer by layer."""
+
+    first: Weights
+    second: Weights
+    shape: Architecture
+    between: dict[int, RationalMatrix]
+    query_key: dict[Any, ObjectArray] = field(default_factory=dict)
+    value_output: dict[Any, ObjectArray] = field(default_factory=dict)
+    scales: dict[Any, Fraction] = field(default_factory=dict)
+    heads: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def key(self, layer: int, head: int) -> Any:
+        """How `transform` calls a head."""
+        return layer if self.shape.heads == 1 else f"{layer}.{head}"
+
+    def inside(self, layer: int, old: int, new: int, scale: Fraction) -> bool:
+        """Basis changes inside of a head, and whether they were found."""
+        names = [head_name(self.shape, layer - 1, h - 1) for h in (old, new)]
+        back = self.between[layer - 1]
+
+        def pair(letter: str) -> tuple[RationalMatrix, RationalMatrix]:
+            one, other = (
+                RationalMatrix.of(w[letter + n]) for w, n in zip((self.first, self.second), names, strict=True)
+            )
+            return one, other
+
+        (key, key_after), (query, query_after) = pair("K"), pair("Q")
+        change = left_factor(key, key_after @ back)
+        if change is None and (other := left_factor(query.scaled(scale), query_after @ back)) is not None:
+            inverse = other.inverse()
+            change = None if inverse is None else inverse.mT
+        if change is None or change.inverse() is None:
+            return False
+        self.query_key[self.key(layer, old)] = change.fractions()
+        if scale != 1:
+            self.scales[self.key(layer, old)] = scale
+        if self.shape.value_ranks is not None:
+            (value, value_after), (output, output_after) = pair("V"), pair("O")
+            change = left_factor(value.scaled(1 / scale), value_after @ back)
+            if change is None:
+                turned = left_factor(output_after.mT, (self.between[layer] @ output).mT)
+                change = None if turned is None else turned.mT
+            if change is None or change.inverse() is None:
+                return False
+            self.value_output[self.key(layer, old)] = change.fractions()
+        return True
+
+
+def group_element(
+    first: Weights, second: Weights, circuits: tuple[Circuits, Circuits], streams: CommonStreams
+) -> dict[str, Any] | None:
+    """Arguments of `transform` that map the first network to the second; `None` where they were not found.
+
+    Raises:
+        BadInput: there are letters.
+    """
+    first.require_numbers("a group element")
+    second.require_numbers("a group element")
+    shape = first.architecture(1)
+    if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
+        return None
+    search = _Search(first, second, shape, between)
+    for i, common in enumerate(streams.layers, start=1):
+        if not _paired(search, i, [list(c.layers[i - 1]) for c in circuits], common.spelled):
+            return None
+    free = [i for i in between if (i or shape.embed is not None) and (i < shape.depth or shape.unembed is not None)]
+    if shape.skip:
+        free = free[:1] if shape.embed is not None and shape.unembed is not None else []
+    found: dict[str, Any] = {
+        "between": {i: between[i].fractions() for i in free},
+        "query_key": search.query_key,
+        "value_output": search.value_output or None,
+        "scales": search.scales or None,
+        "heads": search.heads,
+    }
+    return found if transform(first, **found) == second else None
+
+
+def _stream_matrices(shape: Architecture, streams: CommonStreams) -> dict[int, RationalMatrix] | None:
+    """$G_i$ with second stream = $G_i$ first stream, where that is so for all streams."""
+    spaces = [*(common.reached for common in streams.layers), streams.reached]
+    found = {}
+    for i, (space, width) in enumerate(zip(spaces, shape.widths, strict=True)):
+        if space.pivots == tuple(range(width)):
+            matrix = space.basis.rows(range(width, 2 * width))
+            if matrix.rank() == width:
+                found[i] = matrix
+    if shape.skip and found:  # all are one
+        found = dict.fromkeys(range(shape.depth + 1), next(iter(found.values())))
+    return found if len(found) == shape.depth + 1 else None
+
+
+def _paired(search: _Search, layer: int, heads: Sequence[Sequence[Any]], spelled: Sequence[Sequence[Any]]) -> bool:
+    """Pair the heads of a layer one by one, by equal letters and equal circuits."""
+    before, after = search.between[layer - 1], search.between[layer]
+    lightning = search.shape.normalization is None
+    free = list(range(len(heads[0])))
+    order = []
+    for new, target in enumerate(heads[1]):
+        attention, value = before.mT @ target.attention @ before, target.value @ before
+        for old in free:
+            scale = _scale(spelled[0][old], spelled[1][new]) if lightning else Fraction(1)
+            if (
+                scale
+                and heads[0][old].attention.scaled(scale) == attention
+                and after @ heads[0][old].value == value.scaled(scale)
+                and search.inside(layer, old + 1, new + 1, scale)
+            ):
+                order.append(old + 1)
+                free.remove(old)
+                break
+        else:
+            return False
+    search.heads[layer] = tuple(order)
+    return True
+
+
+def _scale(old: dict[int, Fraction], new: dict[int, Fraction]) -> Fraction | None:
+    """The number that one pattern is multiplied with to be the other."""
+    if old.keys() != new.keys():
+        return None
+    ratios = {new[letter] / old[letter] for letter in old} or {Fraction(1)}
+    return ratios.pop() if len(ratios) == 1 else None

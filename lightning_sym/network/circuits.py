@@ -1,0 +1,87 @@
+r"""The circuits of a network: all that its function sees of a head is $A = K^\top Q$ and $V$, or $O V$.
+
+Where queries look (QK) and what is carried over (OV). They are multiplied when they are asked for, layer by layer: all
+heads of a large model together would not fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lightning_sym.network.architecture import SHAPED
+from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
+
+
+class Circuit(NamedTuple):
+    """What the function sees of a head.
+
+    Attributes:
+        attention: $A$, `d x d`: the score of key `y` for query `x` is $y^T A x$.
+        value: $V$, or $O V$, `d' x d`.
+    """
+
+    attention: RationalMatrix
+    value: RationalMatrix
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """The heads of a layer, which is counted from 1; each iteration multiplies them anew."""
+
+    weights: Weights
+    layer: int
+
+    def __iter__(self) -> Iterator[Circuit]:
+        shape = self.weights.architecture(1)
+        for head in range(1, shape.heads + 1):
+            name = str(self.layer) if shape.heads == 1 else f"{self.layer}.{head}"
+            query, key, value = (RationalMatrix.of(self.weights[c + name]) for c in "QKV")
+            if shape.value_ranks is not None:
+                value = RationalMatrix.of(self.weights[f"O{name}"]) @ value
+            yield Circuit(key.mT @ query, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Circuits:
+    """A network by its circuits: as many heads in a layer as there are, zero or more.
+
+    Attributes:
+        embed: `d_0 x n`, the identity where the network has no embedding.
+        layers: the heads of each layer; of weights they are multiplied whenever a layer is gone through.
+        widths: $(d_0, ..., d_l)$.
+        unembed: `m x d_l`, the identity where the network has no unembedding.
+        form: normalization, mask and skip connections.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[3, 0]], "V1": [[5, 0]], "O1": [[1], [2]]})
+        >>> [head] = Circuits.of(w).layers[0]
+        >>> head.attention.fractions().tolist()[0], head.value.shape
+        ([Fraction(3, 1), Fraction(6, 1)], (2, 2))
+    """
+
+    embed: RationalMatrix
+    layers: Sequence[Iterable[Circuit]]
+    widths: tuple[int, ...]
+    unembed: RationalMatrix
+    form: NetworkForm
+
+    @classmethod
+    def of(cls, weights: Weights) -> Circuits:
+        """The circuits of weights.
+
+        Raises:
+            BadInput: there are letters, or an option whose weights are not known.
+        """
+        weights.require_numbers()
+        shape, named = weights.architecture(1), weights.matrices
+        shape.require("the circuits of a network", SHAPED)
+        embed, unembed = (
+            RationalMatrix.of(named[name]) if name in named else RationalMatrix.identity(width)
+            for name, width in (("E", shape.widths[0]), ("U", shape.widths[-1]))
+        )
+        layers = tuple(_Heads(weights, i) for i in range(1, shape.depth + 1))
+        return cls(embed, layers, shape.widths, unembed, weights.form)

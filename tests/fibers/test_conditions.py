@@ -1,0 +1,297 @@
+"""The conditions of the theorems on transformers, against words written out one by one in SymPy."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_transformers import changed, drawn, has_rank, shape
+
+from lightning_sym import SOFTMAX, NetworkForm, Weights, certified_dimension, transformer_conditions
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.fibers import conditions as module
+from lightning_sym.fibers.condition_tests import ConditionTests, Shown
+from lightning_sym.fibers.conditions import TransformerConditions
+
+Matrix = Any
+
+
+class Written:
+    """Every word as a matrix: an independent road to the conditions, for two layers at most."""
+
+    def __init__(self, weights: Weights, tokens: int) -> None:
+        self.shape = weights.architecture(tokens)
+        named = {name: sympy.Matrix(m.tolist()) for name, m in weights.named().items()}
+        heads = self.shape.heads
+        self.a, self.v = {}, {}
+        for i, h in itertools.product(range(1, self.shape.depth + 1), range(heads)):
+            n = f"{i}" if heads == 1 else f"{i}.{h + 1}"
+            self.a[i, h] = named[f"K{n}"].T * named[f"Q{n}"]
+            self.v[i, h] = named[f"V{n}"] if f"O{n}" not in named else named[f"O{n}"] * named[f"V{n}"]
+        d = self.shape.widths
+        self.e = named.get("E", sympy.eye(d[0]))
+        self.u = named.get("U", sympy.eye(d[-1]))
+        self.heads = heads
+
+    def letters(self, i: int) -> list[Matrix]:
+        return [self.v[i, h] for h in range(self.heads)] + (
+            [sympy.eye(self.shape.widths[i])] if self.shape.skip else []
+        )
+
+    def words(self, first: int, last: int, start: Matrix) -> list[Matrix]:
+        found = [start]
+        for i in range(first, last + 1):
+            found = [letter * word for word in found for letter in self.letters(i)]
+        return found
+
+    def total(self, first: int, last: int, start: Matrix) -> Matrix:
+        for i in range(first, last + 1):
+            start = sum((letter for letter in self.letters(i)), sympy.zeros(*self.letters(i)[0].shape)) * start
+        return start
+
+    def ending(self, i: int) -> list[Matrix]:
+        """The words up to layer `i` that have a letter there, times `E`; `E` for `i = 0`."""
+        if i == 0:
+            return [self.e]
+        return [self.v[i, h] * word for word in self.words(1, i - 1, self.e) for h in range(self.heads)]
+
+    def score_rows(self, i: int) -> list[list[Any]]:
+        s = self.total(1, i - 1, self.e)
+        return [[x for b in self.ending(i - 1) for x in b.T * self.a[i, h] * s] for h in range(self.heads)]
+
+    def holds(self, name: str, i: int) -> bool:
+        """The condition as the page says it."""
+        depth, tokens = self.shape.depth, self.shape.tokens
+        if name == "(a)":
+            rows = self.score_rows(i)
+            if sympy.Matrix(rows).rank() == self.heads:
+                return True
+            bad = [[-x for x in row] for row in rows] if tokens == 2 else []
+            return (
+                i == depth
+                and all(any(row) for row in rows)
+                and all(
+                    rows[g] != rows[h] and (not bad or bad[g] != rows[h]) for g in range(self.heads) for h in range(g)
+                )
+            )
+        if name == "(a')":
+            pairs = list(itertools.combinations_with_replacement(self.ending(i - 1), 2))
+            rows = []
+            for h in range(self.heads):
+                forms = [b.T * self.a[i, h] * c + c.T * self.a[i, h] * b for b, c in pairs]
+                rows.append(list(itertools.chain(*(form + form.T for form in forms))))
+            return bool(sympy.Matrix(rows).rank() == self.heads)
+        above = self.words(i + 1, depth, sympy.eye(self.shape.widths[i]))
+        tops = (
+            [self.u * w for w in above]
+            if self.shape.causal
+            else [self.u * self.total(i + 1, depth, sympy.eye(self.shape.widths[i]))]
+        )
+        below = self.words(1, i - 1, self.e) if name == "(b)" or self.shape.causal else self.ending(i - 1)
+        if name == "(b)":
+            return all(any(any(y * self.v[i, h] * f) for y in tops for f in below) for h in range(self.heads))
+        assert name == "(c)"
+        return all(
+            any(
+                any(y * sum((self.v[i, h] for h in chosen), sympy.zeros(*self.v[i, 0].shape)) * f)
+                for y in tops
+                for f in below
+            )
+            for size in range(1, self.heads + 1)
+            for chosen in itertools.combinations(range(self.heads), size)
+        )
+
+    def span(self, name: str, i: int) -> bool:
+        d, depth = self.shape.widths, self.shape.depth
+        if name in ("rank E = d", "F = R^d"):
+            return bool(sympy.Matrix.hstack(*self.words(1, i, self.e)).rank() == d[i])
+        if name in ("rank U = d", "rank Uh = d"):
+            found = [self.u * w for w in self.words(i + 1, depth, sympy.eye(d[i]))]
+            return bool(sympy.Matrix.vstack(*found).rank() == d[i])
+        return bool(self.total(1, i, self.e).rank() == d[i])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[Weights, int]:
+    """Two layers or one, entries -1, 0, 1, often with heads that are equal, opposite or zero."""
+
+    def pick(*choices: Any) -> Any:
+        return draw(st.sampled_from(choices))
+
+    widths, skip = pick((2, 2, 2), (2, 2), (2, 1, 2), (1, 1, 1)), pick(True, False)
+    architecture = shape(
+        tokens := pick(2, 3), widths=widths, heads=pick(1, 2, 3) if skip else pick(2, 3), a=pick(1, 2), b=pick(None, 1),
+        skip=skip and len(set(widths)) == 1, causal=pick(True, False), embed=pick(None, 1, 3), unembed=pick(None, 1, 2),
+    )  # fmt: skip
+    weights = drawn(architecture, draw(st.integers(0, 10**6)), bound=1)
+    if architecture.heads > 1:
+        layer, sign = pick(*range(1, architecture.depth + 1)), pick(1, -1, 0, None)
+        letters = pick("QK", "VO", "QKVO")
+        if sign is not None:
+            weights = changed(
+                weights,
+                **{
+                    f"{c}{layer}_2": (sign if c in "QV" else 1) * weights[f"{c}{layer}.1"]
+                    for c in letters
+                    if f"{c}{layer}.1" in weights.matrices
+                },
+            )
+    return weights, tokens
+
+
+@settings(max_examples=80, deadline=None)
+@given(networks())
+def test_conditions_are_as_the_words_say(case: tuple[Weights, int]) -> None:
+    weights, tokens = case
+    found, written = transformer_conditions(weights, tokens), Written(weights, tokens)
+    for condition in found.conditions:
+        if "=" in condition.name:
+            assert condition.holds is written.span(condition.name, condition.layer), condition
+        elif condition.name in ("(a)", "(a')", "(b)"):
+            assert condition.holds is written.holds(condition.name, condition.layer), condition
+        elif condition.name == "(c)" and not (written.shape.causal and written.shape.skip):
+            assert condition.holds is written.holds("(c)", condition.layer), condition
+
+
+CAUSES: list[tuple[str, int, int, dict[str, Any]]] = [
+    ("(a)", 1, 3, {"Q1_2": "Q1.1", "K1_2": "K1.1"}),
+    ("(a)", 2, 2, {"Q2_2": "-Q2.1", "K2_2": "K2.1"}),
+    ("(a')", 1, 3, {"Q1_1": [[0, 1], [-1, 0]], "K1_1": [[1, 0], [0, 1]]}),
+    ("(b)", 2, 3, {"V2_1": [[0, 0], [0, 0]]}),
+    ("(c)", 1, 2, {"V1_2": "-V1.1"}),
+    ("rank S = d", 1, 3, {"V1_1": [[-1, 0], [0, 0]], "V1_2": [[0, 0], [0, 3]]}),
+]
+
+
+@pytest.mark.parametrize(("name", "layer", "tokens", "change"), CAUSES)
+def test_each_condition_can_fail(name: str, layer: int, tokens: int, change: dict[str, Any]) -> None:
+    weights = drawn(shape(tokens, a=2), seed=3, bound=5)
+    good = transformer_conditions(weights, tokens)
+    assert good.theorem is not None
+    assert good.theorem.number == "Corollary 5"
+    values = {
+        key: value if not isinstance(value, str) else (-1 if value[0] == "-" else 1) * weights[value.removeprefix("-")]
+        for key, value in change.items()
+    }
+    found = transformer_conditions(changed(weights, **values), tokens)
+    [condition] = [c for c in found.conditions if (c.name, c.layer) == (name, layer)]
+    assert condition.holds is False
+    assert found.theorem is None or found.theorem.number != "Corollary 5"
+
+
+LARGE = drawn(shape(2, widths=(20, 20, 20), heads=3), seed=1)
+REASONS: list[tuple[str, int, dict[str, Any], str]] = [
+    ("(a)", 1, {"Q1_3": LARGE["Q1.1"] * 2, "K1_3": LARGE["K1.1"]}, "2 A1.1 - A1.3 = 0 over Q"),
+    ("(a)", 2, {"Q2_3": -LARGE["Q2.1"], "K2_3": LARGE["K2.1"]}, "A2.1 + A2.3 = 0 over Q"),
+    ("(a')", 1, {"Q1_2": 0 * LARGE["Q1.1"]}, "A1.2 is skew over Q"),
+    ("(b)", 2, {"V2_2": 0 * LARGE["V2.1"]}, "V2.2 = 0 over Q"),
+    ("(c)", 1, {"V1_2": -LARGE["V1.1"] - LARGE["V1.3"]}, "V1.1 + V1.2 + V1.3 = 0 over Q"),
+]
+
+
+@pytest.mark.parametrize(("name", "layer", "change", "evidence"), REASONS)
+def test_simple_reasons_are_found_in_large_networks(
+    name: str, layer: int, change: dict[str, Any], evidence: str
+) -> None:
+    assert all(c.holds for c in transformer_conditions(LARGE).conditions)
+    [found] = [
+        c for c in transformer_conditions(changed(LARGE, **change)).conditions if (c.name, c.layer) == (name, layer)
+    ]
+    assert (found.holds, found.evidence) == (False, evidence)
+
+
+def test_large_networks_say_unknown_where_a_test_shows_nothing() -> None:
+    """Forms on one vector are numbers, which are related over Q, but no combination of the matrices is zero."""
+    weights = drawn(shape(3, widths=(20, 20, 20), embed=1), seed=1)
+    found = transformer_conditions(weights, 3)
+    assert next(c.holds for c in found.conditions if c.name == "(a)") is None
+    assert "not shown: rank 1 of 2 modulo" in str(found)
+    [rank] = [c for c in found.conditions if c.name == "rank E = d"]
+    assert (rank.holds, rank.evidence) == (False, "rank at most 1, the input width, of 20")
+
+
+def test_theorem_11_needs_formal_scores_and_theorem_7_does_not() -> None:
+    causal = drawn(shape(3, widths=(3, 3, 3), causal=True, embed=2, a=2), seed=2, bound=5)
+    assert transformer_conditions(causal, 3).theorem == module.Theorem("Theorem 11", module.HEADS_PAGE)
+    assert transformer_conditions(causal, 2).theorem == module.Theorem("Theorem 7", module.HEADS_PAGE)
+    # rational weights have a relation here: skew parts of 2 x 2 forms are one number for each head
+    free = transformer_conditions(causal.with_form(NetworkForm(SOFTMAX, skip=True)), 3)
+    assert [c.holds for c in free.conditions if c.name == "(e)"] == [None, True]
+    assert free.theorem is None
+
+
+def test_the_formal_scores_of_the_first_layer_are_as_written_out() -> None:
+    weights = drawn(shape(3, widths=(2, 2, 2), causal=True, embed=1, a=2), seed=4, bound=5)
+    found = transformer_conditions(weights, 3)
+    x = sympy.Matrix([sympy.symbols("x1 x2 x3")])
+    written = Written(weights, 3)
+    forms = []
+    for h in range(2):
+        value = (written.e.T * written.a[1, h] * written.e)[0, 0]
+        forms += [value * (x[j] - x[k]) * x[k] for j, k in ((0, 1), (0, 2), (1, 2))]
+    monomials = sorted({m for form in forms for m in sympy.Poly(form, *x).monoms()})
+    rows = [[sympy.Poly(form, *x).coeff_monomial(m) for m in monomials] for form in forms]
+    independent = sympy.Matrix(rows).rank() == len(forms)
+    [holds] = [c.holds for c in found.conditions if (c.name, c.layer) == ("(e)", 1)]
+    assert (holds is True) == independent
+    assert not independent  # two heads, one number each: over Q they are related
+
+
+def test_a_bad_prime_is_left_out() -> None:
+    weights = drawn(shape(3), seed=3, bound=5)
+    odd = changed(weights, Q1_1=weights["Q1.1"] * Fraction(1, 4194301))
+    assert "modulo 4194287" in str(transformer_conditions(odd, 3))
+    worst = changed(weights, Q1_1=weights["Q1.1"] * Fraction(1, 4194301 * 4194287 * 4194277 * 4194271))
+    with pytest.raises(BadInput, match="denominators must not be divisible by each of the primes"):
+        transformer_conditions(worst, 3)
+
+
+def test_refusals_are_one_line() -> None:
+    weights = drawn(shape(3), seed=1)
+    refused: list[tuple[type[Exception], Weights, int, dict[str, Any]]] = [
+        (BadInput, weights, 1, {}),
+        (BadInput, weights, 2, {"seed": -1}),
+        (BadInput, weights.with_form(NetworkForm(skip=True)), 2, {}),
+        (TooLarge, weights, 2, {"memory": 100}),
+    ]
+    for kind, given_, tokens, options in refused:
+        with pytest.raises(kind) as caught:
+            transformer_conditions(given_, tokens, **options)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(BadInput, match="theorem is not None"):
+        bool(transformer_conditions(weights, 2))
+
+
+@pytest.mark.parametrize("broken", ["words", "first", "means"])
+def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mutant: points that are all zero must make every test fall short, never succeed."""
+    weights = drawn(shape(3, widths=(20, 20, 20)), seed=1)
+    original = ConditionTests.__init__
+
+    def spoiled(self: ConditionTests, *arguments: Any) -> None:
+        original(self, *arguments)
+        for matrix in getattr(self, broken):
+            matrix.entries = np.zeros_like(matrix.entries)
+
+    assert transformer_conditions(weights, 3).theorem is not None
+    monkeypatch.setattr(ConditionTests, "__init__", spoiled)
+    found: TransformerConditions = transformer_conditions(weights, 3)
+    assert found.theorem is None
+    assert isinstance(ConditionTests(weights, 3).a(1), Shown)
+
+
+@pytest.mark.parametrize(("width", "heads", "skip", "embed"), [(2, 1, True, 1), (3, 2, False, 2)])
+def test_theorem_11_against_the_certified_dimension(width: int, heads: int, skip: bool, embed: int) -> None:
+    """Where it holds for given weights, the differential there has the rank of almost all weights."""
+    architecture = shape(3, widths=(width,) * 3, heads=heads, causal=True, skip=skip, embed=embed)
+    weights = Weights.random(architecture, seed=6, bound=9, denominator=9)
+    dimension = certified_dimension(architecture).value
+    assert transformer_conditions(weights, 3).theorem == module.Theorem("Theorem 11", module.HEADS_PAGE)
+    assert dimension is not None
+    assert has_rank(weights, 3, dimension, inputs=12)
