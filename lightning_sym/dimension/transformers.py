@@ -174,6 +174,7 @@ def model_dimension(
         progress: called as `progress(stage, done, total)`.
 
     Raises:
+        BadInput: the vocabulary is smaller than the hidden size, and embeddings are tied or keys and values shared.
         TooLarge: more layers than can be added up, where the vocabulary is smaller than the hidden size.
 
     Example:
@@ -205,6 +206,9 @@ def model_dimension(
 
 def _narrow(model: Model) -> ModelDimension:
     n, d = model.vocabulary, model.width
+    if model.tied or model.groups != model.heads:
+        why = "tied embeddings" if model.tied else "shared keys and values"
+        raise BadInput(f"the vocabulary must reach the hidden size, nothing is proved of {why} else, got {n} and {d}")
     count = narrow_count(n, d, model.layers, model.heads, model.head_width, model.values)
     conditions = [f"the vocabulary, {n:,}, is smaller than the hidden size, {d:,}; softmax, skip connections, any mask"]
     if count.left >= count.right:

@@ -82,9 +82,9 @@ class Subspace:
         # the rank of coordinates modulo a prime is no larger than theirs
         coordinates = [matrix.rows(self.pivots).flint.numer_denom()[0].transpose().tolist() for matrix in matrices]
         rows = [row for block in coordinates for row in block]
-        if not rows or nmod_mat(fmpz_mat(rows), PRIMES[0]).rank() == self.dimension:
+        if rows and nmod_mat(fmpz_mat(rows), PRIMES[0]).rank() == self.dimension:
             return self
-        return Subspace.spanned(*matrices)
+        return Subspace.zero(self.basis.shape[0]).extended(*matrices)  # no columns span zero
 
 
 def in_a_basis(matrices: Sequence[RationalMatrix]) -> list[dict[int, Fraction]]:

@@ -282,3 +282,9 @@ def test_a_part_never_shows_as_the_whole() -> None:
 def test_the_answer_is_no_truth_value() -> None:
     with pytest.raises(BadInput, match="write result"):
         bool(model_dimension(Model(3, 2, 2, 4, 1, True, {})))
+
+
+@pytest.mark.parametrize("given", [{"tied": True}, {"key_heads": 1}])
+def test_a_narrow_model_that_shares_weights_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="nothing is proved of"):
+        model_dimension(Model(4, 2, 2, 2, 1, True, {}, **given))
