@@ -14,7 +14,8 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.same_transformers import Pair, compare
+from lightning_sym.fibers.pair import Pair
+from lightning_sym.fibers.same_transformers import compare
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
