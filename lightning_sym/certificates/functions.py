@@ -12,6 +12,7 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.limits import MOST_HEADS
 from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers.arrangement import heads_in_levels, padded
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
@@ -52,7 +53,15 @@ def _same(first: Weights, second: Weights, tokens: int) -> Document:
         return {"by": "streams"}
     if (theorem := _theorem(first, second, tokens)) is not None:
         return {"by": theorem}
-    raise BadInput("a certificate needs common streams or a theorem on all networks of this form, there is neither")
+    if first.form.skip:
+        (here, places), (there, others) = (heads_in_levels(circuits, tokens) for circuits in (one, other))
+        both = padded(here, there)
+        if both is not None and common_streams(*both, tokens).same:
+            return {"by": "levels", "first": places, "second": others}
+    raise BadInput(
+        "a certificate needs common streams, with heads in other layers too, or a theorem on all networks of this "
+        "form, there is neither: heads are merged before others move, or layers are cut"
+    )
 
 
 def _longest(weights: Weights) -> int:

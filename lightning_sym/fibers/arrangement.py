@@ -8,8 +8,8 @@ heads becomes one over the letters, a head each: a combination of scores is the 
 pattern of the score zero (two tokens), or that pattern (one token).
 
 *What is not read* (Theorem 1 (v) of docs/transformer-fibers.md). With skip connections the input of a layer is `E x`
-plus the outputs of the heads before. Heads that neither `U` nor a later head reads are left out, and the others stand in
-the least levels.
+plus the outputs of the heads before. Heads that neither `U` nor a later head reads are left out, and the others stand
+in the least levels.
 
 *Behind equal tokens.* If differences are zero in front of a layer with normalized scores, each head multiplies all
 tokens by `V`: the layers from there on are the matrix `prod (e + sum V)`.
@@ -174,6 +174,23 @@ def _in_levels(
         names[level[number] - 1].append(heads[number].made_of)
     width = circuits.widths[0]
     return replace(circuits, layers=layers, widths=(width,) * (len(layers) + 1)), names
+
+
+def heads_in_levels(circuits: Circuits, tokens: int) -> tuple[Circuits, list[list[int | None]]]:
+    """A network with skip connections whose heads stand in the earliest layers, nothing else done to them.
+
+    Args:
+        circuits: a network.
+        tokens: how many tokens inputs have.
+
+    Returns:
+        The network, and by layer and head where each stands, `None` if it is left out.
+    """
+    lists = _lists(circuits)
+    places: list[list[tuple[Place, ...]]] = [[((i, h),) for h in range(len(heads))] for i, heads in enumerate(lists)]
+    found, names = _in_levels(replace(circuits, layers=lists), places, tokens)
+    level = {place: number for number, layer in enumerate(names, start=1) for (place,) in layer}
+    return found, [[level.get((i, h)) for h in range(len(heads))] for i, heads in enumerate(lists)]
 
 
 def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], tokens: int) -> list[_Placed]:
