@@ -6,6 +6,8 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from bad_levels import BAD_LEVELS
+
 Document = dict[str, Any]
 
 # two networks with the same numbers V_kl A_ij + V_ki A_lj in a row, of other shapes: the second is 0 at one token
@@ -256,17 +258,7 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "streams_with_more": ("streams", (("proof.hint", 1),)),
     "streams_of_other_depth": ("visible_weights", (("proof.by", "streams"), ("second", one_layer_less))),
     "streams_for_different": ("streams", (("kind", "different"),)),
-    "levels_of_a_reader": ("levels", (("first.K2", [[1, 1]]), ("second", other_matrix("K1.2", [[1, 1]])))),
-    "levels_of_a_reading_query": ("levels", (("first.Q2", [[1, 1]]), ("second", other_matrix("Q1.2", [[1, 1]])))),
-    "levels_of_values_that_read": (
-        "levels", (("first.V2", [[0, 0], [3, 1]]), ("second", other_matrix("V1.2", [[0, 0], [3, 1]]))),
-    ),
-    "levels_of_two_networks": ("levels", (("first.V2.1", [2, 0]),)),
-    "levels_that_leave_out": ("levels", (("proof.first.1.0", None), ("proof.second.0.1", None))),
-    "levels_that_are_missing": ("levels", (("proof.second", [[1]]),)),
-    "levels_from_zero": ("levels", (("proof.first.0.0", 0),)),
-    "levels_without_skip": ("levels", (("form.skip", False),)),
-    "levels_for_different": ("levels", (("kind", "different"),)),
+    **BAD_LEVELS,
     "input_for_same": ("intervals", (("kind", "same"),)),
     "head_missing": ("streams", (("first", without("Q1.1")),)),
     "head_named_twice": ("streams", (("first.Q1", [[1, 2]]),)),
