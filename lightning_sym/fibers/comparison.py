@@ -57,8 +57,8 @@ class Reason(StrEnum):
     )
     WORDS = (
         "words",
-        "equal functions have equal words and scores of two tokens: one of these has heads that are determined "
-        "(docs/transformer-fibers.md, Theorem 4)",
+        "words or scores of two tokens differ, which the function determines here (docs/transformer-fibers.md, "
+        "Theorem 4)",
     )
     DETERMINED = (
         "determined",

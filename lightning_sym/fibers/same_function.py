@@ -186,7 +186,8 @@ def same_function(
     no skip connections: docs/softmax-fibers.md, Theorems 1 and 4, decides. All others: streams that move together in
     all layers mean equal functions (docs/transformer-fibers.md, Theorem 1), also after heads are merged, left out or
     moved to earlier layers; balls that contain the outputs for an input and do not meet, or exact outputs of lightning
-    networks, mean different ones; and one softmax layer is decided by Theorem 8 there.
+    networks, mean different ones; one softmax layer is decided by Theorem 8 there, and more layers by Theorem 4,
+    Corollary 5 and Theorem 11 where one network fulfils their conditions.
 
     Args:
         first: exact weights.
