@@ -97,6 +97,7 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
         "evaluations": result.evaluations,
         "error_bound": str(result.error_bound) if result.reason.value == "evaluations" else None,
         "distance": None if result.distance is None else str(result.distance),
+        "prefix": result.prefix,
     }
 
 

@@ -12,9 +12,12 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.limits import MOST_HEADS
 from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
+from lightning_sym.fibers.arrangement import heads_in_levels, padded
 from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
 from lightning_sym.fibers.softmax import PROVED
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.circuits import Circuits
 from lightning_sym.network.weights import Weights
@@ -50,7 +53,15 @@ def _same(first: Weights, second: Weights, tokens: int) -> Document:
         return {"by": "streams"}
     if (theorem := _theorem(first, second, tokens)) is not None:
         return {"by": theorem}
-    raise BadInput("a certificate needs common streams or a theorem on all networks of this form, there is neither")
+    if first.form.skip:
+        (here, places), (there, others) = (heads_in_levels(circuits, tokens) for circuits in (one, other))
+        both = padded(here, there)
+        if both is not None and common_streams(*both, tokens).same:
+            return {"by": "levels", "first": places, "second": others}
+    raise BadInput(
+        "a certificate needs common streams, with heads in other layers too, or a theorem on all networks of this "
+        "form, there is neither: heads are merged before others move, or layers are cut"
+    )
 
 
 def _longest(weights: Weights) -> int:
@@ -68,14 +79,23 @@ def _apart(first: Weights, second: Weights, x: ObjectArray) -> bool:
     return any(not a.overlaps(b) for a, b in zip(*(y.ravel() for y in outputs), strict=True))
 
 
+def _evaluated_tokens(first: Weights, tokens: int) -> int:
+    """How many tokens inputs have: with a mask the first ones are enough."""
+    if first.form.causal:
+        return min(tokens, PREFIX)
+    require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"outputs at {tokens:,} tokens, for a certificate,")
+    return tokens
+
+
 def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArray | None) -> Document:
     rows, source = first.architecture(tokens).input_width, Random(0)
+    columns = _evaluated_tokens(first, tokens) if known is None else known.shape[1]
     # the checker has so many bits behind the point: for numbers of any size
     spare = 64 + 2 * sum(map(_longest, (first, second))) * first.architecture(tokens).depth
     for bits in PRECISIONS:
         for number in range(_TRIES):
             scale = 2 ** (number % 3)
-            drawn = [[Fraction(source.randint(-3, 3), scale) for _ in range(tokens)] for _ in range(rows)]
+            drawn = [[Fraction(source.randint(-3, 3), scale) for _ in range(columns)] for _ in range(rows)]
             x = np.array(drawn, dtype=object) if known is None else known
             with precision(bits):
                 if _apart(first, second, x):
@@ -86,7 +106,7 @@ def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArr
 
 
 def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
-    shapes = [w.architecture(tokens) for w in (first, second)]
+    shapes = [w.architecture(_evaluated_tokens(first, tokens)) for w in (first, second)]
     for p in PRIMES:
         generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)
         try:
@@ -94,7 +114,7 @@ def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
         except ValueError:  # the prime divides a denominator
             continue
         for _ in range(_TRIES):
-            x = random_residues(generator, (shapes[0].input_width, tokens), p)
+            x = random_residues(generator, (shapes[0].input_width, shapes[0].tokens), p)
             outputs = (network_output(x, s, w).residues() for s, w in zip(shapes, networks, strict=True))
             if not np.array_equal(*outputs):
                 return {"input": x.residues().tolist(), "prime": p, "bits": None}

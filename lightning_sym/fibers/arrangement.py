@@ -7,19 +7,9 @@ that stand in a later layer than they must, layers that are empty. Each step bel
 heads becomes one over the letters, a head each: a combination of scores is the score of one head, and `J` is twice the
 pattern of the score zero (two tokens), or that pattern (one token).
 
-*What is not read.* Let `T` span all that streams may be made of, the columns of `E` and of `V_g R` for all heads `g`
-(`R`: what is reached in front of the head), and `TD` likewise where differences lie. With skip connections the input of
-a layer is `E x` plus the outputs of the heads before. Say that a head `h` *reads* `g`, wherever they stand, unless
-`V_h V_g R = 0` and the scores do not change when columns of `V_g R` are added to a stream: for softmax
-`TD^T A_h V_g R = 0` and `(V_g D)^T A_h T = 0`, else `T^T A_h V_g R = 0` and `(V_g R)^T A_h T = 0`. If `h` does not read
-`g`, the output of `h` is the same whether that of `g` is in its input or not.
-
-- A head that neither `U` nor a head of a later layer reads may be left out.
-- Give every head a level such that `level(h) > level(g)` if `h` reads `g` and `g` stands in an earlier layer, and
-  `level(h) <= level(g)` if `h` reads `g` and `g` stands in the same layer or behind. The network with the heads in
-  their levels has the same function: by induction over levels all heads have the same output, since the input of `h` in
-  its level has every output that `h` reads and had, and none that it reads and had not; and the stream ends as `E x`
-  plus the outputs of all heads. The layers themselves are such levels, so there is a least solution from 1 on.
+*What is not read* (Theorem 1 (v) of docs/transformer-fibers.md). With skip connections the input of a layer is `E x`
+plus the outputs of the heads before. Heads that neither `U` nor a later head reads are left out, and the others stand
+in the least levels.
 
 *Behind equal tokens.* If differences are zero in front of a layer with normalized scores, each head multiplies all
 tokens by `V`: the layers from there on are the matrix `prod (e + sum V)`.
@@ -184,6 +174,23 @@ def _in_levels(
         names[level[number] - 1].append(heads[number].made_of)
     width = circuits.widths[0]
     return replace(circuits, layers=layers, widths=(width,) * (len(layers) + 1)), names
+
+
+def heads_in_levels(circuits: Circuits, tokens: int) -> tuple[Circuits, list[list[int | None]]]:
+    """A network with skip connections whose heads stand in the earliest layers, nothing else done to them.
+
+    Args:
+        circuits: a network.
+        tokens: how many tokens inputs have.
+
+    Returns:
+        The network, and by layer and head where each stands, `None` if it is left out.
+    """
+    lists = _lists(circuits)
+    places: list[list[tuple[Place, ...]]] = [[((i, h),) for h in range(len(heads))] for i, heads in enumerate(lists)]
+    found, names = _in_levels(replace(circuits, layers=lists), places, tokens)
+    level = {place: number for number, layer in enumerate(names, start=1) for (place,) in layer}
+    return found, [[level.get((i, h)) for h in range(len(heads))] for i, heads in enumerate(lists)]
 
 
 def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], tokens: int) -> list[_Placed]:

@@ -12,13 +12,11 @@ import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.arrangement import arranged
+from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
@@ -142,22 +140,22 @@ def _softmax(
     m, n = circuits.unembed.shape[0], circuits.embed.shape[1]
     if arrangement.zero:
         nothing = RationalMatrix.identity(n), RationalMatrix.zero(m, n)
-        return _weights(_no_layers(circuits, *nothing), tokens), "the function is zero", False
+        return weights_of(_no_layers(circuits, *nothing), tokens), "the function is zero", False
     if tokens == 1:
         nothing = RationalMatrix.identity(n), circuits.unembed @ circuits.embed
-        return _weights(_no_layers(circuits, *nothing), tokens), "patterns of one token are 1", False
+        return weights_of(_no_layers(circuits, *nothing), tokens), "patterns of one token are 1", False
     theorem = f"Theorem 8 of {HEADS_PAGE}"
     if not circuits.form.skip and max(heads) == 1:
         circuits, theorem = _visible(circuits, tokens), f"Theorem {4 if circuits.form.causal else 1} of {ONE_HEAD_PAGE}"
         if len(circuits.layers) > 1:
-            return _weights(circuits, tokens), theorem, False
+            return weights_of(circuits, tokens), theorem, False
     if len(circuits.layers) <= 1:
-        return _weights(normal_layer(circuits, tokens), tokens), theorem, False
+        return weights_of(normal_layer(circuits, tokens), tokens), theorem, False
     # the weights as they are given, where all heads stay, have shorter numbers
     as_given = tokens > 2 and heads == [weights.architecture(tokens).heads] * len(heads) and all(
         made_of == ((i, made_of[0][1]),) for i, layer in enumerate(arrangement.places, 1) for made_of in layer
     )  # fmt: skip
-    plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else _weights(circuits, tokens)
+    plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else weights_of(circuits, tokens)
     if progress is not None:
         progress("conditions", 1, 3)
     tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
@@ -171,7 +169,7 @@ def _softmax(
     if progress is not None:
         progress("coordinates", 2, 3)
     normal = normal_stream(circuits)
-    return _weights(normal, tokens), str(known), common_streams(circuits, normal, tokens).same
+    return weights_of(normal, tokens), str(known), common_streams(circuits, normal, tokens).same
 
 
 def _no_layers(circuits: Circuits, embed: RationalMatrix, unembed: RationalMatrix) -> Circuits:
@@ -228,7 +226,7 @@ def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str
     n, m = virtual.value.shape[1], virtual.value.shape[0]
     if is_zero_function(virtual, tokens):
         nothing = Circuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
-        return _weights(nothing, tokens), "the function is zero"
+        return weights_of(nothing, tokens), "the function is zero"
     found = fiber(weights, tokens, work=work)
     points = [component.virtual for component in found.components]
     if found.complete_over is None or tokens == 1 or any(point is None for point in points):
@@ -242,7 +240,7 @@ def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str
     layers = [[Circuit(RationalMatrix.of(a), one)] for a in best.attention]
     layers[-1] = [Circuit(layers[-1][0].attention, RationalMatrix.of(best.value))]
     widths = (n,) * shape.depth + (m,)
-    return _weights(Circuits(one, layers, widths, RationalMatrix.identity(m), weights.form), tokens), found.source
+    return weights_of(Circuits(one, layers, widths, RationalMatrix.identity(m), weights.form), tokens), found.source
 
 
 def _scaled(virtual: VirtualWeights) -> VirtualWeights:
@@ -256,54 +254,3 @@ def _scaled(virtual: VirtualWeights) -> VirtualWeights:
         if max(power.numerator.bit_length(), power.denominator.bit_length()) > LONGEST:
             raise TooLarge(f"the numbers of a canonical form must have at most {LONGEST:,} bits")
     return VirtualWeights(tuple(attention), virtual.value * power)
-
-
-# ---- weights
-
-
-def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArray, ObjectArray]]:
-    """Each as a product: columns, and a reduced echelon form with zero rows, as many as the largest rank needs."""
-    found = [(m, row_echelon(m)) for m in matrices]
-    rank = max([least, *(len(e.pivots) for _, e in found)])
-    result = []
-    for matrix, echelon in found:
-        left, right = columns_of(matrix, echelon.pivots).fractions(), echelon.rows.fractions()
-        more = rank - len(echelon.pivots)
-        zeros = np.full((more, right.shape[1]), Fraction(0), dtype=object)
-        result.append((np.hstack([left, np.full((left.shape[0], more), Fraction(0), dtype=object)]),
-                       np.vstack([right, zeros])))  # fmt: skip
-    return result
-
-
-def _weights(circuits: Circuits, tokens: int) -> Weights:
-    """Weights with these circuits: embeddings only where they are not 1, projections only where values are added.
-
-    Args:
-        circuits: with few heads; layers without are given one that is zero.
-        tokens: $t$.
-    """
-    named: dict[str, ObjectArray] = {}
-    layers = [list(heads) for heads in circuits.layers]
-    most = max(1, *map(len, layers))
-    projected = most > 1 or circuits.form.skip
-    for name, matrix in (("E", circuits.embed), ("U", circuits.unembed)):
-        if matrix.shape[0] != matrix.shape[1] or matrix != RationalMatrix.identity(matrix.shape[0]):
-            named[name] = matrix.fractions()
-    for i, heads in enumerate(layers, start=1):
-        before, behind = circuits.widths[i - 1 : i + 1]
-        idle = Circuit(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before))
-        padded = [*heads, *([idle] * (most - len(heads)))]
-        scores = _factors([head.attention for head in padded], 1)
-        values = _factors([head.value for head in padded], 1) if projected else []
-        for h, head in enumerate(padded, start=1):
-            where = f"{i}" if most == 1 else f"{i}.{h}"
-            key, query = scores[h - 1]
-            named |= {f"Q{where}": query, f"K{where}": key.T}
-            if projected:
-                output, value = values[h - 1]
-                named |= {f"V{where}": value, f"O{where}": output}
-            else:
-                named[f"V{where}"] = head.value.fractions()
-    found = Weights.of(named, circuits.form)
-    found.architecture(tokens)
-    return found

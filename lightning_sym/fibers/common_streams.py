@@ -114,14 +114,13 @@ def _blind(
     form: NetworkForm,
     tokens: int,
 ) -> frozenset[int]:
-    """The letters whose patterns have equal columns: uniform ones, and for two tokens also those of skew scores."""
+    """The letters whose patterns have equal columns: scores are zero on differences, or skew for two tokens."""
     if form.normalization is None or form.causal:
         return frozenset()
-    skew_too = form.normalization == SOFTMAX and tokens == 2
-    found = {FIXED}
+    softmax, found = form.normalization == SOFTMAX, {FIXED}
     for number, (m, head, half) in enumerate(zip(forms, heads, apart, strict=True)):
-        square = half.mT @ head.attention @ half if skew_too else m
-        if not (square + square.mT if skew_too else square):
+        square = half.mT @ head.attention @ half if softmax else m
+        if not (square + square.mT if softmax and tokens == 2 else square):
             found.add(number)
     return frozenset(found)
 

@@ -55,6 +55,16 @@ class Reason(StrEnum):
         "one layer",
         "equal functions of one layer have equal sums of values for each score (docs/transformer-fibers.md, Theorem 8)",
     )
+    WORDS = (
+        "words",
+        "words or scores of two tokens differ, which the function determines here (docs/transformer-fibers.md, "
+        "Theorem 4)",
+    )
+    DETERMINED = (
+        "determined",
+        "streams of equal functions move together: one of these fulfils the conditions of Corollary 5 or Theorem 11 "
+        "(docs/transformer-fibers.md)",
+    )
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
     AGREEMENT = "agreement", "the streams do not move together, and the outputs agree to many digits"
 
@@ -79,6 +89,7 @@ class Comparison(Result):
         distance: for `AGREEMENT`, outputs at these inputs are no farther apart; `None` if that is not known.
         differing: for `VISIBLE` and different functions, the first virtual weight that they show and do not share,
             such as `A~2`.
+        prefix: with a mask, and too many tokens: inputs and outputs are those of the first so many tokens alone.
         networks: the two networks, where the answer is one of `same_function`.
     """
 
@@ -94,6 +105,7 @@ class Comparison(Result):
     error_bound: Fraction = Fraction(1)
     distance: Fraction | None = None
     differing: str | None = None
+    prefix: int | None = None
     networks: tuple[Architecture, ...] = ()
 
     def lines(self) -> Lines:

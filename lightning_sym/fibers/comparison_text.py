@@ -25,6 +25,8 @@ def comparison_lines(result: Any) -> Lines:
     """The text of a `Comparison`."""
     network = [("network", network_line(*result.networks))] if result.networks else []
     lines = [*network, ("function", result.answer.value), *_evidence(result)]
+    if result.prefix is not None and (result.input is not None or result.evaluations):
+        lines.append(("tokens", f"inputs are of the first {result.prefix} alone: later ones change no output there"))
     return [(label, cut_text(text)) for label, text in lines]
 
 
@@ -52,7 +54,7 @@ def _evidence(result: Any) -> Lines:
         return [("because", f"{which} the zero function")]
     if result.differing is not None:
         return [("because", f"{result.differing} differs, and {result.reason.message}")]
-    if result.reason in ("degree", "coefficients", "identical", "visible", "one layer"):
+    if result.reason in ("degree", "coefficients", "identical", "visible", "one layer", "words", "determined"):
         return [("because", result.reason.message)]
     if result.connection is not None:
         return connection_lines(result.connection)
@@ -71,6 +73,8 @@ def _agreement(result: Any) -> Lines:
     ]
     if not result.evaluations:
         return [*lines, ("inputs", "none tried: it takes more exact work than allowed, or S itself is not known")]
+    if result.precision is None:
+        return [*lines, ("inputs", f"{result.evaluations} random ones, where exact outputs agree")]
     tried = f"{result.evaluations} random ones, where balls of up to {result.precision} bits around the outputs meet"
     far = result.distance
     if far is not None:

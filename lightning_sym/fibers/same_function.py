@@ -14,7 +14,8 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.same_transformers import Pair, compare
+from lightning_sym.fibers.pair import Pair
+from lightning_sym.fibers.same_transformers import compare
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
@@ -185,7 +186,8 @@ def same_function(
     no skip connections: docs/softmax-fibers.md, Theorems 1 and 4, decides. All others: streams that move together in
     all layers mean equal functions (docs/transformer-fibers.md, Theorem 1), also after heads are merged, left out or
     moved to earlier layers; balls that contain the outputs for an input and do not meet, or exact outputs of lightning
-    networks, mean different ones; and one softmax layer is decided by Theorem 8 there.
+    networks, mean different ones; one softmax layer is decided by Theorem 8 there, and more layers by Theorem 4,
+    Corollary 5 and Theorem 11 where one network fulfils their conditions.
 
     Args:
         first: exact weights.

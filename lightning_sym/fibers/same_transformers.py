@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
-from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.fibers.arrangement import Arrangement, arranged, padded
+from lightning_sym.errors import TooLarge
+from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import arrangement_cost, outputs_cost, streams_cost, streams_memory
+from lightning_sym.fibers.cost import arrangement_cost, streams_cost, streams_memory
+from lightning_sym.fibers.determined import apart_by_theorem
+from lightning_sym.fibers.normal_circuits import without_uniform_heads
+from lightning_sym.fibers.pair import Pair, longest_bits
 from lightning_sym.fibers.softmax import first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
-from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import network_output
 from lightning_sym.network.circuits import Circuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
-from lightning_sym.rings.balls import precision
-from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import head_name
 
 FIRST_BITS, MOST_BITS = 128, 2048
@@ -41,101 +38,6 @@ WIDE = Fraction(1, 2**16)
 
 LARGE_INPUT = 2**31
 """Entries of integer inputs of lightning networks, for a small error bound."""
-
-
-@dataclass(eq=False)
-class Pair:
-    """Two networks of one form, and what is found out about them on the way."""
-
-    weights: tuple[Weights, Weights]
-    tokens: int
-    evaluations: int
-    memory: int
-    work: Work
-    source: random.Random
-    shapes: tuple[Architecture, Architecture] = field(init=False)
-    circuits: tuple[Circuits, Circuits] = field(init=False)
-    arrangements: tuple[Arrangement, Arrangement] | None = field(init=False, default=None)
-    exact: list[list[RationalMatrix]] = field(init=False)
-    bits: int = field(init=False, default=0)
-    agreed: int = field(init=False, default=0)
-    distance: Fraction | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        first, second = self.weights
-        self.shapes = first.architecture(self.tokens), second.architecture(self.tokens)
-        self.circuits = Circuits.of(first), Circuits.of(second)
-        self.exact = [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
-
-    @property
-    def form_is_softmax(self) -> bool:
-        """Whether the theorems about softmax apply."""
-        return self.shapes[0].normalization == SOFTMAX
-
-    def draw(self, bound: int, denominator: int) -> RationalMatrix:
-        """A random input."""
-        rows, columns = self.shapes[0].input_width, self.tokens
-        entries = [
-            [Fraction(self.source.randint(-bound, bound), denominator) for _ in range(columns)] for _ in range(rows)
-        ]
-        return RationalMatrix.of(entries)
-
-    def by_balls(self, x: RationalMatrix, bits: int) -> Comparison | None:
-        """Whether balls tell the outputs apart."""
-        for number, shape in enumerate(self.shapes):
-            self.work.spend(outputs_cost(shape, bits), f"outputs in balls of {bits} bits", number, 2)
-        if bits > self.bits:  # what is said of agreement is about the highest precision
-            self.bits, self.agreed, self.distance = bits, 0, None
-        with precision(bits):
-            one, other = (
-                network_output(BallMatrix.of(x), shape, map(BallMatrix.of, matrices))
-                for shape, matrices in zip(self.shapes, self.exact, strict=True)
-            )
-            place, farthest = one.apart(other), one.farthest(other)
-            if place is None or farthest is None:
-                known = farthest is not None and (self.distance is not None or not self.agreed)
-                self.distance = max(farthest, self.distance or Fraction(0)) if known and farthest is not None else None
-                self.agreed += 1
-                return None
-            try:
-                outputs = one.decimals(), other.decimals()
-            except BadInput:  # numbers of millions of digits
-                return None
-        first, second = (y[place] for y in outputs)
-        if not isinstance(first, DecimalBall) or first.meets(second):  # rounded outwards too far
-            return None
-        entry = place[0] + 1, place[1] + 1
-        found = Comparison(Answer.DIFFERENT, Reason.BALLS, input=x.fractions(), outputs=outputs)
-        return replace(found, entry=entry, precision=bits)
-
-    def exactly(self, x: RationalMatrix) -> Comparison | None:
-        """Whether exact outputs of lightning networks differ."""
-        one, other = (network_output(x, s, m) for s, m in zip(self.shapes, self.exact, strict=True))
-        if one == other:
-            self.agreed += 1
-            return None
-        outputs = one.fractions(), other.fractions()
-        return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x.fractions(), outputs=outputs)
-
-    def affords_balls(self, bits: int) -> bool:
-        """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
-        known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
-        cost = sum(outputs_cost(shape, bits) for shape in self.shapes)
-        return known and 200 * self.tokens**2 <= DEFAULT_MEMORY and self.work.allows(cost)
-
-    @property
-    def polynomial(self) -> bool:
-        """Whether these are lightning networks, shallow enough for exact outputs."""
-        if self.shapes[0].normalization is not None or 200 * self.tokens**2 > DEFAULT_MEMORY:
-            return False
-        return self.work.allows(2 * self.evaluations * self._exact_cost())
-
-    def _exact_cost(self) -> float:
-        return sum(outputs_cost(s, 3**s.depth * _bits(m)) for s, m in zip(self.shapes, self.exact, strict=True))
-
-
-def _bits(matrices: Iterable[RationalMatrix]) -> int:
-    return max(m.bits for m in matrices)
 
 
 def _names(shape: Architecture) -> list[list[str]]:
@@ -171,8 +73,8 @@ def _by_streams(pair: Pair) -> Comparison | None:
     if pair.shapes[0].depth != pair.shapes[1].depth:
         return None
     for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
-        pair.work.spend(streams_cost(shape, _bits(matrices)), "common streams", number, 2)
-    needed = sum(streams_memory(s, _bits(m), s.heads) for s, m in zip(pair.shapes, pair.exact, strict=True))
+        pair.work.spend(streams_cost(shape, longest_bits(matrices)), "common streams", number, 2)
+    needed = sum(streams_memory(s, longest_bits(m), s.heads) for s, m in zip(pair.shapes, pair.exact, strict=True))
     require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
     streams = common_streams(first, second, pair.tokens)
     if not streams.same:
@@ -189,7 +91,7 @@ def _by_virtual_weights(pair: Pair) -> Comparison | None:
     if not pair.form_is_softmax or pair.shapes[0].skip or pair.shapes[0].heads > 1 or pair.shapes[1].heads > 1:
         return None
     for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
-        pair.work.spend(streams_cost(shape, shape.depth * _bits(matrices)), "virtual weights", number, 2)
+        pair.work.spend(streams_cost(shape, shape.depth * longest_bits(matrices)), "virtual weights", number, 2)
     return _decided_by_virtual_weights(pair, pair.circuits)
 
 
@@ -212,8 +114,8 @@ def _virtual_weights(circuits: Circuits) -> VirtualWeights:
 def _by_arrangement(pair: Pair) -> Comparison | None:
     """Heads merged, left out and moved to earlier layers, in both."""
     for shape, matrices in zip(pair.shapes, pair.exact, strict=True):
-        cost = arrangement_cost(shape, _bits(matrices))
-        needed = streams_memory(shape, _bits(matrices), shape.depth * shape.heads)
+        cost = arrangement_cost(shape, longest_bits(matrices))
+        needed = streams_memory(shape, longest_bits(matrices), shape.depth * shape.heads)
         if not pair.work.allows(cost) or needed > DEFAULT_MEMORY // 2:
             return None
         pair.work.spend(cost, "heads in the earliest layers")
@@ -252,10 +154,32 @@ def _by_one_layer(pair: Pair) -> Comparison | None:
     if pair.arrangements is not None:
         both = padded(*(a.circuits for a in pair.arrangements))
         depths = depths if both is None else [len(c.layers) for c in both]
-    if max(depths) > 1:
-        return None
+    return None if max(depths) > 1 else _with_an_input(pair, Reason.ONE_LAYER)
+
+
+def _with_an_input(pair: Pair, reason: Reason) -> Comparison:
+    """Different functions: by an input that shows it if there is one at hand, else by the theorem that says so."""
     found = _by_inputs(pair, FIRST_BITS)
-    return Comparison(Answer.DIFFERENT, Reason.ONE_LAYER) if found is None else found
+    return Comparison(Answer.DIFFERENT, reason) if found is None else found
+
+
+def _by_conditions(pair: Pair) -> Comparison | None:
+    """Softmax, two tokens or more: one network fulfils conditions under which its function determines it."""
+    if not pair.form_is_softmax or pair.tokens < 2:
+        return None
+    cost = sum(10 * streams_cost(s, longest_bits(m)) for s, m in zip(pair.shapes, pair.exact, strict=True))
+    if not pair.work.allows(cost):
+        return None
+    pair.work.spend(cost, "conditions of theorems")
+    nets: list[tuple[Weights | None, Circuits]] = list(zip(pair.weights, pair.circuits, strict=True))
+    if pair.arrangements is not None:
+        nets = [(None, a.circuits) for a in pair.arrangements]
+        if pair.tokens == 2:
+            nets = [(None, without_uniform_heads(circuits)) for _, circuits in nets]
+    for (weights, one), (_, other) in (nets, nets[::-1]):
+        if (reason := apart_by_theorem(weights, one, other, pair.tokens, pair.source)) is not None:
+            return _with_an_input(pair, reason)
+    return None
 
 
 def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
@@ -276,7 +200,7 @@ def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
 
 def _by_coefficients(pair: Pair) -> Comparison | None:
     """Lightning networks that are small: all coefficients of both polynomials."""
-    if not pair.polynomial:
+    if not pair.polynomial or pair.prefix is not None:
         return None
     try:
         first, second = (
@@ -298,6 +222,7 @@ STRATEGIES: tuple[Callable[[Pair], Comparison | None], ...] = (
     _by_streams,
     _by_arrangement,
     _by_one_layer,
+    _by_conditions,
     _by_inputs,
     _by_coefficients,
 )
@@ -309,9 +234,9 @@ def compare(pair: Pair) -> Comparison:
     for strategy in STRATEGIES:
         if (found := strategy(pair)) is not None:
             return found
-    if pair.shapes[0].normalization is None and pair.polynomial:
+    if pair.shapes[0].normalization is None and pair.polynomial and pair.prefix is None:
         each = min(Fraction(1), Fraction(max(s.degree for s in pair.shapes), 2 * LARGE_INPUT + 1))
         tried = pair.evaluations
         return Comparison(Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=tried, error_bound=each**tried)
     found = Comparison(Answer.UNDECIDED, Reason.AGREEMENT, evaluations=pair.agreed)
-    return replace(found, distance=pair.distance, precision=pair.bits or None)
+    return replace(found, distance=pair.distance, precision=pair.bits or None, prefix=pair.prefix)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from bad_levels import BAD_LEVELS
+
 Document = dict[str, Any]
 
 # two networks with the same numbers V_kl A_ij + V_ki A_lj in a row, of other shapes: the second is 0 at one token
@@ -256,6 +258,7 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "streams_with_more": ("streams", (("proof.hint", 1),)),
     "streams_of_other_depth": ("visible_weights", (("proof.by", "streams"), ("second", one_layer_less))),
     "streams_for_different": ("streams", (("kind", "different"),)),
+    **BAD_LEVELS,
     "input_for_same": ("intervals", (("kind", "same"),)),
     "head_missing": ("streams", (("first", without("Q1.1")),)),
     "head_named_twice": ("streams", (("first.Q1", [[1, 2]]),)),

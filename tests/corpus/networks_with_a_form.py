@@ -38,10 +38,17 @@ def then(first: Document, second: Document, scale: int = 1) -> Document:
     return {**first, **last, "Q2": [[scale * x for x in row] for row in last["Q2"]]}
 
 
+ONE_BEHIND: Document = {
+    "Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0], [1, 0]], "Q2": [[2, 0]], "K2": [[1, 0]], "V2": [[0, 0], [3, 0]],
+}  # fmt: skip
+SIDE_BY_SIDE: Document = {f"{name[0]}1.{name[1]}": m for name, m in ONE_BEHIND.items()}
+
 RESIDUAL = NetworkForm(SOFTMAX, causal=True, skip=True)
 FORMS: dict[str, tuple[Answer, NetworkForm, int, Document, Document]] = {
     "streams": (Answer.SAME, RESIDUAL, 3, TWO_HEADS, MERGED),
     "streams_lightning": (Answer.SAME, NetworkForm(causal=True, skip=True), 2, TWO_HEADS, MERGED),
+    "levels": (Answer.SAME, NetworkForm(SOFTMAX, skip=True), 3, ONE_BEHIND, SIDE_BY_SIDE),
+    "levels_lightning": (Answer.SAME, NetworkForm(causal=True, skip=True), 2, SIDE_BY_SIDE, ONE_BEHIND),
     "visible_weights": (
         Answer.SAME, NetworkForm(SOFTMAX, causal=True), 2, then(SKEW, ZERO), then(ZERO, SKEW, 2),
     ),

@@ -172,7 +172,8 @@ def test_one_layer_is_decided_without_an_input() -> None:
     first, second = network([(A, V)]), network([(A, V + close * np.eye(2, dtype=int))])
     found = same_function(first, second, 2)
     assert (found.answer, found.reason) == (Answer.DIFFERENT, Reason.ONE_LAYER)
-    deep = same_function(network([(A, V)], [(B, V)]), network([(A, V)], [(B, V + close * np.eye(2, dtype=int))]), 2)
+    moved = V + close * np.eye(2, dtype=int)
+    deep = same_function(network([(ZERO, V)], [(B, V)]), network([(ZERO, V)], [(B, moved)]), 2)
     assert (deep.answer, deep.reason) == (Answer.UNDECIDED, Reason.AGREEMENT)
     assert deep.distance is not None
     assert deep.distance < Fraction(1, 10**500)

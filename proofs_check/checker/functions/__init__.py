@@ -1,12 +1,13 @@
 """The same or different functions, for networks with a form: softmax, masks, skip connections, heads, embeddings.
 
 verify.py imports this folder when it meets such a certificate (docs/certificate.md, section 4.1). `network` reads
-weights, `streams` follows what two networks have in common, `theorems` compares what a function shows, `outputs`
-evaluates.
+weights, `streams` follows what two networks have in common, `levels` lets heads stand in other layers, `theorems`
+compares what a function shows, `outputs` evaluates.
 """
 
 from typing import Any
 
+from proofs_check.checker.functions.levels import levels
 from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.functions.outputs import outputs
 from proofs_check.checker.functions.streams import streams
@@ -22,9 +23,12 @@ def prove(data: Any) -> str:
     one, other = Network(first, form), Network(second, form)
     need((one.n, one.m) == (other.n, other.m), "both networks must have the same input and output width")
     by, same = str(proof.pop("by", None)), kind == "same"
-    need(by in {*THEOREMS, "streams" if same else "input"}, f"there is no proof of this kind by {by[:40]!a}")
-    if by == "input":
-        shown = outputs(form, t, one, other, proof)
+    need(
+        by in {*THEOREMS, *(("streams", "levels") if same else ("input",))},
+        f"there is no proof of this kind by {by[:40]!a}",
+    )
+    if by in ("input", "levels"):
+        shown = (outputs if by == "input" else levels)(form, t, one, other, proof)
     else:
         take(proof, "the proof, besides by,", {})
         if by == "streams":

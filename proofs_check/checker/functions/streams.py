@@ -102,6 +102,20 @@ def _layer(
     return reached, new, mean
 
 
+def start(form: Form, t: int, w: Network) -> tuple[Space, Space, Space]:
+    """The spaces of a network alone in front of its first layer."""
+    keep(w.n * (400 + 8 * w.n * (not w.E) + 100 * w.widths[0]))
+    R = Space(T(integral(w.E).rows) or [[int(i == j) for j in range(w.n)] for i in range(w.n)])
+    return R, Space() if form.softmax and t == 1 else R, R
+
+
+def behind(
+    heads: list[Head], form: Form, t: int, spaces: tuple[Space, Space, Space], width: int, after: int
+) -> tuple[Space, Space, Space]:
+    """Those behind a layer of it."""
+    return _layer((heads, []), form, t, *spaces, width, (after, 0))
+
+
 def streams(form: Form, t: int, first: Network, second: Network) -> str:
     """Follow both streams to the end, and compare what is read there."""
     depth = max(len(first.layers), len(second.layers))

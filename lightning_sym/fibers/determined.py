@@ -1,0 +1,135 @@
+r"""When two softmax networks are different functions because one of them is determined by its function.
+
+Let one network fulfil conditions of docs/transformer-fibers.md, and let the other have at most as many heads in each
+layer. If their functions are equal, then by Theorem 4 they have as many heads, and with the heads in some order equal
+words and equal formal scores of two tokens: polynomials, so values at a point show that they are not. By Theorem 11,
+and by Corollary 5 if widths are at most as large, their streams move together (the corollary of Theorem 11).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+
+from lightning_sym.errors import TooLarge
+from lightning_sym.fibers.arrangement import padded
+from lightning_sym.fibers.circuit_weights import weights_of
+from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.fibers.comparison import Reason
+from lightning_sym.fibers.conditions import HEADS_PAGE, tested_conditions
+from lightning_sym.limits import DEFAULT_MEMORY
+from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
+
+POINTS = 3
+"""Values that tell the scores of heads apart, of each."""
+
+LARGEST = 1000
+"""Of the random integers that they are taken at."""
+
+
+class _TwoTokens:
+    """Both tokens and their difference, with patterns that are numbers: (1) in section 4 of the page."""
+
+    def __init__(self, net: Circuits, tokens: tuple[RationalMatrix, RationalMatrix]) -> None:
+        self.first, self.second = (net.embed @ x for x in tokens)
+
+    def scores(self, heads: Sequence[Circuit]) -> list[tuple[Fraction, ...]]:
+        """Of each head the score of the first key less that of the second, for the second query."""
+        apart = self.first - self.second
+        ones = RationalMatrix.of([[1] * apart.shape[0]]) if apart.shape[0] else RationalMatrix.zero(1, 0)
+        return [tuple((ones @ (apart * (h.attention @ self.second))).fractions().ravel()) for h in heads]
+
+    def carry(self, heads: Sequence[Circuit], weights: Sequence[list[RationalMatrix]], rows: int, skip: bool) -> None:
+        """Go through a layer, query `k` of head `h` giving `weights[h][k - 1]` to the second token."""
+        apart, behind = self.first - self.second, []
+        for k, token in enumerate((self.first, self.second)):
+            total = token if skip else RationalMatrix.zero(rows, POINTS)
+            for head, given in zip(heads, weights, strict=True):
+                spread = RationalMatrix.of([[1]] * apart.shape[0]) @ given[k] if apart.shape[0] else apart
+                total = total + head.value @ (self.first - apart * spread)
+            behind.append(total)
+        self.first, self.second = behind
+
+
+def seen_apart(first: Circuits, second: Circuits, source: random.Random) -> bool:
+    """Whether no order of heads makes the words and the formal scores of two tokens of two networks equal.
+
+    Args:
+        first: scores of the heads of a layer are different functions.
+        second: of the same form, depth, input and output width, and with as many heads in each layer.
+        source: of the values that variables take.
+
+    Example:
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> from lightning_sym.rings.normalization import SOFTMAX
+        >>> w = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}
+        >>> form, other = NetworkForm(SOFTMAX, skip=True), w | {"K1": [[1, 1]]}
+        >>> nets = [Circuits.of(Weights.of(matrices, form)) for matrices in (w, other)]
+        >>> seen_apart(nets[0], nets[0], random.Random(0)), seen_apart(*nets, random.Random(0))
+        (False, True)
+    """
+
+    def drawn(rows: int) -> RationalMatrix:
+        return RationalMatrix.of([[source.randint(-LARGEST, LARGEST) for _ in range(POINTS)] for _ in range(rows)])
+
+    form, n = first.form, first.embed.shape[1]
+    tokens = drawn(n), drawn(n)
+    one, other = _TwoTokens(first, tokens), _TwoTokens(second, tokens)
+    widths = zip(first.widths[1:], second.widths[1:], strict=True)
+    for mine, theirs, rows in zip(first.layers, second.layers, widths, strict=True):
+        heads, others = list(mine), list(theirs)
+        known, found = one.scores(heads), other.scores(others)
+        if len(set(known)) < len(known):  # these values do not say which head is which
+            return False
+        if sorted(known) != sorted(found):
+            return True
+        weights = [[RationalMatrix.zero(1, POINTS) if form.causal else drawn(1), drawn(1)] for _ in heads]
+        one.carry(heads, weights, rows[0], form.skip)
+        other.carry(others, [weights[known.index(score)] for score in found], rows[1], form.skip)
+    return any(
+        first.unembed @ a != second.unembed @ b for a, b in ((one.first, other.first), (one.second, other.second))
+    )
+
+
+def apart_by_theorem(
+    weights: Weights | None, first: Circuits, second: Circuits, tokens: int, source: random.Random
+) -> Reason | None:
+    """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
+
+    Args:
+        weights: of the first network, or `None` where it is only known by its circuits.
+        first: its circuits.
+        second: of the same form.
+        tokens: two or more.
+        source: of random numbers.
+    """
+    if (both := padded(*(_without_idle(net) for net in (first, second)))) is None:
+        return None
+    one, other = both
+    heads, others = ([len(list(layer)) for layer in net.layers] for net in both)
+    if not all(heads) or any(b > a for a, b in zip(heads, others, strict=True)):
+        return None
+    try:
+        known, _ = tested_conditions(
+            weights_of(first, tokens) if weights is None else weights, tokens,
+            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False,
+        )  # fmt: skip
+    except TooLarge:
+        return None
+    if known.words_determined and (heads != others or seen_apart(one, other, source)):
+        return Reason.WORDS
+    theorem = known.theorem
+    if theorem is None or theorem.page != HEADS_PAGE or theorem.number not in ("Corollary 5", "Theorem 11"):
+        return None
+    narrow = all(b <= a for a, b in zip(one.widths, other.widths, strict=True))
+    if (narrow or theorem.number == "Theorem 11") and not common_streams(one, other, tokens).same:
+        return Reason.DETERMINED
+    return None
+
+
+def _without_idle(net: Circuits) -> Circuits:
+    layers = [[head for head in layer if head.value] for layer in net.layers]
+    return Circuits(net.embed, layers, net.widths, net.unembed, net.form)
