@@ -83,6 +83,6 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert (both.returncode, both.stdout.count("\n"), both.stderr) == (1, 2, "")
     assert [run().returncode, run("--help").returncode] == [2, 2]
     assert "for example" in run("--help").stdout
-    assert "directions needs the folder directions beside verify.py" in run("directions.json").stdout
+    assert "directions needs directions beside verify.py" in run("directions.json").stdout
     shutil.copytree(Path(verify.__file__).with_name("directions"), tmp_path / "directions")
     assert run("directions.json").returncode == 0
