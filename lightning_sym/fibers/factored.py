@@ -128,7 +128,7 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads
 
     layers: list[tuple[Head[M], ...]] = []
     for i in range(1, shape.depth + 1):
-        numbers = [f"{i}"] if shape.heads == 1 else [f"{i}.{h}" for h in range(1, shape.heads + 1)]
+        numbers = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
         if not idle_heads:
             numbers = [number for number in numbers if named["V" + number].any()]
         layers.append(tuple(Head(*(made(letter + number) for letter in "QKVO")) for number in numbers))
