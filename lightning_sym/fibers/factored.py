@@ -135,22 +135,6 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
 
 
-def residues(entries: ObjectArray, p: int) -> PrimeFieldMatrix:
-    """Rational numbers modulo `p`.
-
-    Raises:
-        ZeroDivisionError: `p` divides a denominator.
-    """
-    flat = entries.ravel()
-    inverses = {1: 1}
-    for denominator in {x.denominator for x in flat}:
-        if denominator % p == 0:
-            raise ZeroDivisionError
-        inverses[denominator] = pow(denominator, -1, p)
-    found = np.array([x.numerator * inverses[x.denominator] % p for x in flat], dtype=np.int64)
-    return PrimeFieldMatrix.of(found.reshape(entries.shape), p)
-
-
 def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[FactoredNetwork[PrimeFieldMatrix], int]:
     """The network modulo the first of `PRIMES` that divides no denominator, and this prime.
 
@@ -163,9 +147,9 @@ def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[Facto
         4194287
     """
     for p in PRIMES:
+        field = PrimeFieldMatrix.of(np.array([[1]]), p)
         try:
-            made = factored(weights, lambda entries, p=p: residues(entries, p), idle_heads=idle_heads)  # type: ignore[misc]
-            return made, p
-        except ZeroDivisionError:
+            return factored(weights, field.like, idle_heads=idle_heads), p
+        except ValueError:  # the prime divides a denominator
             continue
     raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, PRIMES))}")
