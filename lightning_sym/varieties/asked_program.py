@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +26,9 @@ from lightning_sym.varieties.decimals import exact_decimal
 
 LONGEST_LINE = 2**26
 """Characters of an answer."""
+
+LAST_SAID = 4096
+"""Bytes of its standard error that are kept, the last ones."""
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that an answer may take."""
@@ -61,19 +63,21 @@ class AskedProgram:
             raise BadInput(f"the program must be words as a shell takes them: {error}") from error
         if not self.words or not all(_is_word(word) for word in self.words):
             raise BadInput(f"the program must be at least one word, got {shown(command)}")
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed where the program is ended
+        pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(  # noqa: S603 - what the user says
-                self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, start_new_session=True
+                self.words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
             )
         except (OSError, ValueError) as error:
-            self._said.close()
             reason = error.strerror if isinstance(error, OSError) else error
             raise BadInput(f"the program {shown(self.words[0])} cannot be started: {reason}") from error
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         self._answers: queue.Queue[bytes] = queue.Queue()
+        self._said, self._ended = b"", False
         self._worker = threading.Thread(target=self._talk, daemon=True)
-        self._worker.start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        for thread in (self._worker, self._listener):
+            thread.start()
 
     def _talk(self) -> None:
         """Writing and reading may block as long as the program pleases: not in the thread that looks at the clock."""
@@ -89,6 +93,14 @@ class AskedProgram:
             except (OSError, ValueError):
                 answer = b""
             self._answers.put(answer)
+
+    def _listen(self) -> None:
+        """Its standard error must be read, or it waits; but however much it says, little is kept."""
+        source = self._process.stderr
+        assert source is not None  # noqa: S101 - for the type checker
+        with suppress(OSError, ValueError):
+            while said := os.read(source.fileno(), 2**16):
+                self._said = (self._said + said)[-LAST_SAID:]
 
     def __enter__(self) -> AskedProgram:
         return self
@@ -127,14 +139,17 @@ class AskedProgram:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=1)
         code = self._process.poll()
-        self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, self._said.tell() - 4096))
-        last = self._said.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+        if code is not None:
+            self._listener.join(timeout=1)
+        last = self._said.decode("utf-8", "replace").strip().splitlines()[-1:]
         ended = "it has closed its output" if code is None else f"it has ended with exit code {code}"
         return ended + "".join(f": {shown(text)}" for text in last)
 
     def end(self) -> None:
-        """End the program and all that it has started, if it is still there."""
+        """End the program and all that it has started in its session, if it is still there."""
+        if self._ended:
+            return
+        self._ended = True
         self._lines.put(None)
         with suppress(OSError, ValueError):
             if sys.platform == "win32":
@@ -142,12 +157,13 @@ class AskedProgram:
             else:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._worker.join(timeout=5)
-        free = () if self._worker.is_alive() else (self._process.stdin, self._process.stdout)  # else closing would wait
-        for stream in (*free, self._said):
-            with suppress(OSError, ValueError):
-                if stream is not None:
-                    stream.close()
+        readers = {self._worker: (self._process.stdin, self._process.stdout), self._listener: (self._process.stderr,)}
+        for thread, streams in readers.items():
+            thread.join(timeout=2)
+            for stream in () if thread.is_alive() else streams:  # closing would wait for who still reads
+                with suppress(OSError, ValueError):
+                    if stream is not None:
+                        stream.close()
 
 
 def _is_word(word: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,13 +128,16 @@ class _Conversation:
 
     def answer(self) -> SoftmaxRecovery:
         """With balls of the precision that the digits need."""
+        columns = self._at_units()
+        largest = max(abs(y) for column in columns for y in column)
+        self.arithmetic.bits += ceil(largest).bit_length()  # no bound of V~ is given: digits behind the point count
         with precision(self.arithmetic.bits):
-            return self._answer()
+            return self._answer(columns)
 
-    def _answer(self) -> SoftmaxRecovery:
+    def _answer(self, columns: list[list[Fraction]]) -> SoftmaxRecovery:
         """Layer by layer, the first one first."""
         found, arithmetic, shape = self.found, self.arithmetic, self.shape
-        value = self._value()
+        value = self._value(columns)
         if value is None:
             return self._finished(found.none, "V~ has no entries with such denominators")
         zero = arithmetic.is_zero(value)
@@ -182,15 +186,18 @@ class _Conversation:
     def _know(self, attention: Sequence[ObjectArray], value: ObjectArray) -> None:
         self.found.attention, self.found.value, self.found.radius = self.arithmetic.shown(attention, value)
 
-    def _value(self) -> ObjectArray | None:
-        """Where all tokens are equal the output is `V~ x`."""
-        columns = []
-        for unit in unit_vectors(self.shape.input_width):
-            output = self._ask(tuple((x,) * self.shape.tokens for x in unit), "asking for V~")
-            columns.append([self.arithmetic.entry(Interval(y, self.error)) for y in output[:, 0]])
-        if any(entry is None for column in columns for entry in column):
+    def _at_units(self) -> list[list[Fraction]]:
+        """Where all tokens are equal the output is `V~ x`: the columns of `V~`."""
+        units = unit_vectors(self.shape.input_width)
+        outputs = [self._ask(tuple((x,) * self.shape.tokens for x in unit), "asking for V~") for unit in units]
+        return [list(output[:, 0]) for output in outputs]
+
+    def _value(self, columns: list[list[Fraction]]) -> ObjectArray | None:
+        """`V~`, or that there is none."""
+        entries = [[self.arithmetic.entry(Interval(y, self.error)) for y in column] for column in columns]
+        if any(entry is None for column in entries for entry in column):
             return None
-        value: ObjectArray = np.array(columns, dtype=object).T
+        value: ObjectArray = np.array(entries, dtype=object).T
         return value
 
     def _layer(

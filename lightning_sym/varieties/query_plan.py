@@ -58,7 +58,10 @@ class QueryPlan(Result):
         bound: of the entries of the virtual attention matrices, in absolute value; an assumption.
         denominators: of the entries of all virtual weights; an assumption. `None` for balls.
         digits: behind the point, of every number of an answer.
-        nodes: of each layer.
+        nodes: of each layer, $3^{i-1}$ at least.
+
+    Raises:
+        BadInput: another network, a bound that is not positive, or other or fewer nodes.
     """
 
     architecture: Architecture
@@ -66,6 +69,20 @@ class QueryPlan(Result):
     denominators: int | None
     digits: int
     nodes: tuple[Nodes, ...]
+
+    def __post_init__(self) -> None:
+        require_box(self.architecture)
+        object.__setattr__(self, "bound", _positive(self.bound))
+        require_integer(self.digits, "digits", 1)
+        if self.denominators is not None:
+            require_integer(self.denominators, "denominators", 1, LARGEST_DENOMINATOR)
+        else:
+            _require_wide(self.architecture)
+        if len(self.nodes) != self.architecture.depth:
+            raise BadInput(f"the plan must have nodes for {self.architecture.depth} layers, got {len(self.nodes)}")
+        for i, nodes in enumerate(self.nodes):  # with fewer the coefficient does not show
+            require_integer(nodes.size, f"nodes of layer {i + 1}", 3**i)
+            require_integer(nodes.places, "places of nodes", 0)
 
     @property
     def queries(self) -> int:
@@ -126,7 +143,8 @@ def query_plan(
             balls. With denominators the digits that are needed follow; here more may be asked for.
 
     Raises:
-        BadInput: another network; the bound is not positive; neither denominators nor digits.
+        BadInput: another network; the bound is not positive; neither denominators nor digits; without denominators
+            an inner width or a rank that is smaller than the input width.
         TooLarge: more than 100,000 questions, or digits.
 
     Example:
@@ -135,14 +153,9 @@ def query_plan(
         (29, 47)
     """
     require_arguments(query_plan, locals())
-    require_jets(architecture)
-    if architecture.normalization != SOFTMAX:
-        raise BadInput(f"a black box must be a softmax network, got {architecture}")
-    if architecture.depth > DEEPEST:
-        raise BadInput(f"a black box must have at most {DEEPEST} layers, got {architecture.depth}")
-    size = exact_number(bound, "the bound")
-    if size <= 0:
-        raise BadInput(f"the bound must be positive, got {spelled(size)[:60]}")
+    require_box(architecture)
+    size = _positive(bound)
+    _require_reach(architecture, size)
     if digits is not None:
         require_integer(digits, "digits", 1, MOST_DIGITS)
     if denominators is not None:
@@ -150,9 +163,48 @@ def query_plan(
         return _bounded(_exact(architecture, size, denominators, digits or 1))
     if digits is None:
         raise BadInput("denominators, a bound for exact weights, or digits, for balls, must be given")
+    _require_wide(architecture)
     radius = _radius_squared(architecture, size)
     nodes = tuple(_for_digits(3 ** (i - 1), radius, digits) for i in range(1, architecture.depth + 1))
     return _bounded(QueryPlan(architecture, size, None, digits, nodes))
+
+
+def require_box(architecture: Architecture) -> None:
+    """Refuse networks that are not asked.
+
+    Raises:
+        BadInput: by name.
+    """
+    require_jets(architecture)
+    if architecture.normalization != SOFTMAX:
+        raise BadInput(f"a black box must be a softmax network, got {architecture}")
+    if architecture.depth > DEEPEST:
+        raise BadInput(f"a black box must have at most {DEEPEST} layers, got {architecture.depth}")
+
+
+def _positive(bound: object) -> Fraction:
+    size = exact_number(bound, "the bound")
+    if size <= 0:
+        raise BadInput(f"the bound must be positive, got {spelled(size)[:60]}")
+    return size
+
+
+def _require_wide(architecture: Architecture) -> None:
+    """Without denominators no rank is ever seen to be small, so no shape may ask for it."""
+    d, least = architecture.input_width, min(*architecture.widths[:-1], *architecture.attention_ranks)
+    if least < d:
+        raise BadInput(
+            f"without denominators inner widths and ranks must be at least the width {d} of the input, or balls would "
+            f"have to tell that a rank is small; got {least}"
+        )
+
+
+def _require_reach(architecture: Architecture, bound: Fraction) -> None:
+    """Refuse bounds whose digits are too many at once: the largest power of a node in the disc that is divided by."""
+    wanted = 3 ** (architecture.depth - 1)
+    least = (2 * wanted + 1) * _inside(wanted + 1, _radius_squared(architecture, bound))
+    if least > MOST_DIGITS:
+        raise TooLarge(f"a black box must be asked for at most {MOST_DIGITS:,} digits; this bound takes {least:,}")
 
 
 def _bounded(plan: QueryPlan) -> QueryPlan:

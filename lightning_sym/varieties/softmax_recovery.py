@@ -175,7 +175,7 @@ class Found:
         assert self.value is not None  # noqa: S101 - for the type checker
         d = shape.input_width
         attention = [*self.attention, *[np.zeros((d, d), dtype=int)] * (shape.depth - len(self.attention))]
-        if self.radius is not None or (min(shape.widths[:-1]) >= d and min(shape.attention_ranks) >= d):
+        if min(*shape.widths[:-1], *shape.attention_ranks) >= d:
             return self._answer(Membership.WEIGHTS, matrices=_plainly(attention, self.value, shape), checked=checked)
         field_attention, value = tuple(map(RATIONALS.matrix, attention)), RATIONALS.matrix(self.value)
         plain = Architecture(shape.widths, shape.attention_ranks, shape.tokens)

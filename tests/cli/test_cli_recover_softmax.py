@@ -97,6 +97,8 @@ BAD_PROGRAMS = {
     "too few numbers": (ANSWERING.format("'1.5'"), "2 numbers in a line, got 1"),
     "too few digits": (ANSWERING.format("'1.5 1.5'"), "40 digits behind the point"),
     "words": (ANSWERING.format("'one two'"), "decimal numbers"),
+    "floods its standard error": ("while True:\n    sys.stderr.write('x' * 65536)", "within 1 s"),
+    "a flood, and ends": ("sys.stderr.write('x' * 10**7 + '\\nno luck')\nsys.exit(3)", "exit code 3: 'no luck'"),
     "nothing": (ANSWERING.format("''"), "2 numbers in a line, got 0"),
     "no text": (ANSWERING.format("'\\u00b2 \\u00bd'"), "decimal numbers"),
     "a child of its own": (
@@ -137,6 +139,7 @@ def test_a_program_that_answers_wrongly_late(tmp_path: Path, capsys: pytest.Capt
         (["--ask", HIDDEN, "--widths", "2", "--tokens", "2", "--bound", "1", "--digits", "9"], "at least two sizes"),
         (["--ask", HIDDEN, *SHAPE[:2], "--tokens", "1", *SHAPE[4:]], "at least 2 tokens"),
         (["--ask", HIDDEN, *SHAPE, "--work", "1e-9"], "--work"),
+        (["--ask", HIDDEN, *SHAPE[:6], "--digits", "60", "--ranks", "1"], "without denominators inner widths"),
     ],
     ids=str,
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import operator
 import random
 from fractions import Fraction
 from typing import Any
@@ -30,6 +32,7 @@ from lightning_sym import (
     same_function,
 )
 from lightning_sym.varieties.decimals import decimal
+from lightning_sym.varieties.query_plan import Nodes
 from lightning_sym.varieties.two_tokens import Line, two_token_form
 
 NUMBERS = st.fractions(min_value=-3, max_value=3, max_denominator=3)
@@ -129,6 +132,27 @@ def test_what_two_distinct_tokens_do_not_show() -> None:
     assert ask_about(HIDDEN, 2, denominators=None, digits=15).answer is Membership.UNDECIDED
 
 
+@pytest.mark.parametrize("power", [400, 4000])
+def test_no_bound_of_the_values_is_needed(power: int) -> None:
+    """Digits behind the point count, so balls need as many bits more as a large `V~` has before it."""
+
+    def steep(x: Any, digits: int) -> list[list[str]]:
+        with mpmath.workprec(4 * (digits + power) + 99):
+            key = [mpmath.mpf(n.numerator) / n.denominator for n in x[0]]
+            seen = [[mpmath.exp(2 * k * q) for k in key] for q in key]
+            out = [mpmath.mpf(10) ** power * sum(map(operator.mul, w, key)) / sum(w) for w in seen]
+            return [[decimal(Fraction(int(mpmath.nint(y * 10**digits)), 10**digits), digits) for y in out]]
+
+    shape = Architecture((1, 1), (1,), 2, SOFTMAX)
+    found = recover_from_answers(steep, query_plan(shape, bound=3, denominators=1))
+    assert found.answer is Membership.WEIGHTS
+    assert (found.attention[0].item(), found.value.item()) == (2, 10**power)
+    enclosed = recover_from_answers(steep, query_plan(shape, bound=3, digits=40))
+    assert enclosed.radius is not None
+    assert enclosed.radius < Fraction(1, 10**9)
+    assert abs(enclosed.attention[0].item() - 2) <= enclosed.radius
+
+
 # ---- black boxes that are not what they are said to be
 
 
@@ -184,6 +208,25 @@ def test_plans_are_bounded() -> None:
         query_plan(Architecture((2, 1), (2,), 2), bound=1, digits=9)
     with pytest.raises(TooLarge, match="comparing"):
         recover_from_answers(box(HIDDEN), query_plan(HIDDEN.architecture(2), bound=3, denominators=3), work=1e-9)
+
+
+def test_plans_that_cannot_be() -> None:
+    """Made by hand, a plan is looked at as well: with too few nodes coefficients would seem to be zero."""
+    shape = Architecture((2, 2, 1), (2, 2), 2, SOFTMAX)
+    plan = query_plan(shape, bound=3, denominators=3)
+    for changes, message in (
+        ({"nodes": (Nodes(2, 1), Nodes(2, 1))}, "nodes of layer 2"), ({"nodes": plan.nodes[:1]}, "for 2 layers"),
+        ({"bound": Fraction(0)}, "positive"), ({"bound": "3"}, "a fraction"), ({"digits": 0}, "digits"),
+        ({"architecture": dataclasses.replace(shape, causal=True)}, "causal"),
+    ):  # fmt: skip
+        with pytest.raises(BadInput, match=message):
+            dataclasses.replace(plan, **changes)
+    for narrow in (Architecture((2, 1, 1), (2, 2), 2, SOFTMAX), Architecture((2, 1), (1,), 2, SOFTMAX)):
+        with pytest.raises(BadInput, match="at least the width 2 of the input"):
+            query_plan(narrow, bound=3, digits=50)
+        assert query_plan(narrow, bound=3, denominators=2).queries
+    with pytest.raises(TooLarge, match="this bound takes"):
+        query_plan(Architecture((1,) * 5, (1,) * 4, 2, SOFTMAX), bound=10**5000, denominators=4)
 
 
 # ---- the bound of Lemma 8 and the nodes, against coefficients computed exactly
