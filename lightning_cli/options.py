@@ -75,11 +75,23 @@ tokens_or_two = click.option("--tokens", type=Size(), default=2, show_default=Tr
 seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the inputs.")
 
 
+_ENDS = (
+    click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
+    click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+)
+
+_VALUE_RANKS = click.option(
+    "--value-ranks",
+    type=Sizes(),
+    help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
+    "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
+)
+
+
 def transformer(command: F) -> F:
     """The options that turn a lightning network into a transformer without MLPs."""
     for option in (
-        click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
-        click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+        *_ENDS,
         click.option(
             "--mask",
             type=click.Choice(["none", "causal"]),
@@ -88,12 +100,7 @@ def transformer(command: F) -> F:
             help="causal: token i attends to the tokens up to i only.",
         ),
         click.option("--skip", is_flag=True, help="Each layer adds its input; needs equal widths."),
-        click.option(
-            "--value-ranks",
-            type=Sizes(),
-            help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
-            "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
-        ),
+        _VALUE_RANKS,
         click.option("--heads", type=Size(), default=1, show_default=True, help="Heads of each layer."),
         click.option(
             "--normalization",
@@ -110,14 +117,8 @@ def transformer(command: F) -> F:
 def more_weights(command: F) -> F:
     """The options of a transformer that weights of a file show by themselves."""
     for option in (
-        click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
-        click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
-        click.option(
-            "--value-ranks",
-            type=Sizes(),
-            help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
-            "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
-        ),
+        *_ENDS,
+        _VALUE_RANKS,
         click.option("--heads", type=Size(), help="Heads of each layer; 1 unless said."),
     ):
         command = option(command)

@@ -12,6 +12,7 @@ from lightning_cli import exit_codes, options
 if TYPE_CHECKING:
     from lightning_sym.limits import Progress
     from lightning_sym.network.architecture import Architecture
+    from lightning_sym.varieties.membership import Recovery
     from lightning_sym.varieties.query_plan import QueryPlan
     from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery
 
@@ -74,8 +75,8 @@ class Rational(click.ParamType[Any]):
         return number
 
 
-def write(found: SoftmaxRecovery, output: str | None, as_json: bool) -> int:
-    """The answer, the file of weights if one is asked for, and the exit code."""
+def write(found: Recovery | SoftmaxRecovery, document: dict[str, Any], output: str | None, as_json: bool) -> int:
+    """The answer, or its document; the file of weights if one is asked for; the exit code."""
     from lightning_cli.writing.output import write_answer, write_json
     from lightning_sym.network.weight_files import save_weights
     from lightning_sym.varieties.membership import Membership
@@ -84,9 +85,9 @@ def write(found: SoftmaxRecovery, output: str | None, as_json: bool) -> int:
         if found.weights is not None:
             save_weights(found.weights, output)
         else:
-            click.echo(f"no exact weights to write into {output}", err=True)
+            click.echo(f"no exact rational weights to write into {output}", err=True)
     if as_json:
-        write_json(as_document(found))
+        write_json(document)
     else:
         colours = {Membership.WEIGHTS: "green", Membership.NONE: "red", Membership.UNDECIDED: "yellow"}
         write_answer(found, answer=colours[found.answer])
@@ -131,12 +132,13 @@ def shape_asked(widths: tuple[int, ...] | None, ranks: tuple[int, ...] | None, t
     return shape
 
 
-def from_answers(program: str, plan: QueryPlan, timeout: float, work: float) -> SoftmaxRecovery:
+def from_answers(program: str, plan: QueryPlan, timeout: float | None, work: float) -> SoftmaxRecovery:
     """What `recover --ask` finds, the plan being said before the first question."""
     from lightning_cli.writing.output import progress_bar
-    from lightning_sym.varieties.asked_program import AskedProgram
+    from lightning_sym.varieties.asked_program import DEFAULT_TIMEOUT, AskedProgram
     from lightning_sym.varieties.black_box import recover_from_answers
 
     click.echo(f"will ask at most {plan.queries} queries, for {plan.digits} digits behind the point", err=True)
-    with progress_bar() as progress, AskedProgram(program, plan.architecture.output_width, timeout) as ask:
+    rows, seconds = plan.architecture.output_width, timeout or DEFAULT_TIMEOUT
+    with progress_bar() as progress, AskedProgram(program, rows, seconds) as ask:
         return recover_from_answers(ask, plan, work=work, progress=progress)

@@ -44,17 +44,13 @@ def _cosh_minus_one(k: int) -> Fraction:
     return Fraction(1, factorial(k)) if k and k % 2 == 0 else Fraction(0)
 
 
-def _exponential(k: int) -> Fraction:
-    return Fraction(1, factorial(k))
-
-
 LOGISTIC = Normalization("1 / (1 + exp(-y))", _by_recursion(Fraction(1, 2), lambda s: s[-1] - _square(s)))
 FALLING = Normalization(
     "2 - tanh(y)",  # S' = (2 - S)^2 - 1 = S^2 - 4 S + 3
     _by_recursion(Fraction(2), lambda s: _square(s) - 4 * s[-1] + (3 if len(s) == 1 else 0)),
 )
 ARCTANGENT = Normalization("2 + arctan(y^3)", _in_power(_two_plus_arctangent, 3))
-CUBE = Normalization("exp(y^3)", _in_power(_exponential, 3))
+CUBE = Normalization("exp(y^3)", _in_power(SOFTMAX.taylor, 3))
 FLAT = Normalization(
     "exp(sinh(y) - y)",
     _by_recursion(
@@ -62,8 +58,8 @@ FLAT = Normalization(
         lambda s: sum((_cosh_minus_one(j) * s[len(s) - 1 - j] for j in range(len(s))), Fraction(0)),
     ),
 )
-FIFTH = Normalization("exp(y^5)", _in_power(_exponential, 5))
-EVEN = Normalization("exp(y^2)", _in_power(_exponential, 2))
+FIFTH = Normalization("exp(y^5)", _in_power(SOFTMAX.taylor, 5))
+EVEN = Normalization("exp(y^2)", _in_power(SOFTMAX.taylor, 2))
 LINEAR = Normalization("1 + y", lambda k: Fraction(int(k <= 1)))
 
 INJECTIVE = (SOFTMAX, LOGISTIC, FALLING, CUBE, ARCTANGENT, FLAT, FIFTH)

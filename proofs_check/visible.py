@@ -1,7 +1,7 @@
 """What the function of one-head networks without skip determines, as docs/softmax-fibers.md says: of many at once.
 
 Virtual weights come stacked, `A~_1, ..., A~_l, V~`, each `count x rows x columns`. Nothing is computed of functions
-here.
+here, and nothing of the program is used that says the same (`lightning_sym.fibers.softmax`).
 """
 
 from __future__ import annotations

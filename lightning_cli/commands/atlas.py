@@ -78,7 +78,9 @@ def command(file: str, where: str | None, most: int, conjecture: str | None, pag
             write_answer(trial, smallest="red")
     if trial is None:
         return exit_codes.AS_EXPECTED
-    return exit_codes.NOT_AS_EXPECTED if trial.refuted else exit_codes.UNDECIDED if trial.undecided else 0
+    if trial.refuted:
+        return exit_codes.NOT_AS_EXPECTED
+    return exit_codes.UNDECIDED if trial.undecided else exit_codes.AS_EXPECTED
 
 
 def _table(entries: Sequence[Entry]) -> Any:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.varieties.membership import Recovery
 
-DEFAULT_TIMEOUT = 60.0
-"""Seconds that an answer may take."""
-
 SCHEMA = "lightning-sym/recover/1"
 
 
@@ -126,13 +123,12 @@ def command(
     """
     from pathlib import Path
 
-    from lightning_cli.writing.output import progress_bar, write_answer, write_json
+    from lightning_cli.writing.output import progress_bar
     from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.errors import BadInput
-    from lightning_sym.network.weight_files import save_weights
     from lightning_sym.varieties.jet_files import is_jet
     from lightning_sym.varieties.map_input import map_of, read_document, shape_of
-    from lightning_sym.varieties.membership import Membership, recover
+    from lightning_sym.varieties.membership import recover
 
     limit = options.memory_bytes(memory)
     of_a_program = {
@@ -166,22 +162,8 @@ def command(
         if found is None:
             result = recover(phi, memory=limit, work=work, progress=progress)
     if found is not None:
-        return softmax_recover.write(found, output, as_json)
-    if output is not None:
-        if result.weights is not None:
-            save_weights(result.weights, output)
-        else:
-            click.echo(f"no rational weights to write into {output}", err=True)
-    if as_json:
-        write_json(as_document(result))
-    else:
-        colours = {Membership.WEIGHTS: "green", Membership.NONE: "red", Membership.UNDECIDED: "yellow"}
-        write_answer(result, answer=colours[result.answer])
-    return {
-        Membership.WEIGHTS: exit_codes.AS_EXPECTED,
-        Membership.NONE: exit_codes.NOT_AS_EXPECTED,
-        Membership.UNDECIDED: exit_codes.UNDECIDED,
-    }[result.answer]
+        return softmax_recover.write(found, softmax_recover.as_document(found), output, as_json)
+    return softmax_recover.write(result, as_document(result), output, as_json)
 
 
 def _asked(program: str, shape: Architecture, said: dict[str, Any], output: str | None, as_json: bool) -> int:
@@ -198,8 +180,8 @@ def _asked(program: str, shape: Architecture, said: dict[str, Any], output: str 
         raise click.UsageError("--ask needs --denominators, for exact weights, or --digits, for balls")
     plan = query_plan(shape, bound=said["bound"], denominators=said["denominators"], digits=said["digits"])
     if not said["plan"]:
-        found = softmax_recover.from_answers(program, plan, said["timeout"] or DEFAULT_TIMEOUT, said["work"])
-        return softmax_recover.write(found, output, as_json)
+        found = softmax_recover.from_answers(program, plan, said["timeout"], said["work"])
+        return softmax_recover.write(found, softmax_recover.as_document(found), output, as_json)
     if as_json:
         write_json(softmax_recover.plan_document(plan))
     else:

@@ -111,6 +111,7 @@ def command(
     from lightning_sym.atlas.store import Atlas
     from lightning_sym.atlas.sweep import sweep
 
+    limit = options.memory_bytes(memory)
     for word in (sizes["skip"] or "").split(","):
         if word not in ("", "yes", "no"):
             raise click.BadParameter("must be no, yes or no,yes", param_hint="--skip")
@@ -122,7 +123,7 @@ def command(
             atlas.forget(retry)
     with progress_bar() as progress:
         result = sweep(
-            family, output, seed=family.seed, memory=int(memory * 2**30), certificates=certificates,
+            family, output, seed=family.seed, memory=limit, certificates=certificates,
             workers=workers, scheduler=scheduler, progress=progress,
         )  # fmt: skip
     trial = None

@@ -26,7 +26,6 @@ MOST_NETWORKS = 10**7
 _DEEPEST, _TRIES = 1000, 10_000
 _LONGEST_FILE = 2**20
 
-_SIZES = ("depth", "widths", "ranks", "tokens", "heads")
 _OPTIONAL = ("value_ranks", "embed", "unembed")
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "normalization": ("none", "softmax"),

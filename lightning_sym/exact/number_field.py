@@ -17,7 +17,7 @@ from flint import fmpq, fmpq_mat, fmpq_mpoly, fmpq_poly
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import as_fraction
+from lightning_sym.rings.rationals import as_fmpq, as_fraction
 
 ROOT = "r"
 """The name of the root."""
@@ -106,7 +106,7 @@ def _written(coefficients: Sequence[Fraction]) -> str:
 
 
 def _fmpq(number: Any) -> fmpq:
-    return number if isinstance(number, fmpq) else fmpq(int(number.numerator), int(number.denominator))
+    return number if isinstance(number, fmpq) else as_fmpq(number)
 
 
 class NumberField:

@@ -6,18 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from flint import fmpq, fmpq_mat
 
 from lightning_sym.errors import ShapeError
+from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.arrays import Rows, two_axes
-from lightning_sym.rings.rationals import as_fraction
-
-
-def _rational(matrix: Rows) -> fmpq_mat:
-    array = np.asarray(matrix, dtype=object)
-    rows, columns = two_axes(array)
-    entries = [fmpq(int(x.numerator), int(x.denominator)) for x in array.ravel()]
-    return fmpq_mat(rows, columns, entries)
+from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 
 def rank(matrix: Rows) -> int:
@@ -27,7 +20,7 @@ def rank(matrix: Rows) -> int:
         >>> rank([[1, 2], [2, 4]])
         1
     """
-    return int(_rational(matrix).rank())
+    return RationalMatrix.of(matrix).rank()
 
 
 def null_space(matrix: Rows) -> list[list[Fraction]]:
@@ -37,16 +30,14 @@ def null_space(matrix: Rows) -> list[list[Fraction]]:
         >>> null_space([[1, 2, 3]])
         [[Fraction(-2, 1), Fraction(1, 1), Fraction(0, 1)], [Fraction(-3, 1), Fraction(0, 1), Fraction(1, 1)]]
     """
-    echelon, pivots_count = _rational(matrix).rref()
-    columns = echelon.ncols()
-    pivots = [next(j for j in range(columns) if echelon[i, j] != 0) for i in range(pivots_count)]
+    echelon, pivots = row_echelon(RationalMatrix.of(matrix))
+    rows, columns = echelon.flint, echelon.shape[1]
     basis = []
     for free in (j for j in range(columns) if j not in set(pivots)):
         vector = [Fraction(0)] * columns
         vector[free] = Fraction(1)
         for row, pivot in enumerate(pivots):
-            entry = echelon[row, free]
-            vector[pivot] = -as_fraction(entry)
+            vector[pivot] = -as_fraction(rows[row, free])
         basis.append(vector)
     return basis
 

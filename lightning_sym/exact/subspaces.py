@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import fmpq_mat, fmpz_mat, nmod_mat
 
+from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
@@ -60,12 +61,8 @@ class Subspace:
         more = [rest for matrix in matrices if (rest := self.outside(matrix))]
         if not more:
             return self
-        # flint reduces rows
-        rows = [row for matrix in (self.basis, *more) for row in matrix.flint.transpose().tolist()]
-        echelon, rank = fmpq_mat(rows).rref()
-        reduced = echelon.tolist()[:rank]
-        pivots = tuple(next(j for j, x in enumerate(row) if x != 0) for row in reduced)
-        return Subspace(RationalMatrix(fmpq_mat(reduced).transpose()), pivots)
+        rows, pivots = row_echelon(self.basis.mT.above(*(matrix.mT for matrix in more)))
+        return Subspace(rows.mT, pivots)
 
     def within(self, *matrices: RationalMatrix) -> Subspace:
         """The span of columns that all lie in this space; this very object where they span it.
@@ -104,9 +101,8 @@ def in_a_basis(matrices: Sequence[RationalMatrix]) -> list[dict[int, Fraction]]:
     columns = RationalMatrix(fmpq_mat([m.flint.entries() for m in matrices]).transpose())
     # as many rows as the rank tell all relations
     few = columns.rows(Subspace.spanned(columns).pivots)
-    echelon, rank = few.flint.rref()
-    rows = echelon.tolist()[:rank]
-    members = [next(j for j, x in enumerate(row) if x != 0) for row in rows]
+    echelon, members = row_echelon(few)
+    rows = echelon.flint.tolist()
     return [
         {member: as_fraction(row[j]) for member, row in zip(members, rows, strict=True) if row[j] != 0}
         for j in range(len(matrices))

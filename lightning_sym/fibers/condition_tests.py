@@ -113,7 +113,7 @@ class ConditionTests:
         """Heads whose rows add up to zero, by number from 1; `None` if no set is one, or if there are too many sets."""
         if len(rows) > SUBSETS or self._independent(rows).holds:
             return None
-        chosen = (heads for heads in _subsets(len(rows)) if not np.mod(rows[heads].sum(axis=0), self.p).any())
+        chosen = (heads for heads in subsets(len(rows)) if not np.mod(rows[heads].sum(axis=0), self.p).any())
         return next(([h + 1 for h in heads] for heads in chosen), None)
 
     # tests, layer i
@@ -257,7 +257,7 @@ class ConditionTests:
         shown = self._full(np.mod(np.array(columns), self.p), len(columns))
         if shown.holds or size > SUBSETS:
             return shown
-        for chosen in _subsets(size):
+        for chosen in subsets(size):
             places = np.array(chosen) + 1
             value = squares[0, places].sum(axis=0) - squares[np.ix_(places, places)].sum(axis=(0, 1))
             if not np.mod(value, self.p).any():
@@ -266,7 +266,7 @@ class ConditionTests:
         return Shown(True, f"the form of no set of heads is zero modulo {self.p}")
 
 
-def _subsets(size: int) -> Iterator[list[int]]:
-    """All sets but the empty one."""
+def subsets(size: int) -> Iterator[list[int]]:
+    """All sets of so many numbers from 0, but the empty one."""
     for number in range(1, 2**size):
         yield [h for h in range(size) if number >> h & 1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from lightning_sym.exact.rational import rank
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.condition_tests import SUBSETS, Shown
+from lightning_sym.fibers.condition_tests import SUBSETS, Shown, subsets
 from lightning_sym.fibers.factored import FactoredNetwork, factored
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -157,8 +157,7 @@ def _no_subset(rows: ObjectArray) -> Shown | None:
         return shown
     if len(rows) > SUBSETS:
         return None
-    for number in range(1, 2 ** len(rows)):
-        chosen = [h for h in range(len(rows)) if number >> h & 1]
+    for chosen in subsets(len(rows)):
         if not any(rows[chosen].sum(axis=0)):
             return Shown(False, f"the sum over heads {', '.join(str(h + 1) for h in chosen)} is zero")
     return Shown(True, "the sum over no set of heads is zero, over Q")

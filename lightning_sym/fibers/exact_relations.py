@@ -30,8 +30,7 @@ class Relations:
         self._weights, self._tests, self._shape = weights, tests, tests.shape
 
     def _head(self, letter: str, i: int, h: int) -> RationalMatrix:
-        name = f"{letter}{i}" if self._shape.heads == 1 else f"{letter}{i}.{h}"
-        return RationalMatrix.of(self._weights[name])
+        return RationalMatrix.of(self._weights[letter + self._shape.head_name(i, h)])
 
     def _score(self, i: int, h: int) -> RationalMatrix:
         return self._head("K", i, h).mT @ self._head("Q", i, h)
@@ -45,8 +44,7 @@ class Relations:
         text = ""
         for c, h in parts:
             sign = (" - " if text else "-") if c < 0 else (" + " if text else "")
-            name = f"{letter}{i}" if self._shape.heads == 1 else f"{letter}{i}.{h}"
-            text += f"{sign}{'' if abs(c) == 1 else f'{abs(c)} '}{name}"
+            text += f"{sign}{'' if abs(c) == 1 else f'{abs(c)} '}{letter}{self._shape.head_name(i, h)}"
         return text
 
     def _combined(self, i: int, factors: Sequence[int]) -> RationalMatrix:

@@ -128,27 +128,11 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads
 
     layers: list[tuple[Head[M], ...]] = []
     for i in range(1, shape.depth + 1):
-        numbers = [f"{i}"] if shape.heads == 1 else [f"{i}.{h}" for h in range(1, shape.heads + 1)]
+        numbers = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
         if not idle_heads:
             numbers = [number for number in numbers if named["V" + number].any()]
         layers.append(tuple(Head(*(made(letter + number) for letter in "QKVO")) for number in numbers))
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
-
-
-def residues(entries: ObjectArray, p: int) -> PrimeFieldMatrix:
-    """Rational numbers modulo `p`.
-
-    Raises:
-        ZeroDivisionError: `p` divides a denominator.
-    """
-    flat = entries.ravel()
-    inverses = {1: 1}
-    for denominator in {x.denominator for x in flat}:
-        if denominator % p == 0:
-            raise ZeroDivisionError
-        inverses[denominator] = pow(denominator, -1, p)
-    found = np.array([x.numerator * inverses[x.denominator] % p for x in flat], dtype=np.int64)
-    return PrimeFieldMatrix.of(found.reshape(entries.shape), p)
 
 
 def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[FactoredNetwork[PrimeFieldMatrix], int]:
@@ -163,9 +147,9 @@ def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[Facto
         4194287
     """
     for p in PRIMES:
+        field = PrimeFieldMatrix.of(np.array([[1]]), p)
         try:
-            made = factored(weights, lambda entries, p=p: residues(entries, p), idle_heads=idle_heads)  # type: ignore[misc]
-            return made, p
-        except ZeroDivisionError:
+            return factored(weights, field.like, idle_heads=idle_heads), p
+        except ValueError:  # the prime divides a denominator
             continue
     raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, PRIMES))}")

@@ -201,7 +201,7 @@ def _orbit_dimension(weights: Weights, tests: ConditionTests) -> int:
     for i, a in enumerate(shape.attention_ranks, start=1):
         before, behind = widths[i - 1], widths[i]
         for h in range(1, shape.heads + 1):
-            name = f"{i}" if shape.heads == 1 else f"{i}.{h}"
+            name = shape.head_name(i, h)
             total += product_fiber_dimension(before, before, a, ranks.scores(i, h, name))
             if shape.value_ranks is not None:
                 b = shape.value_ranks[i - 1]

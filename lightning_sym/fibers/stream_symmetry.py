@@ -24,9 +24,6 @@ from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import head_name
 
-Place = tuple[int, int]
-
-
 Members = tuple[tuple[str, Fraction], ...]
 """Heads with one attention pattern: names, as in the names of their matrices, and the factor of the pattern: 1, or -1
 for opposite scores (two tokens), or any number for lightning attention."""

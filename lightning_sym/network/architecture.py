@@ -191,6 +191,15 @@ class Architecture:
             total += self.heads * (2 * a * d + value)
         return total
 
+    def head_name(self, layer: int, head: int) -> str:
+        """What stands behind the letter in the names of a head's matrices; both are counted from 1.
+
+        Example:
+            >>> Architecture((2, 1), (3,), 2).head_name(1, 1), Architecture((2, 1), (3,), 2, heads=2).head_name(1, 2)
+            ('1', '1.2')
+        """
+        return f"{layer}" if self.heads == 1 else f"{layer}.{head}"
+
     def weight_shapes(self) -> Iterator[tuple[str, tuple[int, int]]]:
         """Names and shapes of the weights in their canonical order `Q1, K1, V1, Q2, ...`.
 
@@ -210,7 +219,7 @@ class Architecture:
         for i, a in enumerate(self.attention_ranks, start=1):
             d, d_out = self.widths[i - 1], self.widths[i]
             for h in range(1, self.heads + 1):
-                name = f"{i}" if self.heads == 1 else f"{i}.{h}"
+                name = self.head_name(i, h)
                 yield f"Q{name}", (a, d)
                 yield f"K{name}", (a, d)
                 if self.value_ranks is None:

@@ -131,7 +131,7 @@ def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: 
     """
     import sympy
 
-    place = f"{layer}" if architecture.heads == 1 else f"{layer}.{head}"
+    place = architecture.head_name(layer, head)
     by_name = {symbol.name: symbol for symbol in symbols}
     shapes = matrices_in(list(by_name), architecture)
     if not {f"Q{place}", f"K{place}"} <= shapes.keys() or head > architecture.heads:

@@ -12,6 +12,7 @@ from flint import arb, arb_mat
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -97,11 +98,11 @@ class BallMatrix:
         for x, y in zip(self.flint.entries(), other.flint.entries(), strict=True):
             if not (difference := x - y).is_finite():
                 return None
-            largest = max(largest, _exactly(difference.abs_upper()))
+            largest = max(largest, exactly(difference.abs_upper()))
         return largest
 
     def decimals(self) -> ObjectArray:
-        """The entries as `Decimal` balls, each containing the one it is made of.
+        """The entries as `DecimalBall`s, each containing the one it is made of.
 
         Raises:
             BadInput: an entry has no finite radius.
@@ -134,7 +135,7 @@ class DecimalBall:
         """
         if not ball.is_finite() or abs(int(ball.mid().man_exp()[1])) > LONGEST_EXPONENT:
             raise BadInput("a ball must be finite, and not very large, to be written in decimals")
-        middle, radius = _exactly(ball.mid()), _exactly(ball.rad())
+        middle, radius = exactly(ball.mid()), exactly(ball.rad())
         digits = 0
         if radius:  # as many as are known, and one more
             while radius * 10**digits < 1:
@@ -177,9 +178,3 @@ class DecimalBall:
     def __str__(self) -> str:
         middle, radius = self.written()
         return middle if radius == "0" else f"{middle} +/- {radius}"
-
-
-def _exactly(midpoint: arb) -> Fraction:
-    """A ball of radius zero."""
-    mantissa, exponent = midpoint.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_mat, arb_series, ctx, fmpq
+from flint import arb, arb_mat, arb_series, ctx
 
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import Normalization
-from lightning_sym.rings.rationals import map_entries
+from lightning_sym.rings.rationals import as_fmpq, map_entries
 
 
 @contextmanager
@@ -35,8 +35,9 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
-def _ball(number: Any) -> arb:
-    return arb(fmpq(int(number.numerator), int(number.denominator)))
+def as_ball(number: Any) -> arb:
+    """A rational number, or a ball as it is."""
+    return number if isinstance(number, arb) else arb(as_fmpq(number))
 
 
 def ball(middle: Fraction, radius: Fraction = Fraction(0)) -> arb:
@@ -47,7 +48,7 @@ def ball(middle: Fraction, radius: Fraction = Fraction(0)) -> arb:
         >>> around.contains(0.25), around.contains(0)
         (True, False)
     """
-    return _ball(middle) + arb(0, 1) * _ball(radius)
+    return as_ball(middle) + arb(0, 1) * as_ball(radius)
 
 
 def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
@@ -57,7 +58,7 @@ def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
         >>> middle_and_radius(ball(Fraction(1, 2), Fraction(1, 4)))[0]
         Fraction(1, 2)
     """
-    return (_exactly(around.mid()), _exactly(around.rad())) if around.is_finite() else None
+    return (exactly(around.mid()), exactly(around.rad())) if around.is_finite() else None
 
 
 class Balls:
@@ -85,7 +86,7 @@ class Balls:
         moves = np.zeros(source.shape, dtype=object) if direction is None else np.asarray(direction, dtype=object)
         entries = np.empty(source.shape, dtype=object)
         for index, number in np.ndenumerate(source):
-            entries[index] = arb_series([_ball(number), _ball(moves[index])], 2)
+            entries[index] = arb_series([as_ball(number), as_ball(moves[index])], 2)
         return cls(entries)
 
     @classmethod
@@ -96,7 +97,7 @@ class Balls:
             >>> Balls.around([[ball(Fraction(1), Fraction(1, 2)), 2]]).values()[0, 1]
             2.00000000000000
         """
-        return cls(map_entries(lambda x: arb_series([x if isinstance(x, arb) else _ball(x), arb(0)], 2), balls))
+        return cls(map_entries(lambda x: arb_series([as_ball(x), arb(0)], 2), balls))
 
     def values(self) -> ObjectArray:
         """The balls themselves."""
@@ -160,14 +161,14 @@ def distance(ball: arb, number: Fraction) -> tuple[Fraction, Fraction | None]:
         >>> distance(arb(0, float("inf")), Fraction(3))
         (Fraction(0, 1), None)
     """
-    difference = ball - _ball(number)
+    difference = ball - as_ball(number)
     if not difference.is_finite():
         return Fraction(0), None
-    return _exactly(difference.abs_lower()), _exactly(difference.abs_upper())
+    return exactly(difference.abs_lower()), exactly(difference.abs_upper())
 
 
-def _exactly(midpoint: arb) -> Fraction:
-    """A ball of radius zero."""
+def exactly(midpoint: arb) -> Fraction:
+    """The number that a ball of radius zero is."""
     mantissa, exponent = midpoint.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 

@@ -106,16 +106,18 @@ class PrimeFieldMatrix:
     def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
         """A matrix of integers or fractions over the same field.
 
+        Raises:
+            ValueError: the prime divides a denominator.
+
         Example:
             >>> PrimeFieldMatrix.of(np.array([[1]]), 4194301).like([[Fraction(1, 2)]]).residues().tolist()
             [[2097151]]
         """
         p = self.prime
         source = np.asarray(constants, dtype=object)
-        residues = np.array(
-            [int(x.numerator) * pow(int(x.denominator), -1, p) % p for x in source.ravel()], dtype=object
-        )
-        return PrimeFieldMatrix.of(residues.reshape(source.shape), p)
+        inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in source.ravel()}}  # few, mostly 1
+        found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in source.ravel()]
+        return PrimeFieldMatrix.of(np.array(found, dtype=np.int64).reshape(source.shape), p)
 
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802

@@ -27,7 +27,13 @@ def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
     return result
 
 
-def _fmpq(number: Any) -> fmpq:
+def as_fmpq(number: Any) -> fmpq:
+    """A rational number as flint's own.
+
+    Example:
+        >>> as_fmpq(Fraction(1, 2))
+        1/2
+    """
     low = int(number.denominator)
     return fmpq(int(number.numerator)) if low == 1 else fmpq(int(number.numerator), low)
 
@@ -41,7 +47,7 @@ def rational_matrix(array: Rows) -> ObjectArray:
         >>> (half @ half.mT).tolist()
         [[5/4]]
     """
-    return map_entries(_fmpq, array)
+    return map_entries(as_fmpq, array)
 
 
 @Rational.register
@@ -99,7 +105,7 @@ class RationalMatrix:
         """The matrix with these integers or rationals."""
         source = np.asarray(array, dtype=object)
         rows, columns = two_axes(source)
-        return cls(fmpq_mat(rows, columns, [_fmpq(x) for x in source.ravel()]))
+        return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in source.ravel()]))
 
     @classmethod
     def zero(cls, rows: int, columns: int) -> RationalMatrix:
@@ -168,7 +174,7 @@ class RationalMatrix:
 
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
         """The matrix times a number."""
-        return RationalMatrix(self.flint * _fmpq(factor))
+        return RationalMatrix(self.flint * as_fmpq(factor))
 
     def rows(self, chosen: Iterable[int]) -> RationalMatrix:
         """Some of the rows, in the order named."""
@@ -176,10 +182,11 @@ class RationalMatrix:
         picked = [entries[i * columns : (i + 1) * columns] for i in chosen]
         return RationalMatrix(fmpq_mat(len(picked), columns, [x for row in picked for x in row]))
 
-    def above(self, other: RationalMatrix) -> RationalMatrix:
-        """This matrix on top of another one with as many columns."""
-        rows, columns = self.shape[0] + other.shape[0], self.shape[1]
-        return RationalMatrix(fmpq_mat(rows, columns, self.flint.entries() + other.flint.entries()))
+    def above(self, *others: RationalMatrix) -> RationalMatrix:
+        """This matrix on top of others with as many columns."""
+        every = (self, *others)
+        entries = [x for matrix in every for x in matrix.flint.entries()]
+        return RationalMatrix(fmpq_mat(sum(matrix.shape[0] for matrix in every), self.shape[1], entries))
 
     @property
     def mT(self) -> RationalMatrix:  # noqa: N802 - the array standard's name for the matrix transpose

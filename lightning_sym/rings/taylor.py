@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_poly, fmpq, fmpq_poly
+from flint import arb_poly, fmpq_poly
 
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import as_fraction, map_entries
+from lightning_sym.rings.balls import as_ball
+from lightning_sym.rings.rationals import as_fmpq, as_fraction, map_entries
 
 
 class TaylorMatrix:
@@ -42,7 +43,7 @@ class TaylorMatrix:
         """The series with these coefficients, by degrees: rational numbers, with `balls` also balls."""
         arrays = {k: np.asarray(matrix, dtype=object) for k, matrix in coefficients.items()}
         entries = np.empty(next(iter(arrays.values())).shape, dtype=object)
-        number = _ball if balls else _rational
+        number = as_ball if balls else as_fmpq
         for index in np.ndindex(*entries.shape):
             row: list[Any] = [number(arrays[k][index] if k in arrays else 0) for k in range(max(arrays) + 1)]
             entries[index] = (arb_poly if balls else fmpq_poly)(row)
@@ -55,7 +56,7 @@ class TaylorMatrix:
 
     def number(self, constant: Any) -> Any:
         """A rational number as coefficients are given."""
-        return _ball(constant) if self.balls else Fraction(constant)
+        return as_ball(constant) if self.balls else Fraction(constant)
 
     def _cut(self) -> TaylorMatrix:
         return TaylorMatrix(map_entries(lambda p: p.truncate(self.order + 1), self.entries), self.order)
@@ -109,14 +110,6 @@ class TaylorMatrix:
         # the constant term of what is scaled is 1, whatever was rounded
         rest = TaylorMatrix(map_entries(lambda p: -p.right_shift(1).left_shift(1), scaled.entries), self.order)
         return inverses * rest._put_into(lambda _: Fraction(1))
-
-
-def _rational(number: Any) -> fmpq:
-    return fmpq(int(number.numerator), int(number.denominator))
-
-
-def _ball(number: Any) -> arb:
-    return number if isinstance(number, arb) else arb(_rational(number))
 
 
 def _valuation(polynomial: Any) -> int:

@@ -125,7 +125,7 @@ def _all_directions(n: int) -> Integers:
 
 def head_name(architecture: Architecture, layer: int, head: int) -> str:
     """What stands behind the letter in the names of a head's matrices, `layer` and `head` from 0."""
-    return f"{layer + 1}" if architecture.heads == 1 else f"{layer + 1}.{head + 1}"
+    return architecture.head_name(layer + 1, head + 1)
 
 
 @dataclass(frozen=True)

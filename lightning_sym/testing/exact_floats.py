@@ -138,7 +138,7 @@ def _unit_of_outputs(architecture: Architecture, exponent: Callable[[str], int])
     """`u`, where `2^-u` is the smallest unit of a monomial of the outputs."""
     total = 0 if architecture.embed is None else exponent("E")
     for i in range(1, architecture.depth + 1):
-        names = [f"{i}" if architecture.heads == 1 else f"{i}.{h}" for h in range(1, architecture.heads + 1)]
+        names = [architecture.head_name(i, h) for h in range(1, architecture.heads + 1)]
         letters = "QKV" if architecture.value_ranks is None else "QKVO"
         total = 3 * total + max(sum(exponent(letter + name) for letter in letters) for name in names)
     return total + (0 if architecture.unembed is None else exponent("U"))

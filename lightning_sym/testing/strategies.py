@@ -152,7 +152,7 @@ class _Kind:
 
 
 def _heads(network: Architecture, layer: int) -> list[str]:
-    return [f"{layer}"] if network.heads == 1 else [f"{layer}.{h}" for h in range(1, network.heads + 1)]
+    return [network.head_name(layer, h) for h in range(1, network.heads + 1)]
 
 
 def _in_first_row(row: ObjectArray, rows: int) -> ObjectArray:

@@ -192,8 +192,8 @@ def _step(architecture: Architecture, weights: Weights) -> Fraction:
     x = np.full((architecture.input_width, 1), Fraction(GRID), dtype=object)
     if architecture.embed is not None:
         x = abs(weights["E"]) @ x
-    heads = [""] if architecture.heads == 1 else [f".{h}" for h in range(1, architecture.heads + 1)]
-    largest = max(((abs(weights[f"K1{h}"]) @ x).T @ (abs(weights[f"Q1{h}"]) @ x))[0, 0] for h in heads)
+    heads = [architecture.head_name(1, h) for h in range(1, architecture.heads + 1)]
+    largest = max(((abs(weights[f"K{h}"]) @ x).T @ (abs(weights[f"Q{h}"]) @ x))[0, 0] for h in heads)
     step = Fraction(1)
     while largest * step * step > LARGEST_SCORE:
         step /= 2

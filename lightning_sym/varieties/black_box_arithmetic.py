@@ -12,7 +12,7 @@ import numpy as np
 
 from lightning_sym.display import spelled
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.rational import rank, unique_solution
+from lightning_sym.exact.rational import unique_solution
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
@@ -22,7 +22,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.decimals import least_power_of_ten
 from lightning_sym.varieties.query_plan import QueryPlan, longest_direction
-from lightning_sym.varieties.two_tokens import basis_of_directions, quadratic, small_vectors
+from lightning_sym.varieties.two_tokens import basis_of, basis_of_directions, quadratic, small_vectors
 
 Directions = list[tuple[int, ...]]
 MOST_DIRECTIONS = 500
@@ -72,10 +72,10 @@ class Arithmetic(Protocol):
         """A combination."""
 
     def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
-        r"""$u^\\top A m$, `u` the direction: what is measured less what known layers make, divided."""
+        r"""$u^\top A m$, `u` the direction: what is measured less what known layers make, divided."""
 
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
-        r"""`A` from the $u^\\top A$, or why there is none."""
+        r"""`A` from the $u^\top A$, or why there is none."""
 
     def is_known(self, attention: ObjectArray) -> bool:
         """Whether more is known of the matrix than its bound."""
@@ -149,12 +149,12 @@ class ExactArithmetic:
         return Interval(middle, sum((abs(c) * v.radius for v, c in pairs), Fraction(0)))
 
     def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
-        r"""$u^\\top A m$, which has the common denominator."""
+        r"""$u^\top A m$, which has the common denominator."""
         scale = factor * leading**2
         return self._only(Interval((measured.middle - already) / scale, measured.radius / abs(scale)))
 
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
-        r"""`A` from the $u^\\top A$, within all bounds, or why there is none."""
+        r"""`A` from the $u^\top A$, within all bounds, or why there is none."""
         found = unique_solution(directions, rows)
         assert found is not None  # noqa: S101 - directions are independent
         attention: ObjectArray = map_entries(Fraction, found)
@@ -235,11 +235,11 @@ class BallArithmetic:
         return sum(v * ball(c) for v, c in zip(values, multipliers, strict=True))
 
     def product(self, measured: Any, already: Any, leading: Any, factor: Fraction) -> Any:
-        r"""$u^\\top A m$."""
+        r"""$u^\top A m$."""
         return (measured - already) / (ball(factor) * leading**2)
 
     def matrix(self, directions: Directions, rows: list[list[Any]], name: str) -> ObjectArray | str:
-        r"""`A` from the $u^\\top A$, if it may keep its bound."""
+        r"""`A` from the $u^\top A$, if it may keep its bound."""
         inverse = unique_solution(directions, np.eye(len(directions), dtype=int))
         assert inverse is not None  # noqa: S101 - directions are independent
         attention: ObjectArray = map_entries(ball, inverse) @ np.array(rows, dtype=object)
@@ -280,15 +280,6 @@ class BallArithmetic:
             if any(least > error for least in apart):
                 return number
         return None
-
-
-def basis_of(vectors: Any, width: int) -> Directions:
-    """The first independent ones."""
-    found: Directions = []
-    for vector in vectors:
-        if len(found) < width and rank([*found, vector]) > len(found):
-            found.append(vector)
-    return found
 
 
 def _output(attention: Sequence[ObjectArray], value: ObjectArray, x: Any, plan: QueryPlan) -> ObjectArray:

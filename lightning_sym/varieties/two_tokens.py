@@ -141,6 +141,17 @@ def small_vectors(width: int, largest: int) -> Iterator[tuple[int, ...]]:
                 yield vector
 
 
+def basis_of(vectors: Iterable[tuple[int, ...]], width: int) -> list[tuple[int, ...]]:
+    """The first of some vectors that are independent of those before, at most `width`; no more are asked for."""
+    found: list[tuple[int, ...]] = []
+    for vector in vectors:
+        if rank([*found, vector]) > len(found):
+            found.append(vector)
+            if len(found) == width:
+                break
+    return found
+
+
 def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...]], bool]) -> list[tuple[int, ...]]:
     """Independent small vectors that fit, as many as are found, at most `width`.
 
@@ -148,13 +159,7 @@ def basis_of_directions(width: int, largest: int, fits: Callable[[tuple[int, ...
         >>> basis_of_directions(2, 2, lambda y: y[0] != 0 and y[0] + y[1] != 0)
         [(1, 0), (1, 1)]
     """
-    found: list[tuple[int, ...]] = []
-    for vector in small_vectors(width, largest):
-        if fits(vector) and rank([*found, vector]) > len(found):
-            found.append(vector)
-            if len(found) == width:
-                break
-    return found
+    return basis_of(filter(fits, small_vectors(width, largest)), width)
 
 
 def quadratic(attention: ObjectArray, y: Iterable[Any]) -> Any:

@@ -1,82 +1,52 @@
-"""Truncated power series with rational coefficients, for the board: entries that the forward pass takes."""
+"""Taylor series of networks with rational coefficients, for the board."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
 
+from lightning_sym import Normalization
 from lightning_sym.network.attention import Form, forward
+from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import map_entries
+from lightning_sym.rings.protocol import normalized
+from lightning_sym.rings.taylor import TaylorMatrix
 from proofs_check.blackboard.step import layer_of
 
 Taylor = Callable[[int], Fraction]
 
 
-class Series:
-    """A power series up to a degree: `terms[n]` is the coefficient of the n-th power."""
-
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Sequence[Fraction]) -> None:
-        self.terms = tuple(terms)
-
-    def __add__(self, other: Series) -> Series:
-        return Series([a + b for a, b in zip(self.terms, other.terms, strict=True)])
-
-    def __mul__(self, other: Series) -> Series:
-        a, b = self.terms, other.terms
-        return Series([sum((a[i] * b[n - i] for i in range(n + 1)), Fraction(0)) for n in range(len(a))])
-
-    def put_into(self, taylor: Taylor) -> Series:
-        """`S` of a series without constant term, by Horner's rule."""
-        zero = [Fraction(0)] * len(self.terms)
-        result = Series(zero)
-        for n in reversed(range(len(self.terms))):
-            result = result * self + Series([taylor(n), *zero[1:]])
-        return result
-
-    def reciprocal(self) -> Series:
-        """`1 / s`, for a constant term that is not zero."""
-        first, *others = self.terms
-        result: list[Fraction] = [1 / first]
-        for n in range(len(others)):
-            result.append(-sum((others[i] * result[n - i] for i in range(n + 1)), Fraction(0)) / first)
-        return Series(result)
-
-
-def along(direction: ObjectArray, degree: int) -> ObjectArray:
-    """`eps` times a matrix of numbers."""
-    return map_entries(lambda x: Series([Fraction(0), Fraction(x), *[Fraction(0)] * (degree - 1)]), direction)
-
-
-def constant(matrix: ObjectArray, degree: int) -> ObjectArray:
-    """Numbers as series."""
-    return map_entries(lambda x: Series([Fraction(x), *[Fraction(0)] * degree]), matrix)
-
-
 def network(
     x: ObjectArray, attention: Sequence[ObjectArray], value: ObjectArray, taylor: Taylor, degree: int
 ) -> ObjectArray:
-    """The outputs for `eps x` of layers with these attention matrices, inner values 1, and `S` in place of exp."""
+    """The outputs for `eps x` of layers with these attention matrices, inner values 1, and `S` in place of exp.
 
-    def pattern(scores: Any) -> ObjectArray:
-        weights = map_entries(lambda s: s.put_into(taylor), scores)
-        sums = map_entries(lambda s: s.reciprocal(), weights.sum(axis=0))
-        result: ObjectArray = weights * sums
-        return result
+    Returns:
+        For each entry of the output its coefficients from degree 0 on, a tuple.
 
+    Example:
+        >>> one = np.array([[Fraction(1)]], dtype=object)
+        >>> [str(c) for c in network(one, [one], 3 * one, lambda k: Fraction(k < 2), 2)[0, 0]]
+        ['0', '3', '0']
+    """
+    tokens = x.shape[1]
     one = np.array([[Fraction(int(i == j)) for j in range(len(x))] for i in range(len(x))], dtype=object)
     values = [one] * (len(attention) - 1) + [value]
     layers = [
-        type(layer_of(a, v))(*(constant(m, degree) for m in layer_of(a, v)))
+        Layer(*(TaylorMatrix.of({0: m}, degree) for m in layer_of(a, v)))
         for a, v in zip(attention, values, strict=True)
     ]
-    output: ObjectArray = forward(along(x, degree), layers, Form(pattern))
-    return output
+    every = np.ones((tokens, tokens), dtype=object)
+    form = Form(partial(normalized, normalization=Normalization("S", taylor), mask=every))
+    output = forward(TaylorMatrix.of({1: x}, degree), layers, form)
+    by_degree = [output.coefficient(k) for k in range(degree + 1)]
+    found = np.empty(output.shape, dtype=object)
+    for place in np.ndindex(*output.shape):
+        found[place] = tuple(matrix[place] for matrix in by_degree)
+    return found
 
 
 def mean_output(
@@ -85,7 +55,7 @@ def mean_output(
     """Of two tokens with mean `eps m` and difference `eps y`: the coefficients of the mean of the two outputs."""
     x = np.array([m + y / Fraction(2), m - y / Fraction(2)], dtype=object).T
     first, second = network(x, attention, value, taylor, degree)[0]
-    return tuple((a + b) / 2 for a, b in zip(first.terms, second.terms, strict=True))
+    return tuple((a + b) / 2 for a, b in zip(first, second, strict=True))
 
 
 def spelled(terms: Sequence[Fraction]) -> str:

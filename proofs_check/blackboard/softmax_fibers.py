@@ -106,7 +106,7 @@ def single_point() -> Iterator[Step]:
          show("b", b), show("T_1", first), show("T_2", second)),
     )  # fmt: skip
     behind = network(np.array([x1, x2], dtype=object).T, [FIRST], identity(2), exp, 7)
-    apart = [[p - q for p, q in zip(row[0].terms, row[1].terms, strict=True)] for row in behind]
+    apart = [[p - q for p, q in zip(*row, strict=True)] for row in behind]
     must(all(p * y[1] == q * y[0] for p, q in zip(*apart, strict=True)), "the difference is a multiple of y")
     r = [p / y[0] for p in apart[0]][1:]
     must(r[2] == b / 4, "the multiple begins with b / 4")
@@ -173,11 +173,11 @@ def single_point() -> Iterator[Step]:
     )
     skew = rational([[0, 1], [-1, 0]])
     hidden = [network(np.array([x1, x2], dtype=object).T, [skew, last], VALUE, exp, 9) for last in (SECOND, 0 * SECOND)]
-    lines = [tuple(entry.terms) for output in hidden for entry in output.ravel()]
+    lines = [entry for output in hidden for entry in output.ravel()]
     must(len(set(lines)) == 1, "both outputs are the same, with and without the second layer")
     x3 = rational([1, -2])
     three = [
-        network(np.array([x1, x2, x3], dtype=object).T, [skew, last], VALUE, exp, 7)[0, 0].terms
+        network(np.array([x1, x2, x3], dtype=object).T, [skew, last], VALUE, exp, 7)[0, 0]
         for last in (SECOND, 0 * SECOND)
     ]
     must(three[0] != three[1], "three tokens see behind a skew layer")

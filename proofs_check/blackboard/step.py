@@ -91,6 +91,11 @@ def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
     return Shown(label, _exact(ring, value))
 
 
+def number(label: str, value: int) -> Shown:
+    """A number with words before it."""
+    return show(rf"\text{{{label}}}", Fraction(value))
+
+
 def _exact(ring: PolynomialRing, value: Any) -> Number:
     if hasattr(value, "to_dict"):
         return Polynomial.of(ring, value)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 from lightning_sym import certified_dimension
-from proofs_check.blackboard.step import Shown, Step, must, rational, show, table
+from proofs_check.blackboard.step import Shown, Step, must, number, rational, show, table
 from proofs_check.claims.transformers.common_streams import common_streams, inputs_of
 from proofs_check.claims.transformers.conditions import failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
@@ -39,10 +38,6 @@ SKEW: Matrix = ((0, 1), (-1, 0))
 
 def _show(label: str, matrix: Matrix) -> Shown:
     return show(label, rational(matrix))
-
-
-def _number(label: str, number: int) -> Shown:
-    return show(rf"\text{{{label}}}", Fraction(number))
 
 
 def _network(*layers: tuple[Head, ...], tokens: int = 3, causal: bool = True) -> Network:
@@ -112,7 +107,7 @@ def exact_fiber() -> Iterator[Step]:
         r"several heads, another order. To first order: of the $24$ entries of $E, A_1, V_1, A_2, V_2, U$ four "
         r"directions are changes of basis. The rank of the differential at these weights is at least what balls show, "
         r"and at most $24$ minus the tangent vectors of the orbit.",
-        (_number("weights", weights), _number("changes of basis", group), _number("rank", bounds.lower)),
+        (number("weights", weights), number("changes of basis", group), number("rank", bounds.lower)),
     )
     flipped = Head(times(-1, A1), times(-1, V1)), Head(times(-1, A2), V1)
     one = _network((Head(A1, V1), Head(A2, times(-1, V1))), tokens=2)
@@ -138,7 +133,7 @@ def words() -> Iterator[Step]:
         r"in each layer. Scores are sums of blocks $E^\top W_a^\top A_{ih} W_b E$. For three tokens or more almost "
         r"every function gives all of these back. So its dimension is the rank of a polynomial map: two layers of "
         r"width four, two words of input.",
-        (_number("rank of the polynomial map", rank), _number("certified dimension", 36)),
+        (number("rank of the polynomial map", rank), number("certified dimension", 36)),
     )
     two = replace(network, tokens=2)
     seen, scores = certified_dimension(two).value, words_and_two_token_scores(two)
@@ -148,7 +143,7 @@ def words() -> Iterator[Step]:
         r"Two tokens do not see all blocks: their scores are $\delta^\top A X_2$ with $\delta = X_1 - X_2$, and some "
         r"forms cancel. With these polynomials in the place of blocks the rank is the dimension again.",
         (table(r"\text{rank}", rational([[rank], [scores]]), [r"\text{blocks}", r"\text{scores of two tokens}"]),
-         _number("certified dimension", 34)),
+         number("certified dimension", 34)),
     )  # fmt: skip
     masked = transformer((1, 3, 2, 2, 3, 3), 2, True)
     free = replace(masked, causal=False)
@@ -171,7 +166,7 @@ def count_every_size() -> Iterator[Step]:
         r"Four words, width three, two layers, two heads, $a = b = 1$. The fiber is an orbit for almost all weights, "
         r"so the dimension is the number of parameters, less $9$ for the basis of the stream and less $a^2 + b^2$ for "
         r"each head: $d (2n - d) + l h (\alpha (2d - \alpha) + \beta (2d - \beta))$.",
-        (_number("parameters", wide.parameter_count), _number("dimension", 55)),
+        (number("parameters", wide.parameter_count), number("dimension", 55)),
     )
     narrow = transformer((1, 4, 3, 1, 2, 2), 3, True)
     every, stated = spans(narrow)[:-1], formula(narrow)
@@ -182,7 +177,7 @@ def count_every_size() -> Iterator[Step]:
         r"One word in width four. The first layer meets one direction, and a head adds at most as many as it meets: "
         r"$f_0, f_1, f_2 = 1, 2, 4$. What a layer does elsewhere is not seen. Counting the rest, up to the basis of "
         r"$\mathbb R^{f_2}$, gives the dimension.",
-        (show("f", rational([[f] for f in every])), _number("dimension", stated)),
+        (show("f", rational([[f] for f in every])), number("dimension", stated)),
     )
     sharp = transformer((1, 5, 4, 1, 1, 4), 3, True)
     must((formula(sharp), certified_dimension(sharp).value) == (45, 42), "45 and 42")
@@ -190,7 +185,7 @@ def count_every_size() -> Iterator[Step]:
         "Where the count is too large",
         r"The last layer must show all of its stream: $\min(m, f) + h (2 \alpha_l + \beta_l) \ge f$. Here $1 + 2 + 1 "
         r"< 5$, and the formula is three too large.",
-        (_number("formula", 45), _number("dimension", 42)),
+        (number("formula", 45), number("dimension", 42)),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import SOFTMAX
-from proofs_check.blackboard.step import BOARD, INPUT, Shown, Step, layer_of, must, rational, show, table
+from proofs_check.blackboard.step import BOARD, INPUT, Step, layer_of, must, number, rational, show, table
 
 A1, A2 = rational([[1, 2], [3, 1]]), rational([[0, 1], [1, 1]])
 V1, V2 = rational([[1, 1], [0, 2]]), rational([[2, 0], [1, 1]])
@@ -30,10 +29,6 @@ def _certified(network: Architecture) -> int:
     found = certified_dimension(network)
     must(found.value is not None, f"the bounds meet for {network}")
     return found.lower
-
-
-def _number(label: str, number: int) -> Shown:
-    return show(rf"\text{{{label}}}", Fraction(number))
 
 
 def skip() -> Iterator[Step]:
@@ -63,7 +58,7 @@ def skip() -> Iterator[Step]:
         r"be "
         r"changed between the layers. With skip they may not: only one rescaling a layer is left. With softmax even "
         r"those are gone. Each number is a rank that meets an upper bound.",
-        (_number("plain", without), _number("skip", lightning), _number("skip and softmax", softmax)),
+        (number("plain", without), number("skip", lightning), number("skip and softmax", softmax)),
     )
 
 
@@ -94,7 +89,7 @@ def heads() -> Iterator[Step]:
         r"Two full heads of width three have $36$ numbers. Lightning loses four of them, the $2 \times 2$ matrices "
         r"that "
         r"mix the heads. Softmax loses none: only permutations are left.",
-        (_number("lightning", lightning), _number("softmax", softmax)),
+        (number("lightning", lightning), number("softmax", softmax)),
     )
 
 
@@ -125,14 +120,14 @@ def softmax_widths() -> Iterator[Step]:
         r"Widths $3, 2, 1$ with $a = 2$. What counts is the same as for lightning; only the rescalings, one for each "
         r"of "
         r"the two layers, are not taken away.",
-        (_number("lightning", same), _number("softmax", plain)),
+        (number("lightning", same), number("softmax", plain)),
     )
     token = _certified(replace(narrow, tokens=1))
     must(token == 3, "a linear form")
     yield Step(
         "One token",
         r"A single token attends to itself with weight one. The function is $V_2 V_1 x$, one row of three numbers.",
-        (_number("dimension", token),),
+        (number("dimension", token),),
     )
 
 
@@ -152,7 +147,7 @@ def transformers() -> Iterator[Step]:
         r"and "
         r"values of width one, and skip connections; then back to four. Here are the sizes of $E$, of $Q, K, V, O$ in "
         r"one head, and of $U$.",
-        (show(r"\text{entries}", sizes), _number("parameters", parameters)),
+        (show(r"\text{entries}", sizes), number("parameters", parameters)),
     )
     found = certified_dimension(network)
     must(found.value == parameters - 9 - 4 * 2 == 55, "55")
@@ -162,7 +157,7 @@ def transformers() -> Iterator[Step]:
         r"four "
         r"heads queries may be scaled against keys, and values against outputs: $8$ numbers. A rank says that this is "
         r"all.",
-        (_number("lower", found.lower), _number("upper", found.upper)),
+        (number("lower", found.lower), number("upper", found.upper)),
     )
     narrow = replace(network, widths=(3, 3), attention_ranks=(1,), value_ranks=(1,), heads=1, embed=2, unembed=2)
     small = _certified(narrow)
@@ -171,7 +166,7 @@ def transformers() -> Iterator[Step]:
         "Fewer words than widths",
         r"With two words in width three, one layer and one head, the count would give $13$. But the stream never fills "
         r"three dimensions, and less can be seen.",
-        (_number("dimension", small),),
+        (number("dimension", small),),
     )
     full = _certified(Architecture((2, 2, 2), (2, 2), 2, normalization=SOFTMAX, heads=2, skip=True, causal=True))
     must(full == 2 * 2 * 2 * 4, "32")
@@ -180,5 +175,5 @@ def transformers() -> Iterator[Step]:
         r"Width two, two layers, two heads, all matrices full: $32$ numbers in $A$ and $V$, and the dimension is $32$. "
         r"So "
         r"only finitely many weights share a function. How many is another question; permuting heads gives some.",
-        (_number("dimension", full),),
+        (number("dimension", full),),
     )

@@ -44,7 +44,6 @@ STEPS = [
     ),
 ]
 NO_ROOM = f"rejected: numbers must fit into {verify.ROOM:,} bytes of memory, these need more"
-NO_TIME = "rejected: checking must take at most 2,000,000,000 steps, this takes more"
 
 
 def weights(*layers: Sequence[Any]) -> Document:

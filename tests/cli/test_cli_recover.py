@@ -76,7 +76,7 @@ def test_irrational_weights_are_not_written(tmp_path: Path, capsys: pytest.Captu
     code, out, err = run(capsys, "recover", EXAMPLES["map_irrational"], "--json", "--output", str(target))
     assert code == exit_codes.AS_EXPECTED
     assert json.loads(out)["field"]["minimal_polynomial"] == "r^2 - 2"
-    assert "no rational weights" in err
+    assert "no exact rational weights" in err
     assert not target.exists()
 
 

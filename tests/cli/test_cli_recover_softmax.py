@@ -43,7 +43,7 @@ def test_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "recover", str(tmp_path / "skew.json"), "-o", str(tmp_path / "w.json"))
     assert code == exit_codes.UNDECIDED
     assert "A~1 is skew" in " ".join(out.split())
-    assert "no exact weights" in err
+    assert "no exact rational weights" in err
     assert not (tmp_path / "w.json").exists()
 
 

@@ -274,8 +274,8 @@ def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: py
     weights = drawn(shape(3, widths=(20, 20, 20)), seed=1)
     original = ConditionTests.__init__
 
-    def spoiled(self: ConditionTests, *arguments: Any) -> None:
-        original(self, *arguments)
+    def spoiled(self: ConditionTests, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
         for matrix in getattr(self, broken):
             matrix.entries = np.zeros_like(matrix.entries)
 

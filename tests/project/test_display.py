@@ -13,122 +13,33 @@ from typing import Any
 import numpy as np
 import pytest
 from command import run
+from example_results import GENERIC, HEADS, RANK_ONE, RESULTS, example
 
 import lightning_sym
 from lightning_cli.writing.mathml import mathml
 from lightning_sym import (
     SOFTMAX,
     Architecture,
-    Family,
     NetworkForm,
-    Sweep,
-    Trial,
     Weights,
     canonical,
     certified_dimension,
     classify,
-    conserved_quantities,
-    equations,
     fiber,
-    layer_orbits,
     load_jet,
-    load_weights,
     polynomial_map,
-    query_plan,
-    recover,
     recover_from_jet,
-    same_function,
     singular_locus,
     softmax_fiber,
-    softmax_jet,
-    transform,
-    transformer_conditions,
-    variety_degree,
-    virtual_weights,
 )
-from lightning_sym.atlas.sweep import measure
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
-from lightning_sym.rings.ball_matrices import DecimalBall
 from lightning_sym.symmetries.moments import Kind
 from lightning_sym.varieties.coordinates import coordinate_system
 
 ROOT = Path(__file__).parents[2]
 LONG = 2000
 """Characters of the one line, for examples as small as these."""
-
-
-def example(name: str) -> Weights:
-    return load_weights(ROOT / "examples" / f"{name}.json")
-
-
-GENERIC, RESCALED, RANK_ONE, SINGULAR = map(example, ("generic", "generic_rescaled", "rank_one", "singular"))
-DEEP = Weights.random(Architecture((2, 2, 1), (1, 2), 2), seed=3)
-SKEW = Weights.of({"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
-SURD = Weights.of({"Q1": [[1, 0], [0, -2]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})
-ZERO = Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[0, 0]]})
-EQUAL = {f"{c}1.{h}": [[h if c == "V" else 2]] for c in "QKV" for h in (1, 2)}
-EQUAL_HEADS = Weights.of(EQUAL, NetworkForm(SOFTMAX, skip=True))
-TWO_HEADS = Weights.random(Architecture((2, 2), (1,), 2, heads=2, normalization=SOFTMAX, skip=True), seed=1)
-HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, causal=True, normalization=SOFTMAX)
-
-MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
-JET = softmax_jet(RANK_ONE.with_form(NetworkForm(SOFTMAX)), 3)
-
-RESULTS: dict[str, Any] = {
-    "family": Family.of({"depth": "1..2", "widths": 2, "ranks": 1, "tokens": 2}),
-    "sweep": Sweep("atlas.sqlite", 3, 1, {"certified": 4}),
-    "trial": Trial("l + t", 5, 2, 1, 0, MEASURED, 3),
-    "trial that holds": Trial("l + t", 5, 0, 0, 0, None, None),
-    "architecture": HEADS,
-    "form": NetworkForm(SOFTMAX, causal=True),
-    "plain form": NetworkForm(),
-    "normalization": SOFTMAX,
-    "weights": GENERIC,
-    "fractions": Weights.of({"Q1": [[Fraction(1, 3)]], "K1": [[0.5]], "V1": [[-2]]}),
-    "heads": Weights.random(HEADS, seed=1, denominator=5),
-    "layer": GENERIC.layers[0],
-    "virtual weights": virtual_weights(DEEP),
-    "map": polynomial_map(Architecture((2, 1), (1,), 2)),
-    "map of numbers": polynomial_map(GENERIC.architecture(2), GENERIC),
-    "rank at a point": polynomial_map(GENERIC.architecture(2)).jacobian_rank(GENERIC),
-    "generic rank": polynomial_map(Architecture((2, 1), (1,), 2)).generic_rank(),
-    "map that is zero": polynomial_map(ZERO.architecture(2), ZERO),
-    "dimension": certified_dimension(Architecture((4, 4, 4), (2, 2), 3), all_bounds=True),
-    "softmax": certified_dimension(HEADS),
-    "same": same_function(GENERIC, RESCALED),
-    "exchanged": same_function(RANK_ONE, example("rank_one_swapped")),
-    "different": same_function(RANK_ONE, example("two_layers")),
-    "equal zeros": same_function(ZERO, ZERO),
-    "identical": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), GENERIC.with_form(NetworkForm(SOFTMAX))),
-    "streams": same_function(TWO_HEADS, transform(TWO_HEADS, query_key={"1.1": [[2]]}, heads={1: [2, 1]})),
-    "balls": same_function(TWO_HEADS, Weights.of(TWO_HEADS.named() | {"Q1.1": [[1, 1]]}, TWO_HEADS.form)),
-    "ball": DecimalBall(Fraction(1, 4), Fraction(1, 1000)),
-    "fiber": fiber(RANK_ONE),
-    "fiber of two layers": fiber(DEEP),
-    "fiber at one token": fiber(SKEW, tokens=1),
-    "real fiber": fiber(SURD, tokens=1),
-    "fiber of zero": fiber(ZERO),
-    "softmax fiber": softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
-    "causal softmax fiber": softmax_fiber(DEEP.with_form(NetworkForm(SOFTMAX, causal=True)), 2),
-    "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
-    "canonical": canonical(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
-    "conditions": transformer_conditions(EQUAL_HEADS),
-    "singular": classify(SINGULAR),
-    "two layers": classify(DEEP),
-    "point at one token": classify(GENERIC, tokens=1),
-    "orbits": layer_orbits(Architecture((2, 2), (2,), 2)),
-    "singular locus": singular_locus(Architecture((2, 1), (2,), 2)),
-    "equations": equations(Architecture((2, 1), (1,), 2)),
-    "degree": variety_degree(Architecture((3, 2), (2,), 2)),
-    "open degree": variety_degree(Architecture((2, 2, 2, 1), (2, 2, 2), 2)),
-    "recovered": recover(polynomial_map(RANK_ONE.architecture(2), RANK_ONE)),
-    "jet": JET,
-    "recovered from a jet": recover_from_jet(JET),
-    "query plan": query_plan(JET.architecture, bound=2, denominators=3),
-    "conserved": conserved_quantities(Architecture((2, 2), (2,), 2)),
-    "visible": same_function(GENERIC.with_form(NetworkForm(SOFTMAX)), RESCALED.with_form(NetworkForm(SOFTMAX))),
-}
 
 
 def inside(value: Any) -> Iterator[Any]:

@@ -14,11 +14,10 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
-from plain import Series, Tangent, plain_network
-from rational_series import lifted, lowered
+from plain import Tangent, plain_network
 from shapes import SHAPES
 
-from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym import SOFTMAX, Architecture
 from lightning_sym.errors import RingError
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.ball_matrices import BallMatrix
@@ -26,7 +25,6 @@ from lightning_sym.rings.balls import Balls, precision
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix, map_entries, rational_matrix, to_fractions
 
@@ -44,8 +42,6 @@ MORE = {
     "all of them": Architecture((2, 2, 2), (1, 1), 2, heads=2, value_ranks=(1, 2), skip=True, embed=1, unembed=3),
 }
 NETWORKS = SHAPES | MORE
-ONE_PLUS_Y = Normalization("1 + y", lambda k: Fraction(int(k < 2)), lambda y: 1 + y)
-ORDER = 7
 
 
 @dataclass(frozen=True)
@@ -147,27 +143,6 @@ RINGS = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SeriesRing:
-    """A ring of power series: inputs are `eps X`, weights constant."""
-
-    name: str
-    make: Callable[[PowerSeries], Any]
-    read: Callable[[Any], PowerSeries]
-
-
-SERIES_RINGS = [
-    SeriesRing("power series", lambda s: s, lambda v: v),
-    SeriesRing("series over the rationals", lifted, lambda v: lowered(v, P)),
-    SeriesRing("recorded power series", Recorded, lambda v: v.value),
-    SeriesRing(
-        "dual numbers over power series",
-        lambda s: Dual(s, PowerSeries(0 * s.entries, s.prime, s.valuation, s.order)),
-        lambda v: v.value,
-    ),
-]
-
-
 def numbers_for(shape: Architecture, seed: int) -> Matrices:
     """Small dyadic numbers, none of them zero, for the input and all weights, by name."""
     rng = np.random.default_rng([seed, shape.depth, shape.tokens])
@@ -253,35 +228,6 @@ def ask_softmax(ring: Ring, shape: Architecture) -> None:
         balls = found.values().ravel() if isinstance(found, Balls) else found.flint.entries()
         for ball, number in zip(balls, [v for row in expected for v in row], strict=True):
             assert abs(ball - arb(mpmath.nstr(number, 55))) < arb("1e-40")
-
-
-def ask_series(ring: SeriesRing, shape: Architecture, normalization: Normalization | None) -> None:
-    """Taylor coefficients along `eps X` are those of series with rational coefficients, multiplied out."""
-    shape = replace(shape, normalization=normalization)
-    numbers = numbers_for(shape, 5)
-
-    def coefficients(name: str, value: Fraction) -> Series:
-        head = (Fraction(0), value) if name == INPUT else (value, Fraction(0))
-        return Series((*head, *[Fraction(0)] * (ORDER - 1)))
-
-    plain = {name: [[coefficients(name, v) for v in row] for row in rows] for name, rows in rows_of(numbers).items()}
-
-    def pattern(scores: Any) -> Any:
-        if normalization is None:
-            return scores
-        weights = [s.put_into(normalization.taylor) for s in scores]
-        total = weights[0]
-        for w in weights[1:]:
-            total = total + w
-        return [w * total.inverse() for w in weights]
-
-    expected = plain_network(plain[INPUT], shape, plain, pattern)
-    found = ring.read(
-        run(lambda name: ring.make(PowerSeries.of({int(name == INPUT): residues_of(numbers[name], P)}, ORDER)), shape)
-    )
-    for degree in range(ORDER + 1):
-        wanted = [[entry.coefficients[degree] for entry in row] for row in expected]
-        assert found.coefficient(degree).residues().tolist() == over_prime(P).expected(wanted)
 
 
 def conforms(ring: Ring) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance import NETWORKS, ONE_PLUS_Y, RINGS, SERIES_RINGS, Ring, SeriesRing, ask_series, ask_values, conforms
+from conformance import NETWORKS, RINGS, Ring, ask_values, conforms
+from series_conformance import ONE_PLUS_Y, SERIES_RINGS, SeriesRing, ask_series
 
 from lightning_sym import SOFTMAX, Architecture, Layer
 from lightning_sym.errors import RingError, ShapeError

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from lightning_sym import SOFTMAX, Architecture, BadInput, TooLarge, Weights, certified_dimension, polynomial_map
+from lightning_sym import (
+    SOFTMAX,
+    Architecture,
+    BadInput,
+    NetworkForm,
+    TooLarge,
+    Weights,
+    certified_dimension,
+    polynomial_map,
+)
 from lightning_sym.fibers import same_function as same
 from lightning_sym.testing import Mismatch, NotDecided, assert_dimension, assert_holds, assert_same_function
 from lightning_sym.testing import dimensions as asserted
@@ -67,7 +76,7 @@ def test_what_is_no_network_is_refused() -> None:
         (phi, wide, {}, "the same input width"),
         (letters, letters, {}, "numbers for weights"),
         (phi, weights, {"tokens": 3}, "same number of tokens, got 2 and 3"),
-        (Weights.random(Architecture((2, 1), (2,), 2, heads=2)), weights, {}, "not yet decided"),
+        (weights.with_form(NetworkForm(SOFTMAX)), weights, {}, "of one form"),
     ]
     for one, other, options, said in cases:
         with pytest.raises(BadInput, match=said) as refusal:

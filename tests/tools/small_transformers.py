@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, network_output
+from lightning_sym import SOFTMAX, Architecture, Weights, network_output
 from lightning_sym.exact.rational import unique_solution
 from lightning_sym.rings.balls import Balls, nonzero_minor, precision
 
@@ -130,6 +130,3 @@ def moved(weights: Weights, seed: int) -> Weights:
                 named[f"V{new}"] = scale @ old[f"V{mine}"] @ inverse
                 named[f"O{new}"] = behind @ old[f"O{mine}"] @ unscale
     return Weights.of(named, weights.form)
-
-
-FORM = NetworkForm(SOFTMAX, skip=True)

@@ -1,4 +1,8 @@
-"""Which hypotheses of Theorem 4 and Corollary 5 of docs/transformer-fibers.md given weights fulfil, exactly."""
+"""Which hypotheses of Theorem 4 and Corollary 5 of docs/transformer-fibers.md given weights fulfil, exactly.
+
+Written from the page, with all words multiplied out: nothing of `lightning_sym.fibers.conditions` is used, so that a
+claim does not ask the program whether its hypotheses hold.
+"""
 
 from __future__ import annotations
 
