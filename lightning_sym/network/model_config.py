@@ -16,8 +16,7 @@ from typing import Any, NoReturn
 from lightning_sym.errors import BadInput, FileFormatError
 
 LARGEST_FILE = 4 * 2**20
-LARGEST_SIZE, MOST_LAYERS = 10**9, 10**4
-"""Of any size; and of layers, of which each takes time and memory."""
+LARGEST_SIZE = 10**9
 
 # the names that families of models have for the same size
 SIZES = {
@@ -223,9 +222,8 @@ def _size(config: dict[str, Any], name: str) -> int | None:
         value = config.get(key)
         if value is None:
             continue
-        largest = MOST_LAYERS if key in SIZES["layers"] else LARGEST_SIZE
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= largest:
-            _refuse(f"{key} must be an integer between 1 and {largest:,}, got {str(value)[:40]!a}")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
+            _refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {str(value)[:40]!a}")
         found[key] = value
     if len(set(found.values())) > 1:
         _refuse(f"the {name} must be named once, got {', '.join(f'{k} = {v}' for k, v in found.items())}")

@@ -282,10 +282,3 @@ def test_a_part_never_shows_as_the_whole() -> None:
 def test_the_answer_is_no_truth_value() -> None:
     with pytest.raises(BadInput, match="write result"):
         bool(model_dimension(Model(3, 2, 2, 4, 1, True, {})))
-
-
-@pytest.mark.parametrize("key", ["num_hidden_layers", "n_layer"])
-def test_more_layers_than_can_be_counted_are_refused(key: str) -> None:
-    sizes = {"model_type": "attention-only", "hidden_size": 8, "num_attention_heads": 2, "vocab_size": 20}
-    with pytest.raises(BadInput, match=f"{key} must be an integer between 1 and 10,000, got '1000000000'"):
-        model_of(sizes | {key: 10**9})
