@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from os import PathLike
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import network_document
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, LightningError, TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 
@@ -21,6 +22,9 @@ APPLICATION, VERSION = 0x4C53594D, 1
 """What SQLite files of this kind carry: who wrote them (`LSYM`), and the version of the columns."""
 
 _MOST_ROWS = 10**6
+
+LONGEST, LARGEST = 60, 2**26
+"""Seconds that a condition may take, and bytes of a value: more than a certificate has."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,9 @@ class Entry:
 
 COLUMNS = tuple(field.name for field in fields(Entry))
 
+_TYPES: dict[str, tuple[type, ...]] = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(Entry).items()}
+"""What SQLite gives for each column of a file that is not damaged."""
+
 _TABLE = """
 create table networks (
     network text primary key, depth integer, widths text, ranks text, tokens integer, normalization text, mask text,
@@ -151,15 +158,22 @@ class Atlas:
         self.connection = sqlite3.connect(
             f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=60
         )
+        # before anything is set: a file that is not ours stays as it was, with nothing beside it
+        if not (empty := new or (mode == "rw" and not self.path.stat().st_size)):
+            self._require_known()
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
         if mode != "ro":
             self.connection.execute("pragma journal_mode = wal")
             self.connection.execute("pragma synchronous = normal")
-        if new or (mode == "rw" and not self.path.stat().st_size):
+        if empty:
             with self._transaction():
                 if not self._numbers()[0]:
                     self.connection.execute(f"pragma application_id = {APPLICATION}")
                     self.connection.execute(f"pragma user_version = {VERSION}")
                     self.connection.execute(_TABLE)
+            self._require_known()
+
+    def _require_known(self) -> None:
         application, version = self._numbers()
         if application != APPLICATION:
             raise BadInput(f"{self._named} is not of this kind")
@@ -212,26 +226,63 @@ class Atlas:
             most: so many rows at most.
 
         Raises:
-            BadInput: the condition is none, or does more than ask.
+            BadInput: the condition is none, or does more than ask; or the file is damaged.
+            TooLarge: the condition takes more than a minute.
         """
         condition = f"where ({where})" if where else ""
         query = f"select {', '.join(COLUMNS)} from networks {condition} order by parameters, network limit ?"  # noqa: S608
         self.connection.set_authorizer(_only_reads)
+        watch = _Watch()
+        self.connection.set_progress_handler(watch, 10**5)
         try:
             for row in self.connection.execute(query, (most,)):
-                yield Entry(*row)
+                yield self._entry(row)
         except (sqlite3.Error, sqlite3.Warning) as error:
-            shown = " ".join(str(where).split())[:60]
+            if not where:
+                raise BadInput(f"{self._named} is damaged: {error}") from error
+            shown = " ".join(where.split())[:60]
+            if watch.over:
+                raise TooLarge(f"a condition must be answered within {LONGEST} s, got {shown!r}") from error
+            if str(error) == "interrupted":  # what Ctrl-C raises inside SQLite does not come out of it
+                raise KeyboardInterrupt from error
             raise BadInput(
                 f"a condition must be one of SQL on the columns of an atlas, got {shown!r}: {error}"
             ) from error
         finally:
             self.connection.set_authorizer(None)
+            self.connection.set_progress_handler(None, 0)
+
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        """A row of the file, which may be damaged."""
+        entry = Entry(*row)
+        wrong = [name for name, value in zip(COLUMNS, row, strict=True) if type(value) not in _TYPES[name]]
+        try:
+            same = not wrong and key_of(entry.architecture) == entry.network
+        except (ValueError, TypeError, KeyError, RecursionError, LightningError):
+            same = False
+        if not same:
+            shown = f"its {wrong[0]} is {type(getattr(entry, wrong[0])).__name__}" if wrong else "its network is none"
+            raise BadInput(f"{self._named} is damaged: a row of it is none, {shown}")
+        return entry
 
     def counts(self) -> dict[str, int]:
         """How many networks there are of each status."""
         found = self.connection.execute("select status, count(*) from networks group by status order by status")
         return {str(status): int(number) for status, number in found}
+
+
+class _Watch:
+    """Ends a condition that takes too long; and is Python, so that Ctrl-C is seen while SQLite works."""
+
+    def __init__(self) -> None:
+        self.end = monotonic() + LONGEST
+
+    @property
+    def over(self) -> bool:
+        return monotonic() > self.end
+
+    def __call__(self) -> bool:
+        return self.over
 
 
 class _Transaction:

@@ -130,8 +130,8 @@ def _last(
     heads: list[Circuit],
 ) -> Circuits:
     """The last layer, and all of the network put together."""
-    read, outputs = circuits.unembed @ basis, [circuits.unembed @ head.value for head in heads]
-    seen = [read, *outputs] if circuits.form.skip else list(outputs)
+    outputs = [circuits.unembed @ head.value for head in heads]
+    seen = [circuits.unembed @ basis, *outputs] if circuits.form.skip else list(outputs)
     seen += [m for head in heads for m in (head.attention, head.attention.mT)]
     space, rank = basis.shape[1], seen[0].rank()
     if rank < space and (rank := row_stack(seen).rank()) < space:
@@ -143,7 +143,7 @@ def _last(
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
         last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
         return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
-    return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
+    return residual(circuits, embed, layers, circuits.unembed @ basis, [h.attention for h in heads], outputs)
 
 
 def residual(

@@ -89,6 +89,8 @@ def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> Sec
     for tried, (description, other) in enumerate(_candidates(weights, tests)):
         if tried == MOST_TRIED or not budget.allows(cost):
             return None
+        if other == weights:  # to merge with a head that does nothing changes nothing
+            continue
         budget.spend(cost, "another network")
         if common_streams(before, Circuits.of(other), tokens).same:
             return SecondNetwork(description, "Theorem 1 of docs/transformer-fibers.md", other)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lightning_sym.network.architecture import SHAPED
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -33,10 +33,11 @@ class _Heads:
     """The heads of a layer, which is counted from 1; each iteration multiplies them anew."""
 
     weights: Weights
+    shape: Architecture  # once for all layers, for it takes all of them to find it
     layer: int
 
     def __iter__(self) -> Iterator[Circuit]:
-        shape = self.weights.architecture(1)
+        shape = self.shape
         for head in range(1, shape.heads + 1):
             name = str(self.layer) if shape.heads == 1 else f"{self.layer}.{head}"
             query, key, value = (RationalMatrix.of(self.weights[c + name]) for c in "QKV")
@@ -83,5 +84,5 @@ class Circuits:
             RationalMatrix.of(named[name]) if name in named else RationalMatrix.identity(width)
             for name, width in (("E", shape.widths[0]), ("U", shape.widths[-1]))
         )
-        layers = tuple(_Heads(weights, i) for i in range(1, shape.depth + 1))
+        layers = tuple(_Heads(weights, shape, i) for i in range(1, shape.depth + 1))
         return cls(embed, layers, shape.widths, unembed, weights.form)

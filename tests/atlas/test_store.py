@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 
-from lightning_sym import BadInput
+from lightning_sym import BadInput, TooLarge
+from lightning_sym.atlas import store
 from lightning_sym.atlas.families import Family
 from lightning_sym.atlas.store import Atlas
 from lightning_sym.atlas.sweep import sweep
@@ -62,12 +65,54 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path, file: Path) -> N
         for write in (False, True):
             with pytest.raises(BadInput, match="atlas"):
                 Atlas(path, write=write)
-        assert path.read_bytes()[100:] == before[100:]  # the header says how it is read
+        assert path.read_bytes() == before
+        assert not [each for end in ("-wal", "-shm") if (each := Path(f"{path}{end}")).exists() and path != newer]
     for path in (tmp_path, tmp_path / "missing", Path("/dev/null")):
         with pytest.raises(BadInput, match="atlas"):
             Atlas(path)
     with pytest.raises(BadInput, match="folder"):
         Atlas(tmp_path / "no" / "folder", write=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "parameters = 'many'", "lower = 1.5", "network = '{}'", "network = '[1'", "status = null", "widths = x'00'",
+        "mask = 'odd'",
+    ],
+)  # fmt: skip
+def test_a_damaged_row_is_refused(file: Path, change: str) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(f"update networks set {change} where tokens = 2 and widths = '2,2'")  # noqa: S608
+    with Atlas(file) as atlas, pytest.raises(BadInput, match="is damaged: a row of it is none, its"):
+        list(atlas.entries())
+
+
+def test_a_damaged_page_is_refused(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("pragma journal_mode = delete")
+    data = bytearray(file.read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    file.write_bytes(data)
+    with Atlas(file) as atlas, pytest.raises(BadInput, match="is damaged: "):
+        list(atlas.entries())
+
+
+LONG = f"(select count(*) from {', '.join(f'networks {a}' for a in 'abcdefghijklmnopqrst')}) > 0"  # noqa: S608
+
+
+def test_a_condition_ends(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LONGEST", 0.3)
+    with Atlas(file) as atlas, pytest.raises(TooLarge, match=r"within 0\.3 s"):
+        list(atlas.entries(LONG))
+
+
+def test_a_condition_can_be_interrupted(file: Path) -> None:
+    timer = threading.Timer(1, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with Atlas(file) as atlas, pytest.raises(KeyboardInterrupt):
+        list(atlas.entries(LONG))
+    timer.join()
 
 
 def test_two_may_write(file: Path) -> None:

@@ -19,10 +19,12 @@ from judge_functions import are_the_same
 
 from lightning_sym import (
     SOFTMAX,
+    Answer,
     Architecture,
     Weights,
     canonical,
     rescale,
+    same_function,
     swap,
     transform,
 )
@@ -103,6 +105,15 @@ def test_zero_layers_pass_skew_ones_under_a_mask_at_two_tokens(tokens: int) -> N
     second = Weights.of({"Q1": [[0, 0]], "K1": [[1, 1]], "V1": [[1, 0], [0, 1]], "Q2": [[0, 2], [-2, 0]],
                          "K2": [[1, 0], [0, 1]], "V2": [[1, 2], [0, 1]]}, form)  # fmt: skip
     assert (canonical(first, tokens).hash == canonical(second, tokens).hash) is (tokens == 2)
+
+
+def test_the_last_layer_may_change_the_width() -> None:
+    """Without skip connections: from three to two to one, and three outputs."""
+    network = Weights.random(Architecture((3, 2, 1), (2, 2), 2, SOFTMAX, heads=2, unembed=3), seed=3, bound=3)
+    known = canonical(network, 2)
+    assert known.weights.architecture(2).widths == (3, 2, 1)
+    assert same_function(network, known.weights, 2).answer is Answer.SAME
+    assert canonical(known.weights, 2).hash == known.hash
 
 
 def test_what_stands_behind_a_blind_layer_is_gone() -> None:

@@ -138,6 +138,15 @@ def test_second_networks_are_the_same_function(
     assert found.theorem is None or found.theorem.number != "Corollary 5"
 
 
+def test_a_network_is_not_its_own_second() -> None:
+    """Two heads have no scores, and the second does nothing: as one they are what they were."""
+    weights = drawn(shape(3), seed=4, bound=3)
+    weights = changed(weights, Q1_1=0 * weights["Q1.1"], Q1_2=0 * weights["Q1.2"], V1_2=0 * weights["V1.2"])
+    found = softmax_fiber(weights, 3)
+    assert not found.complete
+    assert found.second is None or found.second.weights != weights
+
+
 def test_no_second_network_is_invented() -> None:
     """The scores of a head are zero, and nothing else is known."""
     weights = drawn(shape(3), seed=4, bound=3)
