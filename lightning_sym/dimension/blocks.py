@@ -29,8 +29,8 @@ from lightning_sym.rings.prime_field import PRIMES, matmul_mod, random_residues,
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which Proposition 18 is proved, or which make it refuse."""
 
-MOST_WORK = 2 * 10**13
-"""Multiplications of the ranks: a quarter of an hour or so on two cores."""
+MOST_WORK = 10**12
+"""Multiplications of the ranks: a minute or two on two cores; the theorem does not need them."""
 
 _Floats = npt.NDArray[np.float64]
 
