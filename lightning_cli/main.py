@@ -29,7 +29,10 @@ COMMANDS = {
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
-    "recover": ("lightning_cli.commands.recover", "Find weights for a polynomial map, a jet or a black box, or show that there are none."),
+    "recover": (
+        "lightning_cli.commands.recover",
+        "Find weights for a polynomial map, a jet or a black box.",
+    ),
     "same": ("lightning_cli.commands.same", "Decide whether two networks compute the same function."),
     "sweep": ("lightning_cli.commands.sweep", "Certify the dimensions of many networks, side by side, into a file."),
     "verify": (
