@@ -29,7 +29,10 @@ COMMANDS = {
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
-    "recover": ("lightning_cli.commands.recover", "Find weights for a polynomial map, or show that there are none."),
+    "recover": (
+        "lightning_cli.commands.recover",
+        "Find weights for a polynomial map, a jet or a black box.",
+    ),
     "same": ("lightning_cli.commands.same", "Decide whether two networks compute the same function."),
     "sweep": ("lightning_cli.commands.sweep", "Certify the dimensions of many networks, side by side, into a file."),
     "verify": (
@@ -63,14 +66,14 @@ class LazyGroup(click.Group):
 Examples:
   lightning-sym check --quick
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
-  lightning-sym phi --widths 2,1 --ranks 2 --tokens 2
+  lightning-sym same first.json second.json --tokens 3
 
 Exit codes: 0 as expected, certified or the same; 1 some verdict not as expected, or different functions;
 2 bad input; 3 undecided; 4 an error of the program.""",
 )
 @click.version_option(package_name="lightning-sym", message="%(prog)s %(version)s")
 def cli() -> None:
-    """The exact geometry of lightning self-attention.
+    """The exact geometry of attention, lightning and softmax.
 
     Which weights give the same function, how large the set of functions is, where the theorems about them
     hold: every answer is exact, or says that it is undecided.

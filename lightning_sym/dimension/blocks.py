@@ -227,7 +227,7 @@ def _each_layer(shape: Transformer) -> Iterator[tuple[Layers, bool]]:
     yield shape.layers[-1], True
 
 
-def require_affordable(shape: Transformer, memory: int) -> None:
+def require_affordable(shape: Transformer, memory: int, work: int = MOST_WORK) -> None:
     """Refuse, with the estimate, ranks that would take too much memory or time.
 
     Raises:
@@ -235,9 +235,9 @@ def require_affordable(shape: Transformer, memory: int) -> None:
     """
     d, widest = shape.width, max(each.b or shape.width for each in shape.layers)
     require_memory(8 * (4 * d * d + 5 * widest * d), memory, f"the matrices of one layer of width {d:,}")
-    if shape.work > MOST_WORK:
+    if shape.work > work:
         raise TooLarge(
-            f"the ranks of the matrices of {shape.depth:,} layers must take at most {MOST_WORK:.0e} multiplications, "
+            f"the ranks of the matrices of {shape.depth:,} layers must take at most {work:.0e} multiplications, "
             f"estimated {float(shape.work):.1e}"
         )
 

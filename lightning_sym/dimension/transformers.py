@@ -15,11 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify
+from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress
 from lightning_sym.network.model_config import Model
+
+MOST_WORK = 10**12
+"""Multiplications of ranks beside a theorem that does not need them: a minute or two on two cores."""
 
 MOST_NARROW_LAYERS = 10**6
 """So many layers are added up one by one where the vocabulary is smaller than the hidden size."""
@@ -185,6 +188,7 @@ def model_dimension(
         return _narrow(model)
     shape, ranks, reason = shape_of(model), None, None
     try:
+        require_affordable(shape, memory, MOST_WORK)
         ranks = certify(shape, seed=seed, memory=memory, progress=progress)
     except TooLarge as error:
         reason = str(error)

@@ -239,6 +239,10 @@ def test_a_model_too_large_for_ranks_is_still_a_theorem(capsys: pytest.CaptureFi
     assert (code, err) == (0, "")
     assert "14,092,861,440" in out
     assert "not computed   the ranks of the matrices of 80 layers" in out
+    seven = {**llama, "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 32}
+    out = run(capsys, "dimension", "--config", write(tmp_path, seven), "--attention-only")[1]
+    assert "2,367,684,608" in out  # at once, not after minutes of ranks that the theorem does not need
+    assert "at most 1e+12 multiplications, estimated 2.8e+12" in out
     endless = {**PLAIN, "num_hidden_layers": 10**9}
     code, out, err = run(capsys, "dimension", "--config", write(tmp_path, endless))
     assert (code, err) == (0, "")

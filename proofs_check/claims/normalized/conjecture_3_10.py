@@ -31,7 +31,7 @@ from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.boxes import Integers, Stack, compare, fingerprints, small_matrices
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Scope
+from proofs_check.claim import Claim, Part, Scope, Tally
 from proofs_check.expect import (
     Bounds,
     dimension_by_orbit,
@@ -134,7 +134,8 @@ def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = 
         return f"{network}, weights {', '.join(spell(m[number].tolist()) for m in weights)}"
 
     visible = keys(virtual_of(stack), network.tokens, network.causal)
-    return compare(fingerprints(stack, 2 * 3 ** (network.depth - 1) + 1), visible, name)
+    found = compare(fingerprints(stack, 2 * 3 ** (network.depth - 1) + 1), visible, name)
+    return Tally(f"{network}: {found}")
 
 
 def symmetric_parts(virtual: Sequence[Integers], tokens: int, causal: bool) -> list[bytes]:
