@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.arrangement import Arrangement, arranged, padded
@@ -21,8 +25,9 @@ from lightning_sym.network.circuits import Circuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
+from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.dyadic import dyadic_bits, is_plain
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.group import head_name
@@ -56,7 +61,7 @@ class Pair:
     shapes: tuple[Architecture, Architecture] = field(init=False)
     circuits: tuple[Circuits, Circuits] = field(init=False)
     arrangements: tuple[Arrangement, Arrangement] | None = field(init=False, default=None)
-    exact: list[list[RationalMatrix]] = field(init=False)
+    lengths: list[int] = field(init=False)
     bits: int = field(init=False, default=0)
     agreed: int = field(init=False, default=0)
     distance: Fraction | None = field(init=False, default=None)
@@ -65,7 +70,22 @@ class Pair:
         first, second = self.weights
         self.shapes = first.architecture(self.tokens), second.architecture(self.tokens)
         self.circuits = Circuits.of(first), Circuits.of(second)
-        self.exact = [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
+        self.lengths = [max(map(_length, w.all_held.values())) for w in self.weights]
+
+    @cached_property
+    def exact(self) -> list[list[RationalMatrix]]:
+        """All matrices.
+
+        Raises:
+            TooLarge: there are too many entries.
+        """
+        return [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
+
+    def in_balls(self, number: int) -> list[BallMatrix] | list[LaterBalls]:
+        """All matrices of a network; those of a large one when they are needed."""
+        if self.weights[number].too_many:
+            return list(map(LaterBalls, self.weights[number].all_held.values()))
+        return list(map(BallMatrix.of, self.exact[number]))
 
     @property
     def form_is_softmax(self) -> bool:
@@ -88,8 +108,8 @@ class Pair:
             self.bits, self.agreed, self.distance = bits, 0, None
         with precision(bits):
             one, other = (
-                network_output(BallMatrix.of(x), shape, map(BallMatrix.of, matrices))
-                for shape, matrices in zip(self.shapes, self.exact, strict=True)
+                network_output(BallMatrix.of(x), shape, self.in_balls(number))
+                for number, shape in enumerate(self.shapes)
             )
             place, farthest = one.apart(other), one.farthest(other)
             if place is None or farthest is None:
@@ -131,11 +151,12 @@ class Pair:
         return self.work.allows(2 * self.evaluations * self._exact_cost())
 
     def _exact_cost(self) -> float:
-        return sum(outputs_cost(s, 3**s.depth * _bits(m)) for s, m in zip(self.shapes, self.exact, strict=True))
+        return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.shapes, self.lengths, strict=True))
 
 
-def _bits(matrices: Iterable[RationalMatrix]) -> int:
-    return max(m.bits for m in matrices)
+def _length(matrix: npt.NDArray[Any]) -> int:
+    """Bits of the longest entry over a common denominator."""
+    return dyadic_bits(matrix) if is_plain(matrix) else RationalMatrix.of(matrix).bits
 
 
 def _names(shape: Architecture) -> list[list[str]]:
@@ -170,9 +191,9 @@ def _by_streams(pair: Pair) -> Comparison | None:
     first, second = pair.circuits
     if pair.shapes[0].depth != pair.shapes[1].depth:
         return None
-    for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
-        pair.work.spend(streams_cost(shape, _bits(matrices)), "common streams", number, 2)
-    needed = sum(streams_memory(s, _bits(m), s.heads) for s, m in zip(pair.shapes, pair.exact, strict=True))
+    for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
+        pair.work.spend(streams_cost(shape, bits), "common streams", number, 2)
+    needed = sum(streams_memory(s, bits, s.heads) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
     require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
     streams = common_streams(first, second, pair.tokens)
     if not streams.same:
@@ -188,8 +209,8 @@ def _by_virtual_weights(pair: Pair) -> Comparison | None:
     """Softmax, one head in each layer and no skip connections: docs/softmax-fibers.md, Theorems 1 and 4."""
     if not pair.form_is_softmax or pair.shapes[0].skip or pair.shapes[0].heads > 1 or pair.shapes[1].heads > 1:
         return None
-    for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
-        pair.work.spend(streams_cost(shape, shape.depth * _bits(matrices)), "virtual weights", number, 2)
+    for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
+        pair.work.spend(streams_cost(shape, shape.depth * bits), "virtual weights", number, 2)
     return _decided_by_virtual_weights(pair, pair.circuits)
 
 
@@ -211,9 +232,9 @@ def _virtual_weights(circuits: Circuits) -> VirtualWeights:
 
 def _by_arrangement(pair: Pair) -> Comparison | None:
     """Heads merged, left out and moved to earlier layers, in both."""
-    for shape, matrices in zip(pair.shapes, pair.exact, strict=True):
-        cost = arrangement_cost(shape, _bits(matrices))
-        needed = streams_memory(shape, _bits(matrices), shape.depth * shape.heads)
+    for shape, bits in zip(pair.shapes, pair.lengths, strict=True):
+        cost = arrangement_cost(shape, bits)
+        needed = streams_memory(shape, bits, shape.depth * shape.heads)
         if not pair.work.allows(cost) or needed > DEFAULT_MEMORY // 2:
             return None
         pair.work.spend(cost, "heads in the earliest layers")

@@ -58,6 +58,9 @@ class PlainMatrices(Mapping[str, ObjectArray]):
     def __getitem__(self, name: str) -> ObjectArray:
         return exact_matrix(self.plain[name], name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.plain
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.plain)
 
