@@ -11,7 +11,6 @@ from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
-
 LARGE = 64
 """Rows from which on a reduced basis is guessed modulo a prime, and then proved."""
 
@@ -54,9 +53,9 @@ class _OtherRows(NamedTuple):
 def _guessed(matrices: Sequence[RationalMatrix]) -> Subspace | None:
     """The span of columns by a reduced basis with small entries; `None` where no such basis could be proved.
 
-    Modulo a prime the reduced basis is that of the residues. Read as small fractions it is a reduced basis again; if all
-    columns lie in its span, and the rank modulo the prime, which is no larger than the rank, is its dimension, the two
-    spaces are equal.
+    The reduced basis of the residues modulo a prime, read as small fractions, is a reduced basis again. If all columns
+    lie in its span the rank is at most its dimension; and this is the rank modulo the prime, which is at most the rank:
+    the two spaces are equal.
     """
     cleared = [matrix.flint.numer_denom()[0] for matrix in matrices]
     rows = [row for block in cleared for row in block.transpose().tolist()]

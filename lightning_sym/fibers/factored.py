@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import SHAPED
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.dyadic import is_plain, residues_of
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 
 M = TypeVar("M", bound=Any)
@@ -104,7 +105,9 @@ def added(matrices: Sequence[M]) -> M:
     return total
 
 
-def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads: bool = True) -> FactoredNetwork[M]:
+def factored(
+    weights: Weights, matrix: Callable[[npt.NDArray[Any]], M], *, idle_heads: bool = True
+) -> FactoredNetwork[M]:
     """The network over the field that `matrix` brings matrices of rational numbers to.
 
     Args:
@@ -120,7 +123,7 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads
         True
     """
     weights.require_numbers()
-    shape, named = weights.architecture(1), weights.matrices
+    shape, named = weights.architecture(1), weights.all_held
     shape.require("a network by its factors", SHAPED)
 
     def made(name: str) -> Any:
@@ -135,12 +138,14 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
 
 
-def residues(entries: ObjectArray, p: int) -> PrimeFieldMatrix:
-    """Rational numbers modulo `p`.
+def residues(entries: npt.NDArray[Any], p: int) -> PrimeFieldMatrix:
+    """Rational numbers, or those of an array of integers or floats, modulo `p`.
 
     Raises:
         ZeroDivisionError: `p` divides a denominator.
     """
+    if is_plain(entries):
+        return PrimeFieldMatrix.of(residues_of(entries, p), p)
     flat = entries.ravel()
     inverses = {1: 1}
     for denominator in {x.denominator for x in flat}:

@@ -102,8 +102,8 @@ class Pair:
 
     def by_balls(self, x: RationalMatrix, bits: int) -> Comparison | None:
         """Whether balls tell the outputs apart."""
-        for number, shape in enumerate(self.shapes):
-            self.work.spend(outputs_cost(shape, bits), f"outputs in balls of {bits} bits", number, 2)
+        for number in range(2):
+            self.work.spend(self._outputs_cost(number, bits), f"outputs in balls of {bits} bits", number, 2)
         if bits > self.bits:  # what is said of agreement is about the highest precision
             self.bits, self.agreed, self.distance = bits, 0, None
         with precision(bits):
@@ -137,10 +137,13 @@ class Pair:
         outputs = one.fractions(), other.fractions()
         return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x.fractions(), outputs=outputs)
 
+    def _outputs_cost(self, number: int, bits: int) -> float:
+        return outputs_cost(self.shapes[number], bits, combined=not self.weights[number].too_many)
+
     def affords_balls(self, bits: int) -> bool:
         """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
         known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
-        cost = sum(outputs_cost(shape, bits) for shape in self.shapes)
+        cost = sum(self._outputs_cost(number, bits) for number in range(2))
         return known and 200 * self.tokens**2 <= DEFAULT_MEMORY and self.work.allows(cost)
 
     @property

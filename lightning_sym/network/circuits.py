@@ -49,13 +49,13 @@ class _Factored(Circuit):
         self.__dict__.update(factors=(query, key, value, output))
 
     @cached_property
-    def attention(self) -> RationalMatrix:  # type: ignore[override]
+    def attention(self) -> RationalMatrix:
         query, key, _, _ = self.__dict__["factors"]
         found: RationalMatrix = key.mT @ query
         return found
 
     @cached_property
-    def value(self) -> RationalMatrix:  # type: ignore[override]
+    def value(self) -> RationalMatrix:
         _, _, value, output = self.__dict__["factors"]
         found: RationalMatrix = value if output is None else output @ value
         return found

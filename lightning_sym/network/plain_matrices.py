@@ -102,8 +102,6 @@ def _fixed(matrix: Plain, name: str) -> Plain:
     return matrix
 
 
-
-
 def exact_or_plain(matrices: Mapping[str, Rows]) -> Mapping[str, ObjectArray]:
     """What becomes of the matrices that are given: exact numbers, or arrays as they are where they would be too many.
 

@@ -101,8 +101,6 @@ def residues_of(array: Plain, p: int) -> npt.NDArray[np.int64]:
     if array.dtype.kind in "iu":
         return np.asarray(array % np.array(p, dtype=array.dtype if array.dtype.itemsize == 8 else np.int64), np.int64)
     top, powers = _odd(array)
-    found = top % p
-    for power in np.unique(powers):  # a few dozen
-        here = powers == power
-        found[here] = found[here] * pow(2, int(power), p) % p
-    return found
+    least = int(powers.min(initial=0))
+    table = np.array([pow(2, power, p) for power in range(least, int(powers.max(initial=0)) + 1)], dtype=np.int64)
+    return top % p * table[powers - least] % p
