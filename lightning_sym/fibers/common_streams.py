@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from lightning_sym.exact.subspaces import Subspace, in_a_basis
+from lightning_sym.limits import Progress
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.normalization import SOFTMAX
@@ -175,13 +176,14 @@ def _images(
     return _total(halves[0], factors[:cut], rows[0], on[0]), _total(halves[1], factors[cut:], rows[1], on[1])
 
 
-def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStreams:
+def common_streams(first: Circuits, second: Circuits, tokens: int, progress: Progress | None = None) -> CommonStreams:
     """Follow the streams of two networks of one form and one depth.
 
     Args:
         first: a network.
         second: one with the same form, depth, input width and output width.
         tokens: how many tokens inputs have.
+        progress: called in front of each layer.
 
     Example:
         >>> from lightning_sym.network.weights import Weights
@@ -199,6 +201,8 @@ def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStre
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
     middle = reached  # where the mean of the tokens lies, or with a mask the first one
     for i, both in enumerate(zip(first.layers, second.layers, strict=True)):
+        if progress is not None:
+            progress("common streams, layers", i, len(first.layers))
         halves = [list(heads) for heads in both]
         rows = first.widths[i + 1], second.widths[i + 1]
         columns = _halves(reached, first.widths[i])

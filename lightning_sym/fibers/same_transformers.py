@@ -198,7 +198,7 @@ def _by_streams(pair: Pair) -> Comparison | None:
         pair.work.spend(streams_cost(shape, bits), "common streams", number, 2)
     needed = sum(streams_memory(s, bits, s.heads) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
     require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
-    streams = common_streams(first, second, pair.tokens)
+    streams = common_streams(first, second, pair.tokens, pair.work.tell)
     if not streams.same:
         return None
     symmetry = StreamSymmetry(head_classes(streams, (_names(pair.shapes[0]), _names(pair.shapes[1]))))
