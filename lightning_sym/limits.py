@@ -108,6 +108,9 @@ class Work:
                 f"{what}: exact work must take at most {self._limit:g} s in all, estimated {self._spent:,.3g} s "
                 "by a rough rate; a larger work (--work) lifts this"
             )
+        self.tell(what + (f", about {seconds:,.0f} s" if seconds >= 1 else ""), done, total)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Say how far a step is that was begun."""
         if self._progress is not None:
-            estimate = f", about {seconds:,.0f} s" if seconds >= 1 else ""
-            self._progress(what + estimate, done, total)
+            self._progress(what, done, total)

@@ -4,12 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-from flint import fmpq_mat, fmpz_mat, nmod_mat
+from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 
 from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
+
+LARGE = 64
+"""Rows from which on a reduced basis is guessed modulo a prime, and then proved."""
+
+_PRIME = 2**61 - 1
+
+_SMALL = 2**24
+"""Numerators and denominators that a guess has at most: with much larger ones any residue would be a fraction."""
+
+
+class _OtherRows(NamedTuple):
+    """The rows of a reduced basis that are not those of the identity; often they have few entries."""
+
+    places: tuple[int, ...]
+    matrix: RationalMatrix
+    few: tuple[tuple[int, fmpq] | None, ...] | None
+
+    @classmethod
+    def of(cls, basis: RationalMatrix, pivots: Sequence[int]) -> _OtherRows:
+        known = set(pivots)
+        places = tuple(i for i in range(basis.shape[0]) if i not in known)
+        matrix = basis.rows(places)
+        entries = [[(j, x) for j, x in enumerate(row) if x != 0] for row in matrix.flint.tolist()]
+        few = tuple(row[0] if row else None for row in entries) if all(len(row) <= 1 for row in entries) else None
+        return cls(places, matrix, few)
+
+    def times(self, vectors: RationalMatrix) -> RationalMatrix:
+        """The product; one entry a row at most only picks and scales rows."""
+        if self.few is None:
+            return self.matrix @ vectors
+        columns, rows = vectors.shape[1], vectors.flint.tolist()
+        result: list[fmpq] = []
+        for entry in self.few:
+            if entry is None:
+                result += [fmpq(0)] * columns
+            else:
+                result += rows[entry[0]] if entry[1] == 1 else [entry[1] * x for x in rows[entry[0]]]
+        return RationalMatrix(fmpq_mat(len(self.places), columns, result))
+
+
+def _guessed(matrices: Sequence[RationalMatrix]) -> Subspace | None:
+    """The span of columns by a reduced basis with small entries; `None` where no such basis could be proved.
+
+    The reduced basis of the residues modulo a prime, read as small fractions, is a reduced basis again. If all columns
+    lie in its span the rank is at most its dimension; and this is the rank modulo the prime, which is at most the rank:
+    the two spaces are equal.
+    """
+    cleared = [matrix.flint.numer_denom()[0] for matrix in matrices]
+    rows = [row for block in cleared for row in block.transpose().tolist()]
+    echelon, rank = nmod_mat(fmpz_mat(rows), _PRIME).rref()
+    if not rank:
+        return None
+    zero, one = fmpq(0), fmpq(1)
+    found, pivots = [], []
+    for row in echelon.tolist()[:rank]:
+        new = []
+        for residue in map(int, row):
+            x = zero if not residue else one if residue == 1 else _small_fraction(residue)
+            if x is None:
+                return None
+            new.append(x)
+        found.append(new)
+        pivots.append(next(j for j, x in enumerate(new) if x != 0))
+    space = Subspace(RationalMatrix(fmpq_mat(found).transpose()), tuple(pivots))
+    return space if all(map(space.contains, matrices)) else None
+
+
+def _small_fraction(residue: int) -> fmpq | None:
+    """The only fraction with this residue whose numerator and denominator are small."""
+    old, new, factor, more = _PRIME, residue, 0, 1
+    while new > _SMALL:
+        quotient = old // new
+        old, new = new, old - quotient * new
+        factor, more = more, factor - quotient * more
+    return fmpq(new, more) if abs(more) <= _SMALL else None
 
 
 class Subspace:
@@ -27,11 +103,12 @@ class Subspace:
         (True, False)
     """
 
-    __slots__ = ("basis", "pivots")
+    __slots__ = ("_others", "basis", "pivots")
 
     def __init__(self, basis: RationalMatrix, pivots: tuple[int, ...]) -> None:
         self.basis = basis
         self.pivots = pivots
+        self._others: _OtherRows | None = None
 
     @classmethod
     def zero(cls, ambient: int) -> Subspace:
@@ -50,18 +127,36 @@ class Subspace:
 
     def outside(self, vectors: RationalMatrix) -> RationalMatrix:
         """The columns less their parts in this space: zero for those that lie in it, and for no others."""
-        return vectors - self.basis @ vectors.rows(self.pivots) if self.pivots else vectors
+        if not self.pivots:
+            return vectors
+        rows, rest = vectors.shape[0], self._rest(vectors).flint.tolist()
+        result = [[fmpq(0)] * vectors.shape[1]] * rows
+        for place, row in zip(self._other_rows().places, rest, strict=True):
+            result[place] = row
+        return RationalMatrix(fmpq_mat(rows, vectors.shape[1], [x for row in result for x in row]))
 
     def contains(self, vectors: RationalMatrix) -> bool:
         """Whether all columns lie in this space."""
-        return not self.outside(vectors)
+        return not (self._rest(vectors) if self.pivots else vectors)
+
+    def _other_rows(self) -> _OtherRows:
+        if self._others is None:
+            self._others = _OtherRows.of(self.basis, self.pivots)
+        return self._others
+
+    def _rest(self, vectors: RationalMatrix) -> RationalMatrix:
+        """The rows of the columns less their parts in this space where they may be other than zero."""
+        others = self._other_rows()
+        return vectors.rows(others.places) - others.times(vectors.rows(self.pivots))
 
     def extended(self, *matrices: RationalMatrix) -> Subspace:
         """The span of this space and more columns; this very object where they lie in it."""
-        more = [rest for matrix in matrices if (rest := self.outside(matrix))]
+        more = [matrix for matrix in matrices if not self.contains(matrix)]
         if not more:
             return self
-        rows, pivots = row_echelon(self.basis.mT.above(*(matrix.mT for matrix in more)))
+        if self.basis.shape[0] >= LARGE and (found := _guessed([self.basis, *more])) is not None:
+            return found
+        rows, pivots = row_echelon(self.basis.mT.above(*(self.outside(matrix).mT for matrix in more)))
         return Subspace(rows.mT, pivots)
 
     def within(self, *matrices: RationalMatrix) -> Subspace:

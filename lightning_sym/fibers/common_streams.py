@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from lightning_sym.exact.subspaces import Subspace, in_a_basis
+from lightning_sym.limits import Progress
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.normalization import SOFTMAX
@@ -78,10 +79,36 @@ def _halves(space: Subspace, split: int) -> Pair[RationalMatrix]:
     return space.basis.rows(range(split)), space.basis.rows(range(split, rows))
 
 
-def _spell(forms: Sequence[RationalMatrix], form: NetworkForm, tokens: int) -> list[Spelling]:
+class _Scores:
+    """The scores of a head on spaces, multiplied when they are asked for: all of a large layer take gigabytes."""
+
+    def __init__(self, head: Circuit, keys: RationalMatrix, queries: RationalMatrix) -> None:
+        self._head, self._keys, self._queries = head, keys, queries
+        combination = RationalMatrix.of([[pow(3, j, 1009)] for j in range(queries.shape[1])])
+        # what differs here differs; what agrees here is compared as a whole
+        self._sample = head.scores(keys, queries @ combination) if queries.shape[1] else None
+
+    def whole(self) -> RationalMatrix:
+        """All scores."""
+        return self._head.scores(self._keys, self._queries)
+
+    def __bool__(self) -> bool:
+        """Whether a score is not zero."""
+        return self._sample is not None and (bool(self._sample) or bool(self.whole()))
+
+    def agrees(self, other: _Scores, sign: int = 1) -> bool:
+        """Whether these are the scores of the other head, or with the sign -1 their opposites."""
+        if self._sample is None or other._sample is None:
+            return True
+        if self._sample != other._sample.scaled(sign):
+            return False
+        return self.whole() == (other.whole() if sign == 1 else -other.whole())
+
+
+def _spell(forms: Sequence[_Scores], form: NetworkForm, tokens: int) -> list[Spelling]:
     """The patterns that belong to score forms, in letters; the number of a letter is that of a form that has it."""
     if form.normalization is None:
-        return in_a_basis(forms)
+        return in_a_basis([m.whole() for m in forms])
     if tokens == 1:
         return [{FIXED: Fraction(1)} for _ in forms]
     opposites = form.normalization == SOFTMAX and tokens == 2
@@ -90,9 +117,9 @@ def _spell(forms: Sequence[RationalMatrix], form: NetworkForm, tokens: int) -> l
     for number, m in enumerate(forms):
         if opposites and not m:
             result.append({FIXED: Fraction(1, 2)})
-        elif (equal := next((i for i in letters if forms[i] == m), None)) is not None:
+        elif (equal := next((i for i in letters if forms[i].agrees(m)), None)) is not None:
             result.append({equal: Fraction(1)})
-        elif opposites and (opposite := next((i for i in letters if forms[i] == -m), None)) is not None:
+        elif opposites and (opposite := next((i for i in letters if forms[i].agrees(m, -1)), None)) is not None:
             result.append({FIXED: Fraction(1), opposite: Fraction(-1)})
         else:
             letters.append(number)
@@ -100,7 +127,7 @@ def _spell(forms: Sequence[RationalMatrix], form: NetworkForm, tokens: int) -> l
     return result
 
 
-def _uniform(forms: Sequence[RationalMatrix], form: NetworkForm) -> frozenset[int]:
+def _uniform(forms: Sequence[_Scores], form: NetworkForm) -> frozenset[int]:
     """The letters of patterns whose entries are all equal."""
     if form.normalization is None or form.causal:
         return frozenset()
@@ -109,7 +136,7 @@ def _uniform(forms: Sequence[RationalMatrix], form: NetworkForm) -> frozenset[in
 
 def _blind(
     heads: Sequence[Circuit],
-    forms: Sequence[RationalMatrix],
+    forms: Sequence[_Scores],
     apart: Sequence[RationalMatrix],
     form: NetworkForm,
     tokens: int,
@@ -117,10 +144,16 @@ def _blind(
     """The letters whose patterns have equal columns: scores are zero on differences, or skew for two tokens."""
     if form.normalization is None or form.causal:
         return frozenset()
-    softmax, found = form.normalization == SOFTMAX, {FIXED}
+    found = {FIXED}
     for number, (m, head, half) in enumerate(zip(forms, heads, apart, strict=True)):
-        square = half.mT @ head.attention @ half if softmax else m
-        if not (square + square.mT if softmax and tokens == 2 else square):
+        if form.normalization != SOFTMAX:
+            seen = bool(m)
+        elif tokens == 2:
+            square = head.scores(half, half)
+            seen = bool(square + square.mT)
+        else:
+            seen = bool(_Scores(head, half, half))
+        if not seen:
             found.add(number)
     return frozenset(found)
 
@@ -132,7 +165,8 @@ def _total(
     result = RationalMatrix.zero(rows, half.shape[1])
     for head, factor in zip(heads, factors, strict=True):
         if factor:
-            result = result + (head.value @ half).scaled(factor)
+            part = head.carried(half)
+            result = result + (part if factor == 1 else part.scaled(factor))
     return result
 
 
@@ -144,13 +178,14 @@ def _images(
     return _total(halves[0], factors[:cut], rows[0], on[0]), _total(halves[1], factors[cut:], rows[1], on[1])
 
 
-def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStreams:
+def common_streams(first: Circuits, second: Circuits, tokens: int, progress: Progress | None = None) -> CommonStreams:
     """Follow the streams of two networks of one form and one depth.
 
     Args:
         first: a network.
         second: one with the same form, depth, input width and output width.
         tokens: how many tokens inputs have.
+        progress: called in front of each layer.
 
     Example:
         >>> from lightning_sym.network.weights import Weights
@@ -168,6 +203,8 @@ def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStre
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
     middle = reached  # where the mean of the tokens lies, or with a mask the first one
     for i, both in enumerate(zip(first.layers, second.layers, strict=True)):
+        if progress is not None:
+            progress("common streams, layers", i, len(first.layers))
         halves = [list(heads) for heads in both]
         rows = first.widths[i + 1], second.widths[i + 1]
         columns = _halves(reached, first.widths[i])
@@ -175,27 +212,28 @@ def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStre
         heads = [*halves[0], *halves[1]]
         sides = [side for side, half in enumerate(halves) for _ in half]
         keys = differences if softmax else columns
-        forms = [keys[s].mT @ head.attention @ columns[s] for s, head in zip(sides, heads, strict=True)]
+        forms = [_Scores(head, keys[s], columns[s]) for s, head in zip(sides, heads, strict=True)]
         spelled = _spell(forms, form, tokens)
         blind = _blind(heads, forms, [differences[s] for s in sides], form, tokens)
         letters = sorted({letter for spelling in spelled for letter in spelling})
         cut = len(halves[0])
         layers.append(CommonLayer(reached, apart, (tuple(spelled[:cut]), tuple(spelled[cut:])), blind))
 
-        by_letter = {
-            letter: _images(halves, [s.get(letter, 0) for s in spelled], rows, differences if normalized else columns)
-            for letter in letters
-        }
+        def image(letter: int) -> RationalMatrix:  # one at a time
+            factors = [spelling.get(letter, 0) for spelling in spelled]  # noqa: B023
+            one, other = _images(halves, factors, rows, differences if normalized else columns)  # noqa: B023
+            return one.above(other)
+
         start = apart if form.skip else Subspace.zero(sum(rows))
-        seen = start.extended(*(one.above(other) for letter, (one, other) in by_letter.items() if letter not in blind))
+        visible = (image(letter) for letter in letters if letter not in blind)
+        seen = start.extended(*(m for m in visible if not start.contains(m)))
         if normalized:
             mean = _halves(middle, first.widths[i])
             one, other = _images(halves, [1] * len(heads), rows, mean)
             if form.skip:
                 one, other = one + mean[0], other + mean[1]
-            uneven = set() if form.causal else by_letter.keys() - _uniform(forms, form)
-            hidden = (by_letter[letter][0].above(by_letter[letter][1]) for letter in uneven)
-            found = [one.above(other), *hidden]
+            uneven = set() if form.causal else set(letters) - _uniform(forms, form)
+            found = [one.above(other), *map(image, uneven)]
             reached, apart = seen.extended(*found), seen
             middle = reached.within(*found)
         else:

@@ -179,8 +179,8 @@ STREAM = 6e-9
 """Seconds for a product of two numbers of one word while streams are followed, comparisons included."""
 
 
-def outputs_cost(shape: Architecture, bits: int) -> float:
-    """Of the outputs of a network in numbers of this length.
+def outputs_cost(shape: Architecture, bits: int, *, combined: bool = True) -> float:
+    """Of the outputs of a network in numbers of this length; `combined`: output projections and values make one matrix.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -191,7 +191,7 @@ def outputs_cost(shape: Architecture, bits: int) -> float:
     """
     shape.require("the cost of outputs", SHAPED)
     projections = 0
-    for i, b in enumerate(shape.value_ranks or ()):
+    for i, b in enumerate((combined and shape.value_ranks) or ()):
         projections += shape.heads * shape.widths[i] * b * shape.widths[i + 1]
     scores = shape.depth * shape.heads * shape.tokens**2 * (shape.tokens + sum(shape.attention_ranks) // shape.depth)
     words = 1 + bits // 64

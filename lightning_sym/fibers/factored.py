@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import SHAPED
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 
 M = TypeVar("M", bound=Any)
@@ -104,7 +104,9 @@ def added(matrices: Sequence[M]) -> M:
     return total
 
 
-def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads: bool = True) -> FactoredNetwork[M]:
+def factored(
+    weights: Weights, matrix: Callable[[npt.NDArray[Any]], M], *, idle_heads: bool = True
+) -> FactoredNetwork[M]:
     """The network over the field that `matrix` brings matrices of rational numbers to.
 
     Args:
@@ -120,7 +122,7 @@ def factored(weights: Weights, matrix: Callable[[ObjectArray], M], *, idle_heads
         True
     """
     weights.require_numbers()
-    shape, named = weights.architecture(1), weights.matrices
+    shape, named = weights.architecture(1), weights.all_held
     shape.require("a network by its factors", SHAPED)
 
     def made(name: str) -> Any:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.arrangement import Arrangement
@@ -16,8 +19,9 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.circuits import Circuits
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
+from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.dyadic import dyadic_bits, is_plain
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -39,7 +43,7 @@ class Pair:
     prefix: int | None = field(init=False, default=None)
     circuits: tuple[Circuits, Circuits] = field(init=False)
     arrangements: tuple[Arrangement, Arrangement] | None = field(init=False, default=None)
-    exact: list[list[RationalMatrix]] = field(init=False)
+    lengths: list[int] = field(init=False)
     evaluated: tuple[Architecture, ...] = field(init=False)
     bits: int = field(init=False, default=0)
     agreed: int = field(init=False, default=0)
@@ -49,11 +53,27 @@ class Pair:
         first, second = self.weights
         self.shapes = first.architecture(self.tokens), second.architecture(self.tokens)
         self.circuits = Circuits.of(first), Circuits.of(second)
-        self.exact = [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
-        cost = 10 * sum(outputs_cost(shape, 128) for shape in self.shapes)
+        self.lengths = [max(map(_length, w.all_held.values())) for w in self.weights]
+        self.evaluated = self.shapes
+        cost = 10 * sum(self._outputs_cost(number, 128) for number in range(2))
         if self.shapes[0].causal and (200 * self.tokens**2 > DEFAULT_MEMORY or not self.work.allows(cost)):
             self.prefix = min(PREFIX, self.tokens)
         self.evaluated = tuple(w.architecture(self.prefix or self.tokens) for w in self.weights)
+
+    @cached_property
+    def exact(self) -> list[list[RationalMatrix]]:
+        """All matrices.
+
+        Raises:
+            TooLarge: there are too many entries.
+        """
+        return [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
+
+    def in_balls(self, number: int) -> list[BallMatrix] | list[LaterBalls]:
+        """All matrices of a network; those of a large one when they are needed."""
+        if self.weights[number].too_many:
+            return list(map(LaterBalls, self.weights[number].all_held.values()))
+        return list(map(BallMatrix.of, self.exact[number]))
 
     @property
     def form_is_softmax(self) -> bool:
@@ -70,14 +90,14 @@ class Pair:
 
     def by_balls(self, x: RationalMatrix, bits: int) -> Comparison | None:
         """Whether balls tell the outputs apart."""
-        for number, shape in enumerate(self.evaluated):
-            self.work.spend(outputs_cost(shape, bits), f"outputs in balls of {bits} bits", number, 2)
+        for number in range(2):
+            self.work.spend(self._outputs_cost(number, bits), f"outputs in balls of {bits} bits", number, 2)
         if bits > self.bits:  # what is said of agreement is about the highest precision
             self.bits, self.agreed, self.distance = bits, 0, None
         with precision(bits):
             one, other = (
-                network_output(BallMatrix.of(x), shape, map(BallMatrix.of, matrices))
-                for shape, matrices in zip(self.evaluated, self.exact, strict=True)
+                network_output(BallMatrix.of(x), shape, self.in_balls(number))
+                for number, shape in enumerate(self.evaluated)
             )
             place, farthest = one.apart(other), one.farthest(other)
             if place is None or farthest is None:
@@ -105,10 +125,13 @@ class Pair:
         outputs = one.fractions(), other.fractions()
         return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x.fractions(), outputs=outputs, prefix=self.prefix)
 
+    def _outputs_cost(self, number: int, bits: int) -> float:
+        return outputs_cost(self.evaluated[number], bits, combined=not self.weights[number].too_many)
+
     def affords_balls(self, bits: int) -> bool:
         """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
         known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
-        cost = sum(outputs_cost(shape, bits) for shape in self.evaluated)
+        cost = sum(self._outputs_cost(number, bits) for number in range(2))
         return known and self._few_tokens and self.work.allows(cost)
 
     @property
@@ -123,11 +146,9 @@ class Pair:
         return 200 * self.evaluated[0].tokens ** 2 <= DEFAULT_MEMORY
 
     def _exact_cost(self) -> float:
-        return sum(
-            outputs_cost(s, 3**s.depth * longest_bits(m)) for s, m in zip(self.evaluated, self.exact, strict=True)
-        )
+        return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
 
 
-def longest_bits(matrices: Iterable[RationalMatrix]) -> int:
-    """Bits of the longest entry."""
-    return max(m.bits for m in matrices)
+def _length(matrix: npt.NDArray[Any]) -> int:
+    """Bits of the longest entry over a common denominator."""
+    return dyadic_bits(matrix) if is_plain(matrix) else RationalMatrix.of(matrix).bits

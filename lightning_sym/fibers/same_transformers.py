@@ -13,7 +13,7 @@ from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.cost import arrangement_cost, streams_cost, streams_memory
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
-from lightning_sym.fibers.pair import Pair, longest_bits
+from lightning_sym.fibers.pair import Pair
 from lightning_sym.fibers.softmax import first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
@@ -72,11 +72,11 @@ def _by_streams(pair: Pair) -> Comparison | None:
     first, second = pair.circuits
     if pair.shapes[0].depth != pair.shapes[1].depth:
         return None
-    for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
-        pair.work.spend(streams_cost(shape, longest_bits(matrices)), "common streams", number, 2)
-    needed = sum(streams_memory(s, longest_bits(m), s.heads) for s, m in zip(pair.shapes, pair.exact, strict=True))
+    for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
+        pair.work.spend(streams_cost(shape, bits), "common streams", number, 2)
+    needed = sum(streams_memory(s, bits, s.heads) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
     require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
-    streams = common_streams(first, second, pair.tokens)
+    streams = common_streams(first, second, pair.tokens, pair.work.tell)
     if not streams.same:
         return None
     symmetry = StreamSymmetry(head_classes(streams, (_names(pair.shapes[0]), _names(pair.shapes[1]))))
@@ -90,8 +90,8 @@ def _by_virtual_weights(pair: Pair) -> Comparison | None:
     """Softmax, one head in each layer and no skip connections: docs/softmax-fibers.md, Theorems 1 and 4."""
     if not pair.form_is_softmax or pair.shapes[0].skip or pair.shapes[0].heads > 1 or pair.shapes[1].heads > 1:
         return None
-    for number, (shape, matrices) in enumerate(zip(pair.shapes, pair.exact, strict=True)):
-        pair.work.spend(streams_cost(shape, shape.depth * longest_bits(matrices)), "virtual weights", number, 2)
+    for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
+        pair.work.spend(streams_cost(shape, shape.depth * bits), "virtual weights", number, 2)
     return _decided_by_virtual_weights(pair, pair.circuits)
 
 
@@ -113,9 +113,9 @@ def _virtual_weights(circuits: Circuits) -> VirtualWeights:
 
 def _by_arrangement(pair: Pair) -> Comparison | None:
     """Heads merged, left out and moved to earlier layers, in both."""
-    for shape, matrices in zip(pair.shapes, pair.exact, strict=True):
-        cost = arrangement_cost(shape, longest_bits(matrices))
-        needed = streams_memory(shape, longest_bits(matrices), shape.depth * shape.heads)
+    for shape, bits in zip(pair.shapes, pair.lengths, strict=True):
+        cost = arrangement_cost(shape, bits)
+        needed = streams_memory(shape, bits, shape.depth * shape.heads)
         if not pair.work.allows(cost) or needed > DEFAULT_MEMORY // 2:
             return None
         pair.work.spend(cost, "heads in the earliest layers")
@@ -167,7 +167,7 @@ def _by_conditions(pair: Pair) -> Comparison | None:
     """Softmax, two tokens or more: one network fulfils conditions under which its function determines it."""
     if not pair.form_is_softmax or pair.tokens < 2:
         return None
-    cost = sum(10 * streams_cost(s, longest_bits(m)) for s, m in zip(pair.shapes, pair.exact, strict=True))
+    cost = sum(10 * streams_cost(s, bits) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
     if not pair.work.allows(cost):
         return None
     pair.work.spend(cost, "conditions of theorems")

@@ -138,7 +138,7 @@ def _name(letter: str, layer: int, head: int, heads: int) -> str:
 
 def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Weights:
     """The network with some heads of a layer replaced; the values inside its heads become as wide as is needed."""
-    shape, matrices = weights.architecture(1), dict(weights.matrices)
+    shape, matrices = weights.architecture(1), weights.named()
     projected = shape.value_ranks is not None
     most = max([1, *(len(parts) for _, parts in changes.values())])
     for h in range(1, shape.heads + 1):

@@ -187,6 +187,8 @@ def group_element(
     first.require_numbers("a group element")
     second.require_numbers("a group element")
     shape = first.architecture(1)
+    if first.too_many or second.too_many:  # the group element would have as many entries
+        return None
     if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
         return None
     search = _Search(first, second, shape, between)

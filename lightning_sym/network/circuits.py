@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import NetworkForm
@@ -16,7 +16,8 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
 
-class Circuit(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Circuit:
     """What the function sees of a head.
 
     Attributes:
@@ -26,6 +27,48 @@ class Circuit(NamedTuple):
 
     attention: RationalMatrix
     value: RationalMatrix
+
+    def __iter__(self) -> Iterator[RationalMatrix]:
+        return iter((self.attention, self.value))
+
+    def scores(self, keys: RationalMatrix, queries: RationalMatrix) -> RationalMatrix:
+        """The scores of all columns of `keys` for all columns of `queries`."""
+        return keys.mT @ self.attention @ queries
+
+    def carried(self, columns: RationalMatrix) -> RationalMatrix:
+        """The value matrix times columns."""
+        return self.value @ columns
+
+
+class _Factored(Circuit):
+    """A head by the matrices that it is given by: what is wide is multiplied last."""
+
+    def __init__(
+        self, query: RationalMatrix, key: RationalMatrix, value: RationalMatrix, output: RationalMatrix | None
+    ) -> None:
+        self.__dict__.update(factors=(query, key, value, output))
+
+    @cached_property
+    def attention(self) -> RationalMatrix:
+        query, key, _, _ = self.__dict__["factors"]
+        found: RationalMatrix = key.mT @ query
+        return found
+
+    @cached_property
+    def value(self) -> RationalMatrix:
+        _, _, value, output = self.__dict__["factors"]
+        found: RationalMatrix = value if output is None else output @ value
+        return found
+
+    def scores(self, keys: RationalMatrix, queries: RationalMatrix) -> RationalMatrix:
+        query, key, _, _ = self.__dict__["factors"]
+        found: RationalMatrix = (key @ keys).mT @ (query @ queries)
+        return found
+
+    def carried(self, columns: RationalMatrix) -> RationalMatrix:
+        _, _, value, output = self.__dict__["factors"]
+        found: RationalMatrix = value @ columns if output is None else output @ (value @ columns)
+        return found
 
 
 @dataclass(frozen=True)
@@ -40,10 +83,9 @@ class _Heads:
         shape = self.shape
         for head in range(1, shape.heads + 1):
             name = str(self.layer) if shape.heads == 1 else f"{self.layer}.{head}"
-            query, key, value = (RationalMatrix.of(self.weights[c + name]) for c in "QKV")
-            if shape.value_ranks is not None:
-                value = RationalMatrix.of(self.weights[f"O{name}"]) @ value
-            yield Circuit(key.mT @ query, value)
+            query, key, value = (RationalMatrix.of(self.weights.held(c + name)) for c in "QKV")
+            output = None if shape.value_ranks is None else RationalMatrix.of(self.weights.held(f"O{name}"))
+            yield _Factored(query, key, value, output)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +120,7 @@ class Circuits:
             BadInput: there are letters, or an option whose weights are not known.
         """
         weights.require_numbers()
-        shape, named = weights.architecture(1), weights.matrices
+        shape, named = weights.architecture(1), weights.all_held
         shape.require("the circuits of a network", SHAPED)
         embed, unembed = (
             RationalMatrix.of(named[name]) if name in named else RationalMatrix.identity(width)

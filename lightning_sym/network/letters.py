@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from lightning_sym.errors import BadInput
+from lightning_sym.network.plain_matrices import PlainMatrices
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.expressions import letters_of
 
@@ -24,6 +25,8 @@ class InLetters:
         Raises:
             BadInput: two of them differ by their assumptions only.
         """
+        if isinstance(self.matrices, PlainMatrices):
+            return ()
         return tuple(letters_of(chain.from_iterable(m.ravel() for m in self.matrices.values())))
 
     def require_numbers(self, what: str = "what is computed here") -> None:

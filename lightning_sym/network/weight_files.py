@@ -21,13 +21,13 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
-from lightning_sym.network.readers.bounds import LARGEST_FILE, read_whole
+from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, read_whole
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
 from lightning_sym.network.readers.json_file import SCHEMA, read_json
 from lightning_sym.network.readers.npz_file import read_npz
 from lightning_sym.network.readers.safetensors_file import read_safetensors
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.dyadic import is_plain
 from lightning_sym.whole_files import replacing
 
 __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]
@@ -56,15 +56,18 @@ def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, Networ
     if file.suffix.lower() not in _READERS:
         raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
     try:
-        matrices, form = _READERS[file.suffix.lower()](read_whole(file))
+        kind = file.suffix.lower()
+        matrices, form = _READERS[kind](read_whole(file, LARGEST_FILE if kind == ".json" else LARGEST_ARRAYS))
         named = None if form is None else NetworkForm.from_json(form)
         return Weights.of(matrices, LIGHTNING_FORM if named is None else named), named
     except BadInput as error:
         raise type(error)(f"{file}: {error}") from error
 
 
-def _as_plain_array(name: str, matrix: ObjectArray) -> npt.NDArray[Any]:
-    """An int64 or float64 array with exactly these values."""
+def _as_plain_array(name: str, matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An int64 or float64 array with exactly these values; what is a plain array already stays one."""
+    if is_plain(matrix):
+        return np.ascontiguousarray(matrix)
     if all(x.denominator == 1 and abs(x) < 2**63 for x in matrix.ravel()):
         return matrix.astype(object).astype(np.int64)
     try:
@@ -96,11 +99,11 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     """
     require_arguments(save_weights, locals())
     file = Path(path)
-    named = weights.named()
+    weights.require_numbers("what is written")
     # what is not said means lightning attention
     form = None if weights.form == LIGHTNING_FORM else json.dumps(weights.form.to_json())
     if file.suffix == ".json":
-        limit = 10**LONGEST_NUMBER
+        limit, named = 10**LONGEST_NUMBER, weights.named()
         for name, m in named.items():
             if any(abs(x.numerator) >= limit or x.denominator >= limit for x in m.ravel()):
                 raise BadInput(f"{name} must have numbers of at most {LONGEST_NUMBER} digits to be written to JSON")
@@ -117,7 +120,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
             Path(target).write_text(text + "\n", encoding="utf-8")
 
     elif file.suffix in (".npz", ".safetensors"):
-        plain = {name: _as_plain_array(name, m) for name, m in named.items()}
+        plain = {name: _as_plain_array(name, m) for name, m in weights.all_held.items()}
         if file.suffix == ".npz":
 
             def write(target: str) -> None:

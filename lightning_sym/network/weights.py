@@ -7,10 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, pairwise
-from types import MappingProxyType
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, ShapeError
@@ -18,10 +15,10 @@ from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.letters import InLetters
+from lightning_sym.network.plain_matrices import exact_or_plain
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.network.weights_text import ShownWeights
-from lightning_sym.rings.arrays import ObjectArray, Rows, exact_matrix, require_entries
-from lightning_sym.rings.expressions import entry
+from lightning_sym.rings.arrays import ObjectArray, Rows
 
 _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
@@ -70,6 +67,7 @@ class Weights(InLetters, ShownWeights):
             `Q1, K1, V1, O1, Q2, ...` (with several heads `Q1.1, ..., Q1.2, ...`), `U`; all but `Q`, `K`, `V` only
             where the network has them. With letters, for special families of weights, entries may be expanded SymPy
             expressions; `layers` and `named()` refuse them by name, and so does all that computes with numbers.
+            Large arrays of integers or floats stay what they are, and become `Fraction` when one is asked for.
         form: normalization, mask and skip connections; lightning attention unless said.
 
     Example:
@@ -141,9 +139,7 @@ class Weights(InLetters, ShownWeights):
                 "none; E; U) with none left out; missing or unknown: "
                 + ", ".join(name[:40] for name in sorted(wrong)[:_MOST_NAMED])
             )
-        require_entries(matrices)
-        exact = {name: exact_matrix(matrices[given], name, entry) for name, given in known.items()}
-        weights = cls(MappingProxyType(exact), form)
+        weights = cls(exact_or_plain({name: matrices[given] for name, given in known.items()}), form)
         weights._require_shapes()
         _ = weights.letters
         return weights
@@ -153,7 +149,7 @@ class Weights(InLetters, ShownWeights):
         shape = self._shape(1)
         for i, width in enumerate(shape.widths[:-1], start=1):
             first = str(i) if shape.heads == 1 else f"{i}.1"
-            query, key, value = (self.matrices[c + first].shape for c in "QKV")
+            query, key, value = (self.size(c + first) for c in "QKV")
             if query != key:
                 raise ShapeError(f"Q{first} and K{first} must have the same shape, got {query} and {key}")
             for letter, size in (("Q", query), ("V", value)):
@@ -162,7 +158,7 @@ class Weights(InLetters, ShownWeights):
                         f"{letter}{first} must have {width} columns, the width before layer {i}, got shape {size}"
                     )
         for name, size in shape.weight_shapes():
-            if (given := self.matrices[name].shape) != size:
+            if (given := self.size(name)) != size:
                 raise ShapeError(f"{name} must have the shape {size}, which the other matrices give it, got {given}")
         self.architecture(1)
 
@@ -174,10 +170,9 @@ class Weights(InLetters, ShownWeights):
         projected = any(place.letter == "O" for place in places)
 
         def first(letter: str, layer: int) -> tuple[int, int]:
-            rows, columns = self.matrices[_canonical(_Place(letter, layer, 1), heads)].shape
-            return rows, columns
+            return self.size(_canonical(_Place(letter, layer, 1), heads))
 
-        outer = {c: self.matrices[c].shape if c in self.matrices else (None, None) for c in "EU"}
+        outer = {c: self.size(c) if c in self.matrices else (None, None) for c in "EU"}
         width = first("Q", 1)[1] if outer["E"][0] is None else outer["E"][0]
         behind = [first("O" if projected else "V", i)[0] for i in range(1, depth + 1)]
         return Architecture(
@@ -256,31 +251,6 @@ class Weights(InLetters, ShownWeights):
         ):
             words += [name] * more
         return ", ".join(words)
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
-        return Weights.of, (dict(self.matrices), self.form)
-
-    def __getitem__(self, name: str) -> ObjectArray:
-        return self.matrices[name]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Weights):
-            return NotImplemented
-        mine, theirs = self.matrices, other.matrices
-        same_names = self.form == other.form and mine.keys() == theirs.keys()
-        return same_names and all(np.array_equal(mine[k], theirs[k]) for k in mine)
-
-    def __hash__(self) -> int:
-        return hash((self.form, *((n, m.shape, *m.ravel()) for n, m in self.matrices.items())))
-
-    def named(self) -> dict[str, ObjectArray]:
-        """The matrices of numbers by name, in canonical order; with letters `matrices` has them.
-
-        Raises:
-            BadInput: there are letters.
-        """
-        self.require_numbers()
-        return dict(self.matrices)
 
     @classmethod
     def random(

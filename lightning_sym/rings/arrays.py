@@ -19,7 +19,7 @@ Rows = npt.ArrayLike | Sequence[Sequence[object]]
 
 
 MOST_ENTRIES = 4_000_000
-"""Entries of all matrices together: each becomes an exact number of its own."""
+"""Entries of matrices that are held as exact numbers, each of its own, all together."""
 
 
 def exact_number(value: object, name: str = "a weight") -> Fraction:
@@ -54,9 +54,14 @@ def require_entries(matrices: Mapping[str, Rows]) -> None:
         Traceback (most recent call last):
         lightning_sym.errors.TooLarge: all matrices together must have at most 4,000,000 entries, got 6,000,000
     """
-    total = sum(matrix.size if isinstance(matrix, np.ndarray) else _count(matrix) for matrix in matrices.values())
+    total = count_entries(matrices)
     if total > MOST_ENTRIES:
         raise TooLarge(f"all matrices together must have at most {MOST_ENTRIES:,} entries, got {total:,}")
+
+
+def count_entries(matrices: Mapping[str, Rows]) -> int:
+    """Entries of all matrices together."""
+    return sum(matrix.size if isinstance(matrix, np.ndarray) else _count(matrix) for matrix in matrices.values())
 
 
 def _count(rows: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
@@ -13,11 +14,15 @@ from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.balls import exactly
+from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 
 LONGEST_EXPONENT = 2**20
 """Bits before the point of an exponent of a ball: larger balls are not made decimal."""
+
+ENTRIES_AT_ONCE = 2**20
+"""Entries of large matrices that are balls at one time."""
 
 
 class BallMatrix:
@@ -111,6 +116,38 @@ class BallMatrix:
         for index, ball in zip(np.ndindex(*self.shape), self.flint.entries(), strict=True):
             result[index] = DecimalBall.around(ball)
         return result
+
+
+class LaterBalls:
+    """A product of matrices of machine numbers that are made balls a few rows at a time, when it is multiplied.
+
+    Example:
+        >>> product = LaterBalls(np.array([[2, 0.5]])) @ LaterBalls(np.array([[1], [4]]))
+        >>> product.shape, (product @ BallMatrix.of([[1]])).flint
+        ((1, 1), [4.00000000000000])
+    """
+
+    __slots__ = ("_factors", "shape")
+
+    def __init__(self, *factors: Plain) -> None:
+        self._factors = factors
+        self.shape = factors[0].shape[0], factors[-1].shape[1]
+
+    @property
+    def mT(self) -> LaterBalls:  # noqa: N802
+        """The transpose."""
+        return LaterBalls(*(factor.T for factor in reversed(self._factors)))
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, LaterBalls):
+            return LaterBalls(*self._factors, *other._factors)
+        for factor in reversed(self._factors):
+            step = max(1, ENTRIES_AT_ONCE // factor.shape[1])
+            entries: list[arb] = []
+            for start in range(0, factor.shape[0], step):
+                entries += (BallMatrix.of(factor[start : start + step]) @ other).flint.entries()
+            other = BallMatrix(arb_mat(factor.shape[0], other.shape[1], entries))
+        return other
 
 
 @dataclass(frozen=True, repr=False)

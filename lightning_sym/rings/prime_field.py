@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
+from lightning_sym.rings.dyadic import is_plain, residues_of
 
 PRIMES = (4194301, 4194287, 4194277, 4194271)
 """The four largest primes below 2^22."""
@@ -114,6 +115,8 @@ class PrimeFieldMatrix:
             [[2097151]]
         """
         p = self.prime
+        if is_plain(constants):
+            return PrimeFieldMatrix.of(residues_of(np.asarray(constants), p), p)
         source = np.asarray(constants, dtype=object)
         inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in source.ravel()}}  # few, mostly 1
         found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in source.ravel()]

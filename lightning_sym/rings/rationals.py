@@ -10,9 +10,10 @@ from numbers import Rational
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz_mat
 
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
+from lightning_sym.rings.dyadic import dyadic, is_plain
 
 
 def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
@@ -102,7 +103,12 @@ class RationalMatrix:
 
     @classmethod
     def of(cls, array: Rows) -> RationalMatrix:
-        """The matrix with these integers or rationals."""
+        """The matrix with these integers or rationals; or with the numbers of an array of integers or floats."""
+        if is_plain(array):
+            shape = two_axes(np.asarray(array))
+            integers, power = dyadic(np.asarray(array))
+            whole = fmpq_mat(fmpz_mat(*shape, integers))
+            return cls(whole * fmpq(1, 1 << power) if power else whole)
         source = np.asarray(array, dtype=object)
         rows, columns = two_axes(source)
         return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in source.ravel()]))

@@ -14,22 +14,41 @@ from weight_bytes import HEADER, ONE, npy, npz, refused, tensor, tensors
 
 from lightning_sym import Weights, load_weights, save_weights
 from lightning_sym.errors import BadInput, FileFormatError, TooLarge
+from lightning_sym.network import plain_matrices
 from lightning_sym.network.readers import bounds
 from lightning_sym.network.readers.json_file import read_json
 from lightning_sym.network.readers.npz_file import read_npz
 from lightning_sym.network.readers.safetensors_file import read_safetensors
+from lightning_sym.rings import arrays
 
 
 def test_entries_are_counted_over_all_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "MOST_ENTRIES", 5)
-    for read, content in {
-        read_json: b'{"Q1": [[1, 2, 3]], "K1": [[1, 2, 3]], "V1": [[1]]}',
-        read_npz: npz(("Q1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24))),
-                      ("K1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24)))),
-        read_safetensors: tensors({"Q1": tensor(0, 24, shape=(1, 3)), "K1": tensor(24, 48, shape=(1, 3))}, bytes(48)),
+    with pytest.raises(TooLarge, match="all matrices together must have at most 5 entries"):
+        read_json(b'{"Q1": [[1, 2, 3]], "K1": [[1, 2, 3]], "V1": [[1]]}')
+
+
+def test_bytes_of_arrays_are_counted_over_all_matrices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "MOST_ENTRIES", 5)
+    monkeypatch.setattr(plain_matrices, "MOST_BYTES", 47)
+    for ending, content in {
+        "npz": npz(("Q1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24))),
+                   ("K1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24))),
+                   ("V1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24)))),
+        "safetensors": tensors({c: tensor(24 * i, 24 * i + 24, shape=(1, 3)) for i, c in enumerate(("Q1", "K1", "V1"))},
+                               bytes(72)),
     }.items():  # fmt: skip
-        with pytest.raises(TooLarge, match="all matrices together must have at most 5 entries"):
-            read(content)
+        file = tmp_path / f"w.{ending}"
+        file.write_bytes(content)
+        with pytest.raises(TooLarge, match="all matrices together must have at most 47 bytes, got 72"):
+            load_weights(file)
+        monkeypatch.setattr(bounds, "LARGEST_ARRAYS", 20)
+        monkeypatch.setattr("lightning_sym.network.weight_files.LARGEST_ARRAYS", 20)
+        with pytest.raises(FileFormatError, match="it must have at most 20 bytes"):
+            load_weights(file)
+        monkeypatch.undo()
+        monkeypatch.setattr(arrays, "MOST_ENTRIES", 5)
+        monkeypatch.setattr(plain_matrices, "MOST_BYTES", 47)
 
 
 FORM = {"skip": True, "mask": "causal", "normalization": "softmax"}

@@ -12,7 +12,10 @@ from lightning_sym.errors import FileFormatError, TooLarge
 from lightning_sym.rings.arrays import MOST_ENTRIES
 
 LARGEST_FILE = 2**26
-"""Bytes of a file, and of what is in an archive: more than the allowed entries need in eight bytes each."""
+"""Bytes of a file of text: more than the allowed entries need."""
+
+LARGEST_ARRAYS = 2**30
+"""Bytes of a binary file, and of what is in an archive."""
 
 MOST_MATRICES = 100_000
 """Matrices, or names of any kind, in a file."""
@@ -30,26 +33,29 @@ class Contents(NamedTuple):
     form: Any
 
 
-def read_whole(path: Path) -> bytes:
-    """The bytes of a regular file that is not too large.
+def read_whole(path: Path, largest: int | None = None) -> bytes:
+    """The bytes of a regular file that is not too large: `LARGEST_FILE` unless said.
+
+    It is read, not mapped into memory: a file that somebody shortens meanwhile would end the process.
 
     Raises:
         FileFormatError: it is missing, unreadable, too large or no regular file.
     """
+    largest = LARGEST_FILE if largest is None else largest
     try:
         about = path.stat()
         regular = stat.S_ISREG(about.st_mode)  # a pipe would keep us waiting
         content = b""
-        if regular and about.st_size <= LARGEST_FILE:
+        if regular and about.st_size <= largest:
             with path.open("rb") as stream:
-                content = stream.read(LARGEST_FILE + 1)
+                content = stream.read(largest + 1)
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = error.strerror if isinstance(error, OSError) else None
         raise FileFormatError(f"it must be a readable file: {reason or error}") from error
     if not regular:
         raise FileFormatError("it must be a readable regular file")
-    if max(len(content), about.st_size) > LARGEST_FILE:
-        raise FileFormatError(f"it must have at most {LARGEST_FILE:,} bytes")
+    if max(len(content), about.st_size) > largest:
+        raise FileFormatError(f"it must have at most {largest:,} bytes")
     return content
 
 

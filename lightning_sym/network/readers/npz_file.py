@@ -17,10 +17,9 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.network.readers.bounds import (
-    LARGEST_FILE,
+    LARGEST_ARRAYS,
     LONGEST_FORM,
     MOST_MATRICES,
-    Allowance,
     Contents,
     require_form,
     require_names,
@@ -46,7 +45,6 @@ def read_npz(content: bytes) -> Contents:
 
     Raises:
         FileFormatError: it is not of its documented form.
-        TooLarge: it holds too many entries.
     """
     if content.count(b"PK\x01\x02") > MOST_MATRICES:  # what the directory has in front of each entry
         raise FileFormatError(f"it must hold at most {MOST_MATRICES:,} matrices")
@@ -62,13 +60,12 @@ def read_npz(content: bytes) -> Contents:
 
 def _read_members(archive: zipfile.ZipFile) -> Contents:
     members = archive.infolist()
-    if sum(member.file_size for member in members) > LARGEST_FILE:
-        raise FileFormatError(f"it must hold at most {LARGEST_FILE:,} bytes decompressed")
+    if sum(member.file_size for member in members) > LARGEST_ARRAYS:
+        raise FileFormatError(f"it must hold at most {LARGEST_ARRAYS:,} bytes decompressed")
     names = [member.filename.removesuffix(".npy") for member in members]
     require_names(name for name in names if name != "form")
     if len(set(names)) != len(names):
         raise FileFormatError(f"names must not repeat, got {shown(_twice(names))} twice")
-    allowance = Allowance()
     result = Contents({}, None)
     for name, member in zip(names, members, strict=True):
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others take gigabytes at once
@@ -77,7 +74,7 @@ def _read_members(archive: zipfile.ZipFile) -> Contents:
             if name == "form":
                 result = result._replace(form=_form(stream))
             else:
-                result.matrices[name] = _matrix(name, stream, allowance)
+                result.matrices[name] = _matrix(name, stream)
     return result
 
 
@@ -109,13 +106,12 @@ def _header(name: str, stream: IO[bytes]) -> tuple[str, bool, tuple[int, ...]]:
     return kind[1:-1], order == "True", tuple(map(int, sides))
 
 
-def _matrix(name: str, stream: IO[bytes], allowance: Allowance) -> npt.NDArray[Any]:
+def _matrix(name: str, stream: IO[bytes]) -> npt.NDArray[Any]:
     kind, columns_first, shape = _header(name, stream)
     if not _MATRIX_TYPES.fullmatch(kind):
         raise FileFormatError(f"{name} must hold integers or floats, as plain arrays do, got {shown(kind)}")
     if len(shape) != 2 or 0 in shape:
         raise FileFormatError(f"{name} must be a matrix with at least one entry, got shape {shape[:8]}")
-    allowance.take(prod(shape))
     dtype = np.dtype(kind)
     data = _exactly(name, stream, prod(shape) * dtype.itemsize)
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if columns_first else "C")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import FileFormatError
-from lightning_sym.network.readers.bounds import LONGEST_FORM, Allowance, Contents, require_form, require_names, shown
+from lightning_sym.network.readers.bounds import LONGEST_FORM, Contents, require_form, require_names, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 
 _TYPES = {
@@ -26,7 +26,6 @@ def read_safetensors(content: bytes) -> Contents:
 
     Raises:
         FileFormatError: it is not of its documented form.
-        TooLarge: it holds too many entries.
     """
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > len(content) - 8:
@@ -40,7 +39,6 @@ def read_safetensors(content: bytes) -> Contents:
         _refuse("its header is no JSON object")
     form = _form(header.pop("__metadata__", None))
     require_names(header)
-    allowance = Allowance()
     entries = {name: _entry(name, about) for name, about in header.items()}
     end = 0
     for _, _, start, stop in sorted(entries.values(), key=lambda entry: entry[2:]):
@@ -51,7 +49,6 @@ def read_safetensors(content: bytes) -> Contents:
         _refuse(f"its matrices have {end:,} bytes, the file has {len(data):,}")
     matrices = {}
     for name, (kind, shape, start, stop) in entries.items():
-        allowance.take(prod(shape))
         matrices[name] = _matrix(kind, shape, data[start:stop])
     return Contents(matrices, form)
 
@@ -83,7 +80,9 @@ def _entry(name: str, about: Any) -> tuple[str, tuple[int, int], int, int]:
 def _matrix(kind: str, shape: tuple[int, int], data: memoryview) -> npt.NDArray[Any]:
     plain = np.frombuffer(data, dtype=_TYPES[kind])
     if kind == "BF16":  # the upper half of a float32
-        plain = (plain.astype(np.uint32) << 16).view(np.float32)
+        upper = plain.astype(np.uint32) << 16
+        upper.flags.writeable = False
+        plain = upper.view(np.float32)
     return plain.reshape(shape)
 
 

@@ -1,0 +1,188 @@
+"""Matrices of machine numbers that are too many to be exact numbers of their own: held as they were read."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from itertools import chain
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import ShapeError, TooLarge
+from lightning_sym.network.form import NetworkForm
+from lightning_sym.rings import arrays
+from lightning_sym.rings.arrays import ObjectArray, Rows, count_entries, exact_matrix, require_entries
+from lightning_sym.rings.dyadic import Plain, is_plain, require_finite
+from lightning_sym.rings.expressions import entry
+
+MOST_BYTES = 2**30
+"""Bytes of all matrices together that are held as they were read."""
+
+
+def require_bytes(matrices: Mapping[str, Plain]) -> None:
+    """Refuse what takes too much memory as it is.
+
+    Raises:
+        TooLarge: more than `MOST_BYTES`.
+
+    Example:
+        >>> require_bytes({"E": np.broadcast_to(np.zeros(1), (20000, 20000))})
+        Traceback (most recent call last):
+        lightning_sym.errors.TooLarge: all matrices together must have at most 1,073,741,824 bytes, got 3,200,000,000
+    """
+    total = sum(matrix.nbytes for matrix in matrices.values())
+    if total > MOST_BYTES:
+        raise TooLarge(f"all matrices together must have at most {MOST_BYTES:,} bytes, got {total:,}")
+
+
+class PlainMatrices(Mapping[str, ObjectArray]):
+    """By name, matrices that become exact when they are asked for, one at a time.
+
+    Attributes:
+        plain: the arrays of integers or floats, not writeable.
+
+    Example:
+        >>> held = PlainMatrices({"Q1": np.array([[0.5, 2]], dtype=np.float32)})
+        >>> held["Q1"].tolist(), held.plain["Q1"].dtype.name
+        ([[Fraction(1, 2), Fraction(2, 1)]], 'float32')
+    """
+
+    __slots__ = ("plain",)
+
+    def __init__(self, plain: Mapping[str, Plain]) -> None:
+        require_bytes(plain)
+        self.plain = {name: _fixed(matrix, name) for name, matrix in plain.items()}
+
+    def __getitem__(self, name: str) -> ObjectArray:
+        return exact_matrix(self.plain[name], name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.plain
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.plain)
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+    def values(self) -> ValuesView[ObjectArray]:
+        """All of them, exact.
+
+        Raises:
+            TooLarge: whoever keeps them would need more memory than there is.
+        """
+        require_entries(self.plain)
+        return super().values()
+
+    def items(self) -> ItemsView[str, ObjectArray]:
+        """All of them, exact, with their names.
+
+        Raises:
+            TooLarge: as for `values`.
+        """
+        require_entries(self.plain)
+        return super().items()
+
+
+def _fixed(matrix: Plain, name: str) -> Plain:
+    """An array that nobody can write to, of finite numbers."""
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ShapeError(f"{name} must be a matrix with at least one entry, got shape {matrix.shape}")
+    if matrix.dtype.kind == "f":
+        require_finite(matrix, name)
+    under: object = matrix
+    while isinstance(under, np.ndarray):
+        if under.flags.writeable:
+            matrix = matrix.copy()
+            matrix.flags.writeable = False
+            return matrix
+        under = under.base
+    return matrix
+
+
+def exact_or_plain(matrices: Mapping[str, Rows]) -> Mapping[str, ObjectArray]:
+    """What becomes of the matrices that are given: exact numbers, or arrays as they are where they would be too many.
+
+    Raises:
+        TooLarge: there are too many, and not all are arrays of integers or floats; or they take too much memory.
+        ShapeError: one is no matrix.
+        BadInput: an entry is neither a finite number nor a polynomial in letters.
+
+    Example:
+        >>> exact_or_plain({"Q1": np.ones((1, 1))})["Q1"].tolist()
+        [[Fraction(1, 1)]]
+    """
+    if count_entries(matrices) > arrays.MOST_ENTRIES and all(map(is_plain, matrices.values())):
+        return PlainMatrices({name: np.asarray(matrix) for name, matrix in matrices.items()})
+    require_entries(matrices)
+    return MappingProxyType({name: exact_matrix(matrix, name, entry) for name, matrix in matrices.items()})
+
+
+class HeldMatrices:
+    """The part of `Weights` that knows how matrices are held."""
+
+    matrices: Mapping[str, ObjectArray]
+    form: NetworkForm
+
+    @property
+    def all_held(self) -> Mapping[str, npt.NDArray[Any]]:
+        """All matrices as they are held."""
+        return self.matrices.plain if isinstance(self.matrices, PlainMatrices) else self.matrices
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more entries than may be exact numbers at once.
+
+        Example:
+            >>> from lightning_sym.network.weights import Weights
+            >>> Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[1]]}).too_many
+            False
+        """
+        return count_entries(self.all_held) > arrays.MOST_ENTRIES
+
+    def held(self, name: str) -> npt.NDArray[Any]:
+        """A matrix as it is held: an object array of `Fraction`, or an array of integers or floats."""
+        return self.all_held[name]
+
+    def size(self, name: str) -> tuple[int, int]:
+        """Rows and columns of a matrix."""
+        rows, columns = self.all_held[name].shape
+        return rows, columns
+
+    def __getitem__(self, name: str) -> ObjectArray:
+        return self.matrices[name]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a view of a dictionary cannot be copied or sent to a process
+        return type(self).of, (dict(self.all_held), self.form)  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeldMatrices):
+            return NotImplemented
+        mine, theirs = self.all_held, other.all_held
+        same_names = self.form == other.form and mine.keys() == theirs.keys()
+        return same_names and all(_equal(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self) -> int:  # equal numbers have one hash, whatever their type; a row of each matrix will do
+        rows = chain.from_iterable((name, m.shape, *m[0].tolist()) for name, m in self.all_held.items())
+        return hash((self.form, *rows))
+
+    def named(self) -> dict[str, ObjectArray]:
+        """The matrices of numbers by name, in canonical order; with letters `matrices` has them.
+
+        Raises:
+            BadInput: there are letters.
+            TooLarge: there are too many numbers.
+        """
+        self.require_numbers()  # type: ignore[attr-defined]
+        return dict(self.matrices.items())
+
+
+def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Whether two matrices have the same numbers; NumPy would round 64-bit integers to compare them with floats."""
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind == other.dtype.kind:
+        return bool(np.array_equal(one, other))
+    return all(row.tolist() == more.tolist() for row, more in zip(one, other, strict=True))
