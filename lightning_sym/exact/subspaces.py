@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import fmpq_mat, fmpz_mat, nmod_mat
 
+from lightning_sym.exact.echelon import independent_columns, row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
@@ -57,15 +58,17 @@ class Subspace:
 
     def extended(self, *matrices: RationalMatrix) -> Subspace:
         """The span of this space and more columns; this very object where they lie in it."""
+        size = self.basis.shape[0]
+        if self.dimension == size:
+            return self
         more = [rest for matrix in matrices if (rest := self.outside(matrix))]
         if not more:
             return self
-        # flint reduces rows
-        rows = [row for matrix in (self.basis, *more) for row in matrix.flint.transpose().tolist()]
-        echelon, rank = fmpq_mat(rows).rref()
-        reduced = echelon.tolist()[:rank]
-        pivots = tuple(next(j for j, x in enumerate(row) if x != 0) for row in reduced)
-        return Subspace(RationalMatrix(fmpq_mat(reduced).transpose()), pivots)
+        rows = self.basis.mT.above(*(rest.mT for rest in more))
+        if len(independent_columns(rows)) == size:  # all of the space
+            return Subspace(RationalMatrix.identity(size), tuple(range(size)))
+        found = row_echelon(rows)
+        return Subspace(found.rows.mT, found.pivots)
 
     def within(self, *matrices: RationalMatrix) -> Subspace:
         """The span of columns that all lie in this space; this very object where they span it.

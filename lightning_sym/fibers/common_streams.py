@@ -74,8 +74,8 @@ class CommonStreams:
 
 
 def _halves(space: Subspace, split: int) -> Pair[RationalMatrix]:
-    rows = space.basis.shape[0]
-    return space.basis.rows(range(split)), space.basis.rows(range(split, rows))
+    one, other = space.basis.apart((split, space.basis.shape[0] - split))
+    return one, other
 
 
 def _spell(forms: Sequence[RationalMatrix], form: NetworkForm, tokens: int) -> list[Spelling]:
@@ -142,7 +142,10 @@ def _images(
 ) -> Pair[RationalMatrix]:
     """The same sum of heads of both networks, each applied to its half."""
     cut = len(halves[0])
-    return _total(halves[0], factors[:cut], rows[0], on[0]), _total(halves[1], factors[cut:], rows[1], on[1])
+    one = _total(halves[0], factors[:cut], rows[0], on[0])
+    if halves[1] is halves[0] and on[1] == on[0] and factors[cut:] == factors[:cut]:
+        return one, one  # a network with itself
+    return one, _total(halves[1], factors[cut:], rows[1], on[1])
 
 
 def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStreams:
@@ -169,14 +172,18 @@ def common_streams(first: Circuits, second: Circuits, tokens: int) -> CommonStre
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
     middle = reached  # where the mean of the tokens lies, or with a mask the first one
     for i, both in enumerate(zip(first.layers, second.layers, strict=True)):
-        halves = [list(heads) for heads in both]
+        halves = [list(both[0])]
+        halves.append(halves[0] if both[1] is both[0] else list(both[1]))
         rows = first.widths[i + 1], second.widths[i + 1]
         columns = _halves(reached, first.widths[i])
         differences = columns if apart is reached else _halves(apart, first.widths[i])
         heads = [*halves[0], *halves[1]]
         sides = [side for side, half in enumerate(halves) for _ in half]
         keys = differences if softmax else columns
-        forms = [keys[s].mT @ head.attention @ columns[s] for s, head in zip(sides, heads, strict=True)]
+        if halves[1] is halves[0] and columns[0] == columns[1] and keys[0] == keys[1]:
+            forms = 2 * [keys[0].mT @ head.attention @ columns[0] for head in halves[0]]
+        else:
+            forms = [keys[s].mT @ head.attention @ columns[s] for s, head in zip(sides, heads, strict=True)]
         spelled = _spell(forms, form, tokens)
         blind = _blind(heads, forms, [differences[s] for s in sides], form, tokens)
         letters = sorted({letter for spelling in spelled for letter in spelling})

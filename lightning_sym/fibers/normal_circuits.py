@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
-from itertools import accumulate, pairwise, product
+from itertools import product
+from typing import Any
 
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.rings.rationals import RationalMatrix
 
-Key = tuple[Fraction, ...]
+Key = tuple[Any, ...]
 
 MOST_SIGNS = 10
 """Heads of a layer up to which all choices of signs are tried."""
@@ -37,7 +37,7 @@ MOST_SIGNS = 10
 
 def _key(matrix: RationalMatrix) -> Key:
     """What matrices of one shape are ordered by."""
-    return tuple(matrix.fractions().ravel())
+    return matrix.sort_key()
 
 
 def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
@@ -46,22 +46,20 @@ def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
 
 def row_stack(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
     """Matrices with equally many columns, one above the other."""
-    total = matrices[0]
-    for matrix in matrices[1:]:
-        total = total.above(matrix)
-    return total
+    return matrices[0].above(*matrices[1:])
 
 
 def _grown(matrix: RationalMatrix, rows: int, columns: int) -> RationalMatrix:
     """A matrix in the upper left corner of a larger one."""
+    if matrix.shape == (rows, columns):
+        return matrix
     wide = _beside([matrix, RationalMatrix.zero(matrix.shape[0], columns - matrix.shape[1])])
     return wide.above(RationalMatrix.zero(rows - matrix.shape[0], columns))
 
 
 def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]:
     """Blocks of columns of these sizes."""
-    ends = list(accumulate(sizes, initial=0))
-    return [columns_of(matrix, tuple(range(a, b))) for a, b in pairwise(ends)]
+    return [block.mT for block in matrix.mT.apart(sizes)]
 
 
 def without_uniform_heads(circuits: Circuits) -> Circuits:
@@ -104,21 +102,32 @@ def normal_stream(circuits: Circuits) -> Circuits:
     skip = circuits.form.skip
     echelon = row_echelon(circuits.embed)
     embed, basis = echelon.rows, columns_of(circuits.embed, echelon.pivots)
+    _require_made_of(circuits.embed, basis, embed)
     layers: list[list[Circuit]] = []
     widths = [basis.shape[1]]
     for i, heads in enumerate(circuits.layers, start=1):
         inside = [Circuit(basis.mT @ head.attention @ basis, head.value @ basis) for head in heads]
-        inside.sort(key=lambda head: (_key(head.attention), _key(head.value)))
+        inside.sort(key=lambda head: _key(head.attention))
         if i == len(circuits.layers):
             return _last(circuits, embed, layers, widths, basis, inside)
         columns = _beside([*([basis] if skip else []), *(head.value for head in inside)])
         found = row_echelon(columns)
         blocks = _apart(found.rows, [basis.shape[1]] * (len(inside) + skip))
-        basis = columns_of(columns, found.pivots)
+        before, basis = basis, columns_of(columns, found.pivots)
+        if skip and columns_of(basis, tuple(range(before.shape[1]))) != before:
+            raise ProgramError("a basis of a residual stream does not begin with the basis before")
         values = blocks[1:] if skip else blocks
+        for head, value in zip(inside, values, strict=True):
+            _require_made_of(head.value, basis, value)
         layers.append([Circuit(h.attention, v) for h, v in zip(inside, values, strict=True)])
         widths.append(basis.shape[1])
     raise BadInput("a network in normal form must have a layer")
+
+
+def _require_made_of(known: RationalMatrix, basis: RationalMatrix, coordinates: RationalMatrix) -> None:
+    """That both networks have the same streams, these in coordinates: with it the outputs agree."""
+    if basis @ coordinates != known:
+        raise ProgramError("coordinates of a normal form do not belong to the stream")
 
 
 def _last(
@@ -142,6 +151,8 @@ def _last(
     if not circuits.form.skip:
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
         last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
+        for head, y in zip(last, outputs, strict=True):
+            _require_made_of(y, reader.rows.mT, head.value)
         return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
     return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
 
@@ -180,6 +191,8 @@ def residual(
         last.append(Circuit(_grown(form, width, width), _grown(value, width, width)))
     before = [[Circuit(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
     unembed = _beside([read, columns_of(columns, new)])
+    for y, head in zip(outputs, last, strict=True):
+        _require_made_of(y, unembed, columns_of(head.value, tuple(range(old))))
     depth = len(layers) + 1
     grown = _grown(embed, width, embed.shape[1])
     return Circuits(grown, [*before, last], (width,) * (depth + 1), unembed, circuits.form)
