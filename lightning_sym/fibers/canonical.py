@@ -161,12 +161,10 @@ def _softmax(
         progress("conditions", 1, 3)
     tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
     known = tested.theorem
-    # without skip connections Theorem 11 does not say which words are dependent
-    enough = ("Corollary 5", "Theorem 11") if circuits.form.skip else ("Corollary 5",)
-    if known is None or known.number not in enough:
+    if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.conditions if c.holds is not True), None)
         why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
-        raise BadInput(f"the canonical form needs {' or '.join(enough)} of {HEADS_PAGE}: {why}")
+        raise BadInput(f"the canonical form needs Corollary 5 or Theorem 11 of {HEADS_PAGE}: {why}")
     if progress is not None:
         progress("coordinates", 2, 3)
     return _weights(normal_stream(circuits), tokens), str(known), True

@@ -1,15 +1,12 @@
 r"""Circuits in coordinates that the function alone determines.
 
-*The stream.* Let the function determine all words and blocks (docs/transformer-fibers.md: Corollary 5; Theorem 11). The
+*The stream* (Proposition 14 of docs/transformer-fibers.md). Let the function determine all words and blocks. The
 columns of all words up to layer $i$ span $F_i$. A basis of $F_0$ are the pivot columns of $E$; one of $F_i$ are, with a
-skip connection, the basis of $F_{i-1}$ and then the pivot columns of all $V_{ih}$ on it, head after head. Which columns
-these are, and how all others combine from them, depends only on linear relations of the columns of words up to layer
-$l - 1$: the function determines these if no vector of $F_{l-1}$ is unseen by all of $U$, $U V_{lh}$, $A_{lh}$ and
-$A_{lh}^\top$, since words and blocks are what these make of them. So the matrices in these bases are the same for all
-weights with the same function. Heads of a layer have different forms $A_{ih}$ on $F_{i-1}$, by (a), and stand in
-their order. What the last layer writes is seen through $U$ only: with skip connections the stream gets one
-coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, it writes
-some of the outputs, and `U` is the reduced echelon basis of the space that outputs lie in.
+skip connection, the basis of $F_{i-1}$ and then the pivot columns of all $V_{ih}$ on it, head after head, which stand
+in the order of their forms $A_{ih}$ on $F_{i-1}$. What the last layer writes is seen through $U$ only: with skip
+connections the stream gets one coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, it
+writes some of the outputs, and `U` is the reduced echelon basis of the space that outputs lie in. All of the stream
+must be seen.
 
 *One layer* (Theorem 8), softmax, $t \ge 2$: words are left free, $F_0$ is $\mathbb{R}^n$, and heads with one form are
 one. For $t = 2$, where $M_m - M_{-m}$ and $\sum M$ are determined, one of $m$, $-m$ stands for both: the larger one,
@@ -24,7 +21,7 @@ from itertools import product
 from typing import Any
 
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.exact.echelon import columns_of, independent_columns, row_echelon
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.rings.rationals import RationalMatrix
@@ -94,10 +91,11 @@ def normal_stream(circuits: Circuits) -> Circuits:
     """A network whose words and blocks the function determines, in the coordinates of the head of this module.
 
     Args:
-        circuits: one layer at least; with skip connections a vector that the last layer does not see is refused.
+        circuits: one layer at least.
 
     Raises:
-        BadInput: there is one.
+        BadInput: not all of the stream is seen.
+        ProgramError: the coordinates are not those of the stream.
     """
     skip = circuits.form.skip
     echelon = row_echelon(circuits.embed)
@@ -110,6 +108,8 @@ def normal_stream(circuits: Circuits) -> Circuits:
         inside.sort(key=lambda head: _key(head.attention))
         if i == len(circuits.layers):
             return _last(circuits, embed, layers, widths, basis, inside)
+        if not skip:
+            _require_seen([head.value for head in inside], inside, i)
         columns = _beside([*([basis] if skip else []), *(head.value for head in inside)])
         found = row_echelon(columns)
         blocks = _apart(found.rows, [basis.shape[1]] * (len(inside) + skip))
@@ -122,6 +122,18 @@ def normal_stream(circuits: Circuits) -> Circuits:
         layers.append([Circuit(h.attention, v) for h, v in zip(inside, values, strict=True)])
         widths.append(basis.shape[1])
     raise BadInput("a network in normal form must have a layer")
+
+
+def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[Circuit], layer: int) -> None:
+    """That no vector of the stream in front of a layer is zero for all that reads it there."""
+    forms = [m for head in heads for m in (head.attention, head.attention.mT)]
+    space = forms[0].shape[0]
+    seen = len(independent_columns(row_stack([*read, *forms])))
+    if seen < space and (seen := row_stack([*read, *forms]).rank()) < space:
+        raise BadInput(
+            "the canonical form needs all of the stream to be seen (Proposition 14 of docs/transformer-fibers.md), "
+            f"layer {layer} sees {seen} of {space} dimensions"
+        )
 
 
 def _require_made_of(known: RationalMatrix, basis: RationalMatrix, coordinates: RationalMatrix) -> None:
@@ -139,22 +151,16 @@ def _last(
     heads: list[Circuit],
 ) -> Circuits:
     """The last layer, and all of the network put together."""
-    read, outputs = circuits.unembed @ basis, [circuits.unembed @ head.value for head in heads]
-    seen = [read, *outputs] if circuits.form.skip else list(outputs)
-    seen += [m for head in heads for m in (head.attention, head.attention.mT)]
-    space, rank = basis.shape[1], seen[0].rank()
-    if rank < space and (rank := row_stack(seen).rank()) < space:
-        raise BadInput(
-            "the canonical form needs a last layer that sees all of the stream, "
-            f"here it sees {rank} of {space} dimensions"
-        )
+    outputs = [circuits.unembed @ head.value for head in heads]
+    read = [circuits.unembed @ basis] if circuits.form.skip else []
+    _require_seen([*read, *outputs], heads, len(circuits.layers))
     if not circuits.form.skip:
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
         last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
         for head, y in zip(last, outputs, strict=True):
             _require_made_of(y, reader.rows.mT, head.value)
         return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
-    return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
+    return residual(circuits, embed, layers, *read, [h.attention for h in heads], outputs)
 
 
 def residual(
