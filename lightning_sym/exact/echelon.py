@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from flint import fmpq_mat
+from flint import fmpq_mat, nmod_mat
 
+from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix
 
 
@@ -29,12 +30,47 @@ def row_echelon(matrix: RationalMatrix) -> RowEchelon:
         >>> found.rows.fractions().tolist(), found.pivots
         ([[Fraction(0, 1), Fraction(1, 1), Fraction(2, 1)]], (1,))
     """
-    columns = matrix.shape[1]
+    return _by_residues(matrix) or _by_elimination(matrix)
+
+
+def _by_elimination(matrix: RationalMatrix) -> RowEchelon:
     echelon, rank = matrix.flint.rref()
-    entries = echelon.entries()
-    reduced = [entries[i * columns : (i + 1) * columns] for i in range(rank)]
-    pivots = tuple(next(j for j, x in enumerate(row) if x != 0) for row in reduced)
-    return RowEchelon(RationalMatrix(fmpq_mat(rank, columns, [x for row in reduced for x in row])), pivots)
+    columns, entries = matrix.shape[1], echelon.entries()[: rank * matrix.shape[1]]
+    return RowEchelon(RationalMatrix(fmpq_mat(rank, columns, entries)), leading(entries, columns))
+
+
+def leading(entries: list[Any], columns: int) -> tuple[int, ...]:
+    """By row, where the first entry is that is not zero."""
+    rows = (entries[i : i + columns] for i in range(0, len(entries), max(columns, 1)))
+    return tuple(next(j for j, x in enumerate(row) if x != 0) for row in rows)
+
+
+def independent_columns(matrix: RationalMatrix) -> tuple[int, ...]:
+    """Columns that are independent modulo a prime, so over the rationals; most often as many as the rank."""
+    rows, columns = matrix.shape
+    if not rows or not columns:
+        return ()
+    echelon, rank = nmod_mat(matrix.flint.numer_denom()[0], PRIMES[0]).rref()
+    return leading(echelon.entries()[: rank * columns], columns)
+
+
+def _by_residues(matrix: RationalMatrix) -> RowEchelon | None:
+    """Rows and pivots guessed modulo a prime, one small system over the rationals, and all of it checked."""
+    pivots = independent_columns(matrix)
+    if not pivots:
+        return None
+    chosen = independent_columns(matrix.mT)
+    known = matrix if len(chosen) == matrix.shape[0] else matrix.rows(chosen)
+    inverse = columns_of(known, pivots).inverse()
+    if inverse is None:
+        return None
+    rows = inverse @ known
+    # the columns `pivots` are the identity; the form is reduced if nothing stands left of a pivot
+    if leading(rows.flint.entries(), matrix.shape[1]) != pivots:
+        return None
+    if len(chosen) < matrix.shape[0] and columns_of(matrix, pivots) @ rows != matrix:
+        return None
+    return RowEchelon(rows, pivots)
 
 
 def columns_of(matrix: RationalMatrix, chosen: tuple[int, ...]) -> RationalMatrix:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from flint import fmpq, fmpq_mat, fmpz_mat, nmod_mat
 
-from lightning_sym.exact.echelon import row_echelon
+from lightning_sym.exact.echelon import independent_columns, row_echelon
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
@@ -151,13 +151,19 @@ class Subspace:
 
     def extended(self, *matrices: RationalMatrix) -> Subspace:
         """The span of this space and more columns; this very object where they lie in it."""
+        size = self.basis.shape[0]
+        if self.dimension == size:
+            return self
         more = [matrix for matrix in matrices if not self.contains(matrix)]
         if not more:
             return self
-        if self.basis.shape[0] >= LARGE and (found := _guessed([self.basis, *more])) is not None:
-            return found
-        rows, pivots = row_echelon(self.basis.mT.above(*(self.outside(matrix).mT for matrix in more)))
-        return Subspace(rows.mT, pivots)
+        if size >= LARGE and (guessed := _guessed([self.basis, *more])) is not None:
+            return guessed
+        rows = self.basis.mT.above(*(self.outside(matrix).mT for matrix in more))
+        if len(independent_columns(rows)) == size:  # all of the space
+            return Subspace(RationalMatrix.identity(size), tuple(range(size)))
+        found = row_echelon(rows)
+        return Subspace(found.rows.mT, found.pivots)
 
     def within(self, *matrices: RationalMatrix) -> Subspace:
         """The span of columns that all lie in this space; this very object where they span it.

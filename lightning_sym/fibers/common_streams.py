@@ -75,8 +75,8 @@ class CommonStreams:
 
 
 def _halves(space: Subspace, split: int) -> Pair[RationalMatrix]:
-    rows = space.basis.shape[0]
-    return space.basis.rows(range(split)), space.basis.rows(range(split, rows))
+    one, other = space.basis.apart((split, space.basis.shape[0] - split))
+    return one, other
 
 
 class _Scores:
@@ -98,7 +98,7 @@ class _Scores:
 
     def agrees(self, other: _Scores, sign: int = 1) -> bool:
         """Whether these are the scores of the other head, or with the sign -1 their opposites."""
-        if self._sample is None or other._sample is None:
+        if self._sample is None or other._sample is None or (self is other and sign == 1):
             return True
         if self._sample != other._sample.scaled(sign):
             return False
@@ -175,7 +175,10 @@ def _images(
 ) -> Pair[RationalMatrix]:
     """The same sum of heads of both networks, each applied to its half."""
     cut = len(halves[0])
-    return _total(halves[0], factors[:cut], rows[0], on[0]), _total(halves[1], factors[cut:], rows[1], on[1])
+    one = _total(halves[0], factors[:cut], rows[0], on[0])
+    if halves[1] is halves[0] and on[1] == on[0] and factors[cut:] == factors[:cut]:
+        return one, one  # a network with itself
+    return one, _total(halves[1], factors[cut:], rows[1], on[1])
 
 
 def common_streams(first: Circuits, second: Circuits, tokens: int, progress: Progress | None = None) -> CommonStreams:
@@ -205,14 +208,18 @@ def common_streams(first: Circuits, second: Circuits, tokens: int, progress: Pro
     for i, both in enumerate(zip(first.layers, second.layers, strict=True)):
         if progress is not None:
             progress("common streams, layers", i, len(first.layers))
-        halves = [list(heads) for heads in both]
+        halves = [list(both[0])]
+        halves.append(halves[0] if both[1] is both[0] else list(both[1]))
         rows = first.widths[i + 1], second.widths[i + 1]
         columns = _halves(reached, first.widths[i])
         differences = columns if apart is reached else _halves(apart, first.widths[i])
         heads = [*halves[0], *halves[1]]
         sides = [side for side, half in enumerate(halves) for _ in half]
         keys = differences if softmax else columns
-        forms = [_Scores(head, keys[s], columns[s]) for s, head in zip(sides, heads, strict=True)]
+        if halves[1] is halves[0] and columns[0] == columns[1] and keys[0] == keys[1]:
+            forms = 2 * [_Scores(head, keys[0], columns[0]) for head in halves[0]]
+        else:
+            forms = [_Scores(head, keys[s], columns[s]) for s, head in zip(sides, heads, strict=True)]
         spelled = _spell(forms, form, tokens)
         blind = _blind(heads, forms, [differences[s] for s in sides], form, tokens)
         letters = sorted({letter for spelling in spelled for letter in spelling})

@@ -148,6 +148,7 @@ def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[Facto
         >>> residue_network(Weights.of({"Q1": [[1]], "K1": [[Fraction(1, 4194301)]], "V1": [[1]]}))[1]
         4194287
     """
+    weights.require_numbers()
     for p in PRIMES:
         field = PrimeFieldMatrix.of(np.array([[1]]), p)
         try:

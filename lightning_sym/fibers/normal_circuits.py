@@ -1,15 +1,12 @@
 r"""Circuits in coordinates that the function alone determines.
 
-*The stream.* Let the function determine all words and blocks (docs/transformer-fibers.md: Corollary 5; Theorem 11). The
+*The stream* (Proposition 14 of docs/transformer-fibers.md). Let the function determine all words and blocks. The
 columns of all words up to layer $i$ span $F_i$. A basis of $F_0$ are the pivot columns of $E$; one of $F_i$ are, with a
-skip connection, the basis of $F_{i-1}$ and then the pivot columns of all $V_{ih}$ on it, head after head. Which columns
-these are, and how all others combine from them, depends only on linear relations of the columns of words up to layer
-$l - 1$: the function determines these if no vector of $F_{l-1}$ is unseen by all of $U$, $U V_{lh}$, $A_{lh}$ and
-$A_{lh}^\top$, since words and blocks are what these make of them. So the matrices in these bases are the same for all
-weights with the same function. Heads of a layer have different forms $A_{ih}$ on $F_{i-1}$, by (a), and stand in
-their order. What the last layer writes is seen through $U$ only: with skip connections the stream gets one
-coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, it writes
-some of the outputs, and `U` is the reduced echelon basis of the space that outputs lie in.
+skip connection, the basis of $F_{i-1}$ and then the pivot columns of all $V_{ih}$ on it, head after head, which stand
+in the order of their forms $A_{ih}$ on $F_{i-1}$. What the last layer writes is seen through $U$ only: with skip
+connections the stream gets one coordinate more for each direction of outputs that $U F_{l-1}$ has not; without, it
+writes some of the outputs, and `U` is the reduced echelon basis of the space that outputs lie in. All of the stream
+must be seen.
 
 *One layer* (Theorem 8), softmax, $t \ge 2$: words are left free, $F_0$ is $\mathbb{R}^n$, and heads with one form are
 one. For $t = 2$, where $M_m - M_{-m}$ and $\sum M$ are determined, one of $m$, $-m$ stands for both: the larger one,
@@ -20,16 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
-from itertools import accumulate, pairwise, product
+from itertools import product
+from typing import Any
 
-from lightning_sym.errors import BadInput
-from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.exact.echelon import columns_of, independent_columns, row_echelon
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.rings.rationals import RationalMatrix
 
-Key = tuple[Fraction, ...]
+Key = tuple[Any, ...]
 
 MOST_SIGNS = 10
 """Heads of a layer up to which all choices of signs are tried."""
@@ -37,7 +34,7 @@ MOST_SIGNS = 10
 
 def _key(matrix: RationalMatrix) -> Key:
     """What matrices of one shape are ordered by."""
-    return tuple(matrix.fractions().ravel())
+    return matrix.sort_key()
 
 
 def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
@@ -46,22 +43,20 @@ def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
 
 def row_stack(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
     """Matrices with equally many columns, one above the other."""
-    total = matrices[0]
-    for matrix in matrices[1:]:
-        total = total.above(matrix)
-    return total
+    return matrices[0].above(*matrices[1:])
 
 
 def _grown(matrix: RationalMatrix, rows: int, columns: int) -> RationalMatrix:
     """A matrix in the upper left corner of a larger one."""
+    if matrix.shape == (rows, columns):
+        return matrix
     wide = _beside([matrix, RationalMatrix.zero(matrix.shape[0], columns - matrix.shape[1])])
     return wide.above(RationalMatrix.zero(rows - matrix.shape[0], columns))
 
 
 def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]:
     """Blocks of columns of these sizes."""
-    ends = list(accumulate(sizes, initial=0))
-    return [columns_of(matrix, tuple(range(a, b))) for a, b in pairwise(ends)]
+    return [block.mT for block in matrix.mT.apart(sizes)]
 
 
 def without_uniform_heads(circuits: Circuits) -> Circuits:
@@ -96,29 +91,55 @@ def normal_stream(circuits: Circuits) -> Circuits:
     """A network whose words and blocks the function determines, in the coordinates of the head of this module.
 
     Args:
-        circuits: one layer at least; with skip connections a vector that the last layer does not see is refused.
+        circuits: one layer at least.
 
     Raises:
-        BadInput: there is one.
+        BadInput: not all of the stream is seen.
+        ProgramError: the coordinates are not those of the stream.
     """
     skip = circuits.form.skip
     echelon = row_echelon(circuits.embed)
     embed, basis = echelon.rows, columns_of(circuits.embed, echelon.pivots)
+    _require_made_of(circuits.embed, basis, embed)
     layers: list[list[Circuit]] = []
     widths = [basis.shape[1]]
     for i, heads in enumerate(circuits.layers, start=1):
         inside = [Circuit(basis.mT @ head.attention @ basis, head.value @ basis) for head in heads]
-        inside.sort(key=lambda head: (_key(head.attention), _key(head.value)))
+        inside.sort(key=lambda head: _key(head.attention))
         if i == len(circuits.layers):
             return _last(circuits, embed, layers, widths, basis, inside)
+        if not skip:
+            _require_seen([head.value for head in inside], inside, i)
         columns = _beside([*([basis] if skip else []), *(head.value for head in inside)])
         found = row_echelon(columns)
         blocks = _apart(found.rows, [basis.shape[1]] * (len(inside) + skip))
-        basis = columns_of(columns, found.pivots)
+        before, basis = basis, columns_of(columns, found.pivots)
+        if skip and columns_of(basis, tuple(range(before.shape[1]))) != before:
+            raise ProgramError("a basis of a residual stream does not begin with the basis before")
         values = blocks[1:] if skip else blocks
+        for head, value in zip(inside, values, strict=True):
+            _require_made_of(head.value, basis, value)
         layers.append([Circuit(h.attention, v) for h, v in zip(inside, values, strict=True)])
         widths.append(basis.shape[1])
     raise BadInput("a network in normal form must have a layer")
+
+
+def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[Circuit], layer: int) -> None:
+    """That no vector of the stream in front of a layer is zero for all that reads it there."""
+    forms = [m for head in heads for m in (head.attention, head.attention.mT)]
+    space = forms[0].shape[0]
+    seen = len(independent_columns(row_stack([*read, *forms])))
+    if seen < space and (seen := row_stack([*read, *forms]).rank()) < space:
+        raise BadInput(
+            "the canonical form needs all of the stream to be seen (Proposition 14 of docs/transformer-fibers.md), "
+            f"layer {layer} sees {seen} of {space} dimensions"
+        )
+
+
+def _require_made_of(known: RationalMatrix, basis: RationalMatrix, coordinates: RationalMatrix) -> None:
+    """That both networks have the same streams, these in coordinates: with it the outputs agree."""
+    if basis @ coordinates != known:
+        raise ProgramError("coordinates of a normal form do not belong to the stream")
 
 
 def _last(
@@ -131,19 +152,16 @@ def _last(
 ) -> Circuits:
     """The last layer, and all of the network put together."""
     outputs = [circuits.unembed @ head.value for head in heads]
-    seen = [circuits.unembed @ basis, *outputs] if circuits.form.skip else list(outputs)
-    seen += [m for head in heads for m in (head.attention, head.attention.mT)]
-    space, rank = basis.shape[1], seen[0].rank()
-    if rank < space and (rank := row_stack(seen).rank()) < space:
-        raise BadInput(
-            "the canonical form needs a last layer that sees all of the stream, "
-            f"here it sees {rank} of {space} dimensions"
-        )
-    if not circuits.form.skip:
+    skip = circuits.form.skip
+    read = circuits.unembed @ basis if skip else outputs[0]
+    _require_seen([read, *outputs], heads, len(circuits.layers))
+    if not skip:
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
         last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
+        for head, y in zip(last, outputs, strict=True):
+            _require_made_of(y, reader.rows.mT, head.value)
         return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
-    return residual(circuits, embed, layers, circuits.unembed @ basis, [h.attention for h in heads], outputs)
+    return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
 
 
 def residual(
@@ -180,6 +198,8 @@ def residual(
         last.append(Circuit(_grown(form, width, width), _grown(value, width, width)))
     before = [[Circuit(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
     unembed = _beside([read, columns_of(columns, new)])
+    for y, head in zip(outputs, last, strict=True):
+        _require_made_of(y, unembed, columns_of(head.value, tuple(range(old))))
     depth = len(layers) + 1
     grown = _grown(embed, width, embed.shape[1])
     return Circuits(grown, [*before, last], (width,) * (depth + 1), unembed, circuits.form)

@@ -140,7 +140,11 @@ class RationalMatrix:
 
     def __bool__(self) -> bool:
         """Whether an entry is not zero."""
-        return any(self.flint.entries())
+        return bool(self.flint != fmpq_mat(*self.shape))
+
+    def sort_key(self) -> tuple[Any, ...]:
+        """The entries row by row: what matrices of one shape can be ordered by."""
+        return tuple(self.flint.entries())
 
     def __mul__(self, other: RationalMatrix) -> RationalMatrix:
         """The product entry by entry."""
@@ -184,9 +188,25 @@ class RationalMatrix:
 
     def rows(self, chosen: Iterable[int]) -> RationalMatrix:
         """Some of the rows, in the order named."""
-        entries, columns = self.flint.entries(), self.shape[1]
+        chosen, columns = list(chosen), self.shape[1]
+        if chosen == list(range(self.shape[0])):
+            return self
+        entries = self.flint.entries()
         picked = [entries[i * columns : (i + 1) * columns] for i in chosen]
         return RationalMatrix(fmpq_mat(len(picked), columns, [x for row in picked for x in row]))
+
+    def apart(self, sizes: Iterable[int]) -> list[RationalMatrix]:
+        """Blocks of so many rows, from the top.
+
+        Example:
+            >>> [block.shape for block in RationalMatrix.identity(3).apart([1, 2])]
+            [(1, 3), (2, 3)]
+        """
+        entries, columns, start, found = self.flint.entries(), self.shape[1], 0, []
+        for size in sizes:
+            found.append(RationalMatrix(fmpq_mat(size, columns, entries[start * columns : (start + size) * columns])))
+            start += size
+        return found
 
     def above(self, *others: RationalMatrix) -> RationalMatrix:
         """This matrix on top of others with as many columns."""

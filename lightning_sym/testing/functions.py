@@ -49,7 +49,7 @@ def assert_same_function(
         >>> assert_same_function(w, double)
         Traceback (most recent call last):
         lightning_sym.testing.failures.Mismatch: the networks compute different functions of inputs with 2 tokens
-          because  the outputs for an integer input differ
+          because  the outputs for an input differ
           input    X = 3 0; 3 0
           first    phi(X) = 567 0
           second   phi(X) = 1134 0
