@@ -84,9 +84,11 @@ class _Scores:
 
     def __init__(self, head: Circuit, keys: RationalMatrix, queries: RationalMatrix) -> None:
         self._head, self._keys, self._queries = head, keys, queries
-        combination = RationalMatrix.of([[pow(3, j, 1009)] for j in range(queries.shape[1])])
-        # what differs here differs; what agrees here is compared as a whole
-        self._sample = head.scores(keys, queries @ combination) if queries.shape[1] else None
+        self._sample: RationalMatrix | None = None
+        if columns := queries.shape[1]:
+            combination = RationalMatrix.of([[pow(3, j, 1009)] for j in range(columns)])
+            # what differs here differs; what agrees here is compared as a whole
+            self._sample = head.scores(keys, queries @ combination)
 
     def whole(self) -> RationalMatrix:
         """All scores."""
