@@ -12,7 +12,7 @@ from lightning_sym.errors import FileFormatError, TooLarge
 from lightning_sym.rings.arrays import MOST_ENTRIES
 
 LARGEST_FILE = 2**26
-"""Bytes of a file of text: more than the allowed entries need."""
+"""Bytes of a file of text, and of what is compressed in an archive: more than the allowed entries need."""
 
 LARGEST_ARRAYS = 2**30
 """Bytes of a binary file, and of what is in an archive."""
@@ -48,7 +48,7 @@ def read_whole(path: Path, largest: int | None = None) -> bytes:
         content = b""
         if regular and about.st_size <= largest:
             with path.open("rb") as stream:
-                content = stream.read(largest + 1)
+                content = stream.read(about.st_size + 1)  # so many bytes are set aside before they are read
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = error.strerror if isinstance(error, OSError) else None
         raise FileFormatError(f"it must be a readable file: {reason or error}") from error
