@@ -151,7 +151,7 @@ def _cluster(address: str) -> Iterator[tuple[Executor, int]]:
     dask: Any = distributed  # it has no types
     try:
         client = dask.Client(address, timeout=10)
-    except Exception as error:  # noqa: BLE001 - Dask raises all kinds, assertions among them
+    except Exception as error:
         raise BadInput(f"a Dask scheduler must answer at the address, {address[:60]!r} does not") from error
     with client:
         threads = sum(client.nthreads().values())
