@@ -119,17 +119,26 @@ class ConditionTests:
     # tests, layer i
 
     def a(self, i: int) -> Shown:
-        """Independent scores; in the last layer different ones are enough."""
+        """Independent scores; in the last layer, and for three tokens, different ones are enough (Proposition 15)."""
         rows = self.scores(i)
         shown = self._independent(rows)
-        if not shown.holds and i == self.shape.depth and self._different(rows, opposites=self.shape.tokens == 2):
+        enough = i == self.shape.depth or self.shape.tokens > 2
+        if not shown.holds and enough and self._different(rows, opposites=self.shape.tokens == 2):
             opposite = ", not opposite" if self.shape.tokens == 2 else ""
             return Shown(True, f"scores not zero and pairwise different{opposite} modulo {self.p}")
         return shown
 
     def a_prime(self, i: int) -> Shown:
-        """Independent quadratic forms."""
-        return self._independent(self.squares(i))
+        """Independent quadratic forms; for three tokens it can be enough that none is zero (Proposition 15)."""
+        shown = self._independent(self.squares(i))
+        if self.shape.tokens > 2 and not (shown.holds and all(self._independent_scores(j) for j in range(1, i))):
+            if self.net.skip or i == 1:
+                return self._not_zero(self._scored(i, self.words[0], self.words[0]))
+            return Shown(False, f"scores of a layer below are dependent modulo {self.p}") if shown.holds else shown
+        return shown
+
+    def _independent_scores(self, i: int) -> bool:
+        return self._independent(self.scores(i)).holds and self._independent(self.squares(i)).holds
 
     def b(self, i: int, *, causal: bool) -> Shown:
         """Every head is seen."""

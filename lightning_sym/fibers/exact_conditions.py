@@ -59,17 +59,37 @@ class Exact:
         self.words, self.readers = words, readers[::-1]
 
     def a(self, i: int) -> Shown:
-        """Independent scores; in the last layer different ones are enough."""
-        heads = self.net.layers[i - 1]
-        rows = _rows([[head.scores(self.written[i - 1], self.first[i - 1])] for head in heads])
+        """Independent scores; in the last layer, and for three tokens, different ones are enough."""
+        rows = self._scores(i)
         shown = _independent(rows)
-        if shown.holds or i < self.shape.depth:
+        if shown.holds or (i < self.shape.depth and self.shape.tokens == 2):
             return shown
         fault = _fault(rows, opposites=self.shape.tokens == 2)
         return Shown(fault is None, fault or "scores not zero and pairwise different over Q")
 
+    def _scores(self, i: int) -> ObjectArray:
+        return _rows([[head.scores(self.written[i - 1], self.first[i - 1])] for head in self.net.layers[i - 1]])
+
     def a_prime(self, i: int) -> Shown | None:
-        """Independent quadratic forms: decided in the first two layers, and behind an onto embedding with skip."""
+        """Independent quadratic forms; for three tokens it can be enough that none is zero (Proposition 15)."""
+        shown = self._independent_squares(i)
+        if self.shape.tokens == 2:
+            return shown
+        if self.net.skip or i == 1:
+            weak = _not_zero(_rows([[_symmetric(h.scores(self.embed, self.embed))] for h in self.net.layers[i - 1]]))
+            if weak.holds:
+                return weak
+        if shown is None or not shown.holds:
+            return shown
+        below = range(1, i)
+        strong = all(
+            _independent(self._scores(j)).holds and (s := self._independent_squares(j)) is not None and s.holds
+            for j in below
+        )
+        return shown if strong else None
+
+    def _independent_squares(self, i: int) -> Shown | None:
+        """Decided in the first two layers, and behind an onto embedding with skip connections."""
         heads = self.net.layers[i - 1]
         if i == 1:
             columns = [self.embed]

@@ -74,7 +74,7 @@ class Written:
                 return True
             bad = [[-x for x in row] for row in rows] if tokens == 2 else []
             return (
-                i == depth
+                (i == depth or tokens > 2)
                 and all(any(row) for row in rows)
                 and all(
                     rows[g] != rows[h] and (not bad or bad[g] != rows[h]) for g in range(self.heads) for h in range(g)
@@ -86,6 +86,8 @@ class Written:
             for h in range(self.heads):
                 forms = [b.T * self.a[i, h] * c + c.T * self.a[i, h] * b for b, c in pairs]
                 rows.append(list(itertools.chain(*(form + form.T for form in forms))))
+            if tokens > 2 and i == 1:  # Proposition 15
+                return all(any(row) for row in rows)
             return bool(sympy.Matrix(rows).rank() == self.heads)
         above = self.words(i + 1, depth, sympy.eye(self.shape.widths[i]))
         tops = (
@@ -274,8 +276,8 @@ def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: py
     weights = drawn(shape(3, widths=(20, 20, 20)), seed=1)
     original = ConditionTests.__init__
 
-    def spoiled(self: ConditionTests, *arguments: Any) -> None:
-        original(self, *arguments)
+    def spoiled(self: ConditionTests, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
         for matrix in getattr(self, broken):
             matrix.entries = np.zeros_like(matrix.entries)
 
