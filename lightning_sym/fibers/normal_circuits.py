@@ -152,15 +152,16 @@ def _last(
 ) -> Circuits:
     """The last layer, and all of the network put together."""
     outputs = [circuits.unembed @ head.value for head in heads]
-    read = [circuits.unembed @ basis] if circuits.form.skip else []
-    _require_seen([*read, *outputs], heads, len(circuits.layers))
-    if not circuits.form.skip:
+    skip = circuits.form.skip
+    read = circuits.unembed @ basis if skip else outputs[0]
+    _require_seen([read, *outputs], heads, len(circuits.layers))
+    if not skip:
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
         last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
         for head, y in zip(last, outputs, strict=True):
             _require_made_of(y, reader.rows.mT, head.value)
         return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
-    return residual(circuits, embed, layers, *read, [h.attention for h in heads], outputs)
+    return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
 
 
 def residual(
