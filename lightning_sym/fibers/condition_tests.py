@@ -130,12 +130,18 @@ class ConditionTests:
 
     def a_prime(self, i: int) -> Shown:
         """Independent quadratic forms; for three tokens it can be enough that none is zero (Proposition 15)."""
-        shown = self._independent(self.squares(i))
-        if self.shape.tokens > 2 and not (shown.holds and all(self._independent_scores(j) for j in range(1, i))):
-            if self.net.skip or i == 1:
-                return self._not_zero(self._scored(i, self.words[0], self.words[0]))
-            return Shown(False, f"scores of a layer below are dependent modulo {self.p}") if shown.holds else shown
-        return shown
+        rows = self.squares(i)
+        shown = self._independent(rows)
+        if self.shape.tokens == 2:
+            return shown
+        below = all(self._independent_scores(j) for j in range(1, i))
+        if shown.holds and below:
+            return shown
+        # of each head one of two forms, this one without conditions on layers below
+        first = self._scored(i, self.words[0], self.words[0]) if self.net.skip or i == 1 else np.zeros_like(rows)
+        if not below and rows.any() and not first.any():
+            return Shown(False, f"scores of a layer below are dependent modulo {self.p}")
+        return self._not_zero(np.hstack([first, rows]) if below else first)
 
     def _independent_scores(self, i: int) -> bool:
         return self._independent(self.scores(i)).holds and self._independent(self.squares(i)).holds

@@ -72,24 +72,28 @@ class Exact:
 
     def a_prime(self, i: int) -> Shown | None:
         """Independent quadratic forms; for three tokens it can be enough that none is zero (Proposition 15)."""
-        shown = self._independent_squares(i)
+        rows = self._squares(i)
+        shown = None if rows is None else _independent(rows)
         if self.shape.tokens == 2:
             return shown
-        if self.net.skip or i == 1:
-            weak = _not_zero(_rows([[_symmetric(h.scores(self.embed, self.embed))] for h in self.net.layers[i - 1]]))
-            if weak.holds:
-                return weak
-        if shown is None or not shown.holds:
-            return shown
-        below = range(1, i)
-        strong = all(
-            _independent(self._scores(j)).holds and (s := self._independent_squares(j)) is not None and s.holds
-            for j in below
-        )
-        return shown if strong else None
+        # of each head one of two forms, this one without conditions on layers below
+        first = _rows([[_symmetric(h.scores(self.embed, self.embed))] for h in self.net.layers[i - 1]])
+        if not (self.net.skip or i == 1):
+            first = first * 0
+        if (alone := _not_zero(first)).holds or rows is None or shown is None:
+            return alone if alone.holds else None
+        either = _not_zero(np.hstack([first, rows]))
+        if not either.holds:
+            return either
+        if not all(_independent(self._scores(j)).holds for j in range(1, i)):
+            return Shown(False, "scores of a layer below are dependent over Q")
+        squares = [self._squares(j) for j in range(1, i)]
+        if any(r is not None and not _independent(r).holds for r in squares):
+            return Shown(False, "scores of a layer below are dependent over Q")
+        return None if any(r is None for r in squares) else shown if shown.holds else either
 
-    def _independent_squares(self, i: int) -> Shown | None:
-        """Decided in the first two layers, and behind an onto embedding with skip connections."""
+    def _squares(self, i: int) -> ObjectArray | None:
+        """Of (a'): written out in the first two layers, and behind an onto embedding with skip connections."""
         heads = self.net.layers[i - 1]
         if i == 1:
             columns = [self.embed]
@@ -99,8 +103,7 @@ class Exact:
         else:
             return None
         pairs = [(b, c) for n, b in enumerate(columns) for c in columns[n:]]
-        forms = [[_symmetric(head.scores(b, c) + head.scores(c, b).mT) for b, c in pairs] for head in heads]
-        return _independent(_rows(forms))
+        return _rows([[_symmetric(head.scores(b, c) + head.scores(c, b).mT) for b, c in pairs] for head in heads])
 
     def b(self, i: int, *, causal: bool) -> Shown:
         """Every head is seen."""

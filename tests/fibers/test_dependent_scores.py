@@ -38,6 +38,31 @@ def test_rational_scores_of_width_one(causal: bool) -> None:
     assert equal.conditions[0].holds is False
 
 
+def test_without_mask_one_form_of_each_head_is_enough() -> None:
+    """No skip connections: forms of layer 2 that are dependent, over independent scores of layer 1, and over others."""
+    e = [[1, 0], [0, 1]]
+    named: dict[str, Any] = {"K1.1": e, "K1.2": e, "Q1.1": [[1, 2], [0, 1]], "Q1.2": [[1, 0], [1, 3]]}
+    named |= {"V1.1": e, "V1.2": [[1, 1], [0, 2]], "V3.1": e, "V3.2": [[2, 0], [1, 1]], "K3.1": e, "K3.2": e}
+    named |= {
+        "K2.1": e,
+        "K2.2": e,
+        "Q2.1": [[1, 1], [0, 2]],
+        "Q2.2": [[2, 2], [0, 4]],
+        "V2.1": e,
+        "V2.2": [[1, 0], [1, 3]],
+    }
+    named |= {"Q3.1": [[1, 0], [1, 1]], "Q3.2": [[2, 1], [0, 1]]}
+    form = NetworkForm(SOFTMAX, skip=False)
+
+    def second_layer(changes: dict[str, Any]) -> bool | None:
+        found = transformer_conditions(Weights.of(named | changes, form), 3)
+        return next(c.holds for c in found.conditions if (c.name, c.layer) == ("(a')", 2))
+
+    assert second_layer({}) is True
+    assert second_layer({"Q2.2": [[0, 1], [-1, 0]]}) is False  # skew
+    assert second_layer({"Q1.2": [[2, 4], [0, 2]]}) is False  # dependent below
+
+
 def outputs(layers: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *, causal: bool) -> np.ndarray[Any, Any]:
     """Of many networks of width one: a forward pass of its own, in floating point."""
     tokens, streams = len(x), np.repeat(x[None], len(layers), 0)
