@@ -119,17 +119,32 @@ class ConditionTests:
     # tests, layer i
 
     def a(self, i: int) -> Shown:
-        """Independent scores; in the last layer different ones are enough."""
+        """Independent scores; in the last layer, and for three tokens, different ones are enough (Proposition 15)."""
         rows = self.scores(i)
         shown = self._independent(rows)
-        if not shown.holds and i == self.shape.depth and self._different(rows, opposites=self.shape.tokens == 2):
+        enough = i == self.shape.depth or self.shape.tokens > 2
+        if not shown.holds and enough and self._different(rows, opposites=self.shape.tokens == 2):
             opposite = ", not opposite" if self.shape.tokens == 2 else ""
             return Shown(True, f"scores not zero and pairwise different{opposite} modulo {self.p}")
         return shown
 
     def a_prime(self, i: int) -> Shown:
-        """Independent quadratic forms."""
-        return self._independent(self.squares(i))
+        """Independent quadratic forms; for three tokens it can be enough that none is zero (Proposition 15)."""
+        rows = self.squares(i)
+        shown = self._independent(rows)
+        if self.shape.tokens == 2:
+            return shown
+        below = all(self._independent_scores(j) for j in range(1, i))
+        if shown.holds and below:
+            return shown
+        # of each head one of two forms, this one without conditions on layers below
+        first = self._scored(i, self.words[0], self.words[0]) if self.net.skip or i == 1 else np.zeros_like(rows)
+        if not below and rows.any() and not first.any():
+            return Shown(False, f"scores of a layer below are dependent modulo {self.p}")
+        return self._not_zero(np.hstack([first, rows]) if below else first)
+
+    def _independent_scores(self, i: int) -> bool:
+        return self._independent(self.scores(i)).holds and self._independent(self.squares(i)).holds
 
     def b(self, i: int, *, causal: bool) -> Shown:
         """Every head is seen."""

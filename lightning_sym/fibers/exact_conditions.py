@@ -59,17 +59,41 @@ class Exact:
         self.words, self.readers = words, readers[::-1]
 
     def a(self, i: int) -> Shown:
-        """Independent scores; in the last layer different ones are enough."""
-        heads = self.net.layers[i - 1]
-        rows = _rows([[head.scores(self.written[i - 1], self.first[i - 1])] for head in heads])
+        """Independent scores; in the last layer, and for three tokens, different ones are enough."""
+        rows = self._scores(i)
         shown = _independent(rows)
-        if shown.holds or i < self.shape.depth:
+        if shown.holds or (i < self.shape.depth and self.shape.tokens == 2):
             return shown
         fault = _fault(rows, opposites=self.shape.tokens == 2)
         return Shown(fault is None, fault or "scores not zero and pairwise different over Q")
 
+    def _scores(self, i: int) -> ObjectArray:
+        return _rows([[head.scores(self.written[i - 1], self.first[i - 1])] for head in self.net.layers[i - 1]])
+
     def a_prime(self, i: int) -> Shown | None:
-        """Independent quadratic forms: decided in the first two layers, and behind an onto embedding with skip."""
+        """Independent quadratic forms; for three tokens it can be enough that none is zero (Proposition 15)."""
+        rows = self._squares(i)
+        shown = None if rows is None else _independent(rows)
+        if self.shape.tokens == 2:
+            return shown
+        # of each head one of two forms, this one without conditions on layers below
+        first = _rows([[_symmetric(h.scores(self.embed, self.embed))] for h in self.net.layers[i - 1]])
+        if not (self.net.skip or i == 1):
+            first = first * 0
+        if (alone := _not_zero(first)).holds or rows is None or shown is None:
+            return alone if alone.holds else None
+        either = _not_zero(np.hstack([first, rows]))
+        if not either.holds:
+            return either
+        if not all(_independent(self._scores(j)).holds for j in range(1, i)):
+            return Shown(False, "scores of a layer below are dependent over Q")
+        squares = [self._squares(j) for j in range(1, i)]
+        if any(r is not None and not _independent(r).holds for r in squares):
+            return Shown(False, "scores of a layer below are dependent over Q")
+        return None if any(r is None for r in squares) else shown if shown.holds else either
+
+    def _squares(self, i: int) -> ObjectArray | None:
+        """Of (a'): written out in the first two layers, and behind an onto embedding with skip connections."""
         heads = self.net.layers[i - 1]
         if i == 1:
             columns = [self.embed]
@@ -79,8 +103,7 @@ class Exact:
         else:
             return None
         pairs = [(b, c) for n, b in enumerate(columns) for c in columns[n:]]
-        forms = [[_symmetric(head.scores(b, c) + head.scores(c, b).mT) for b, c in pairs] for head in heads]
-        return _independent(_rows(forms))
+        return _rows([[_symmetric(head.scores(b, c) + head.scores(c, b).mT) for b, c in pairs] for head in heads])
 
     def b(self, i: int, *, causal: bool) -> Shown:
         """Every head is seen."""

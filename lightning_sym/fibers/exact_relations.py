@@ -55,9 +55,9 @@ class Relations:
         return total
 
     def a(self, i: int) -> Shown | None:
-        """A combination of the `A` of a layer is zero; in the last layer one that counts there."""
+        """A combination of the `A` of a layer is zero; in the last layer and for three tokens: two are equal."""
         rows = self._tests.scores(i)
-        last = i == self._shape.depth
+        last = i == self._shape.depth or self._shape.tokens > 2
         for factors in self._alike(rows) if last else self._relations(rows):
             if not self._combined(i, factors):
                 return Shown(False, f"{self._sum('A', i, _numbered(factors))} = 0 over Q")
@@ -65,7 +65,11 @@ class Relations:
 
     def a_prime(self, i: int) -> Shown | None:
         """A combination of the symmetric parts is zero."""
-        for factors in self._relations(self._tests.squares(i)):
+        rows = self._tests.squares(i)
+        heads = len(rows)
+        # for three tokens relations of several heads need not matter
+        single = [tuple(int(g == h) for g in range(heads)) for h in range(heads)]
+        for factors in self._relations(rows) if self._shape.tokens == 2 else single:
             total = self._combined(i, factors)
             if not total + total.mT:
                 return Shown(False, f"{self._sum('A', i, _numbered(factors))} is skew over Q")

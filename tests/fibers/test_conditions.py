@@ -74,7 +74,7 @@ class Written:
                 return True
             bad = [[-x for x in row] for row in rows] if tokens == 2 else []
             return (
-                i == depth
+                (i == depth or tokens > 2)
                 and all(any(row) for row in rows)
                 and all(
                     rows[g] != rows[h] and (not bad or bad[g] != rows[h]) for g in range(self.heads) for h in range(g)
@@ -86,6 +86,8 @@ class Written:
             for h in range(self.heads):
                 forms = [b.T * self.a[i, h] * c + c.T * self.a[i, h] * b for b, c in pairs]
                 rows.append(list(itertools.chain(*(form + form.T for form in forms))))
+            if tokens > 2 and i == 1:  # Proposition 15
+                return all(any(row) for row in rows)
             return bool(sympy.Matrix(rows).rank() == self.heads)
         above = self.words(i + 1, depth, sympy.eye(self.shape.widths[i]))
         tops = (
