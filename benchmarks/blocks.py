@@ -144,10 +144,10 @@ def large() -> None:
     middle_size = Architecture(
         (32,) * 3, (16,) * 2, 2, SOFTMAX, heads=2, value_ranks=(16,) * 2, skip=True, causal=True, embed=40, unembed=40
     )
-    shape = transformer_of(middle_size)
-    assert shape is not None
+    small = transformer_of(middle_size)
+    assert small is not None
     start = time.perf_counter()
-    certify(shape, seed=0, memory=MEMORY)
+    certify(small, seed=0, memory=MEMORY)
     blocks = time.perf_counter() - start
     start = time.perf_counter()
     ordinary = certified_dimension(middle_size)
