@@ -1,0 +1,159 @@
+"""What a checkpoint is once it is read: the pieces of a transformer, whatever its files call them.
+
+Every matrix is (out, in), every number as it is stored: float16, float32 and float64 as arrays of that type, bfloat16 as
+float32, which holds it exactly. A family (one file each) says how its tensors become these pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class CheckpointForm:
+    """Everything about a transformer that is not a weight.
+
+    Attributes:
+        family: which family's file it was read by, such as `gpt2` or `llama`.
+        layers: number of blocks.
+        width: `d`, of the residual stream.
+        heads: query heads of a layer, `H`.
+        groups: key and value heads of a layer, `G`; query head `h` belongs to group `h // (H // G)`.
+        head_width: `a`, of queries, keys and values.
+        inner: `m`, neurons of an MLP.
+        vocabulary: number of token ids.
+        context: largest number of tokens.
+        norm: LayerNorm (centred) or RMSNorm.
+        epsilon: what is added to the variance, the decimal of the configuration, exactly.
+        theta: base of the rotary frequencies `theta^(-2k/a)`, in the rotate-half layout; `None`: learned positions.
+        activation: of the MLP; `gelu_new` is the form with tanh.
+        tied: the unembedding is the embedding.
+    """
+
+    family: str
+    layers: int
+    width: int
+    heads: int
+    groups: int
+    head_width: int
+    inner: int
+    vocabulary: int
+    context: int
+    norm: Literal["layer", "rms"]
+    epsilon: Fraction
+    theta: Fraction | None
+    activation: Literal["gelu", "gelu_new", "silu"]
+    tied: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Named arrays, `None` where the family has none."""
+
+    def present(self) -> Iterator[tuple[str, Array]]:
+        """Name and array of each that is there, in the order of the fields."""
+        for field in fields(self):
+            if (array := getattr(self, field.name)) is not None:
+                yield field.name, array
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Pieces):
+    """One layer: norm, attention, norm, MLP; each of the two adds to the stream.
+
+    Shapes, with the letters of `CheckpointForm`: gains and `norm*_bias`, `output_bias`, `down_bias` `(d,)`; `query`
+    `(H, a, d)`, `query_bias` `(H, a)`; `key`, `value` `(G, a, d)`, their biases `(G, a)`; `output` `(H, d, a)`; `gate`,
+    `up` `(m, d)`, their biases `(m,)`; `down` `(d, m)`. Without `gate` the MLP is `down act(up x)`, with it
+    `down (act(gate x) * up x)`.
+    """
+
+    norm1_gain: Array
+    norm1_bias: Array | None
+    query: Array
+    query_bias: Array | None
+    key: Array
+    key_bias: Array | None
+    value: Array
+    value_bias: Array | None
+    output: Array
+    output_bias: Array | None
+    norm2_gain: Array
+    norm2_bias: Array | None
+    gate: Array | None
+    gate_bias: Array | None
+    up: Array
+    up_bias: Array | None
+    down: Array
+    down_bias: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Ends(Pieces):
+    """What stands before and behind the layers.
+
+    `embedding` and `unembedding` are `(n, d)`, one row a token id, `positions` `(context, d)`, the final norm `(d,)`.
+    `unembedding` is `None` where it is tied to the embedding.
+    """
+
+    embedding: Array
+    positions: Array | None
+    final_gain: Array
+    final_bias: Array | None
+    unembedding: Array | None
+
+
+class Checkpoint(Protocol):
+    """A transformer's weights, one layer at a time: from files, or made in memory."""
+
+    @property
+    def form(self) -> CheckpointForm: ...
+
+    @property
+    def name(self) -> str:
+        """How answers call it."""
+        ...
+
+    def ends(self) -> Ends: ...
+
+    def block(self, layer: int) -> Block:
+        """Layer `layer`, from 0."""
+        ...
+
+    def stored(self, piece: str) -> str:
+        """The type a piece is stored in: `F16`, `BF16`, `F32` or `F64`; pieces are `embedding` or `3.query`."""
+        ...
+
+    def called(self, piece: str) -> str:
+        """What the files call a piece, such as `model.layers.3.self_attn.q_proj.weight`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MadeCheckpoint:
+    """A checkpoint in memory: what a rewriting makes of another one, or a test of nothing."""
+
+    form: CheckpointForm
+    outer: Ends
+    blocks: tuple[Block, ...]
+    name: str = "made"
+    type_stored: str = "F64"
+
+    def ends(self) -> Ends:
+        return self.outer
+
+    def block(self, layer: int) -> Block:
+        return self.blocks[layer]
+
+    def stored(self, piece: str) -> str:
+        return self.type_stored
+
+    def called(self, piece: str) -> str:
+        return piece
