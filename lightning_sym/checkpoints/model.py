@@ -1,6 +1,6 @@
 """What a checkpoint is once it is read: the pieces of a transformer, whatever its files call them.
 
-Every matrix is (out, in), every number as it is stored: float16, float32 and float64 as arrays of that type, bfloat16 as
+Every matrix is (out, in), every number as it is stored: float16, float32, float64 as arrays of that type, bfloat16 as
 float32, which holds it exactly. A family (one file each) says how its tensors become these pieces.
 """
 
