@@ -1,0 +1,94 @@
+# Certificates: believe it without the program. Open with: marimo edit examples/notebooks/certificates.py
+
+import marimo
+
+app = marimo.App(app_title="Certificates")
+
+
+@app.cell
+def _():
+    import json
+    import tempfile
+    from pathlib import Path
+
+    import marimo as mo
+
+    from lightning_sym import Architecture, certified_dimension, dimension_certificate, write_certificate
+    from proofs_check.checker import verify
+
+    mo.md(
+        """
+        # Certificates
+
+        An answer of the program need not be believed. It writes down what proves it, and a checker that shares no
+        code with it, one file to be read in one sitting, redoes the arithmetic.
+        """
+    )
+    return (
+        Architecture,
+        Path,
+        certified_dimension,
+        dimension_certificate,
+        json,
+        mo,
+        tempfile,
+        verify,
+        write_certificate,
+    )
+
+
+@app.cell
+def _(Architecture, certified_dimension):
+    found = certified_dimension(Architecture(widths=(3, 3, 3), attention_ranks=(2, 2), tokens=2))
+    found
+    return (found,)
+
+
+@app.cell
+def _(mo):
+    mo.md(
+        """
+        What proves it: integer weights, rows and columns of a minor that is not zero modulo a prime, and an upper
+        bound.
+        """
+    )
+    return
+
+
+@app.cell
+def _(dimension_certificate, found):
+    document = dimension_certificate(found)
+    list(document)
+    return (document,)
+
+
+@app.cell
+def _(Path, document, tempfile, verify, write_certificate):
+    def checked(certificate):
+        """What the checker says of a certificate: what it proves, or why it is rejected."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "certificate.json"
+            write_certificate(file, certificate)
+            try:
+                return "proved: " + verify.check(verify.read(str(file)))
+            except verify.Rejected as error:
+                return f"rejected: {error}"
+
+    checked(document)
+    return (checked,)
+
+
+@app.cell
+def _(mo):
+    mo.md("Claim more than is proved, or change one weight, and it is rejected, with the reason:")
+    return
+
+
+@app.cell
+def _(checked, document):
+    checked({**document, "lower": 24, "upper": 24})
+    return
+
+
+if __name__ == "__main__":
+    app.run()

@@ -1,0 +1,55 @@
+"""The notebooks run, as files and cell by cell, and say what their pages say; they open in Jupyter too."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from refresh_notebooks import NOTEBOOKS, PAGES, ROOT, cells, page, prose
+
+EACH = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+
+
+def test_every_notebook_has_a_page_and_every_page_a_notebook() -> None:
+    assert len(NOTEBOOKS) == 5
+    assert {p.stem.replace("_", "-") for p in NOTEBOOKS} == {p.stem for p in PAGES.glob("*.md")}
+
+
+@EACH
+def test_a_notebook_says_what_its_page_says(path: Path) -> None:
+    written = PAGES / f"{path.stem.replace('_', '-')}.md"
+    assert page(path) == written.read_text(encoding="utf-8"), "python scripts/refresh_notebooks.py"
+
+
+def test_a_changed_number_changes_the_page(tmp_path: Path) -> None:
+    """Mutant: a page that does not come from a run."""
+    source = (ROOT / "examples" / "notebooks" / "certificates.py").read_text(encoding="utf-8")
+    changed = tmp_path / "certificates.py"
+    changed.write_text(source.replace("(3, 3, 3)", "(3, 3, 2)"), encoding="utf-8")
+    old, new = page(ROOT / "examples" / "notebooks" / "certificates.py"), page(changed)
+    assert "dim M = 23" in old
+    assert "dim M = 23" not in new
+
+
+@EACH
+def test_prose_and_results_stand_in_cells_of_their_own(path: Path) -> None:
+    """A cell shows its last line alone: prose before a result would not be seen."""
+    for number, statements in enumerate(cells(path.read_text(encoding="utf-8"))):
+        texts = [statement for statement in statements if prose(statement) is not None]
+        assert len(texts) <= 1
+        assert not texts or number == 0 or len(statements) == 1
+        assert not texts or statements[-1] is texts[0]
+
+
+@EACH
+def test_jupyter_opens_a_notebook(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "notebook.ipynb"
+    command = [sys.executable, "-m", "marimo", "export", "ipynb", str(path), "--output", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(target.read_text(encoding="utf-8"))
+    assert written["nbformat"] == 4
+    assert len(written["cells"]) >= len(list(cells(path.read_text(encoding="utf-8"))))
