@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from lightning_sym import Weights
+from lightning_sym.errors import BadInput
 from proofs_check.blackboard import (
     any_width,
     conserved,
@@ -155,3 +157,17 @@ WALK_THROUGHS = {
     ),
 }
 """By claim id."""
+
+
+def walk_through(claim: str, weights: Weights | None = None) -> tuple[str, list[Step]]:
+    """How a claim is explained: what is going to be shown, and the steps; on given weights if there are any.
+
+    Raises:
+        BadInput: it has no walk-through, or none on such weights.
+    """
+    from proofs_check.blackboard.own_weights import steps_on
+
+    walk = WALK_THROUGHS.get(claim)
+    if walk is None:
+        raise BadInput(f"the claim must have a walk-through; {claim} has none yet")
+    return walk.intro, list(walk.steps()) if weights is None else steps_on(claim, weights)

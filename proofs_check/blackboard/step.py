@@ -55,11 +55,15 @@ class Shown:
 
 @dataclass(frozen=True)
 class Step:
-    """One idea: a heading, a few sentences with `$LaTeX$` in them, and what is computed."""
+    """One idea: a heading, a few sentences with `$LaTeX$` in them, what is computed, and what the program answers.
+
+    An answer is plain text: pairs of a label and words, as commands print them.
+    """
 
     heading: str
     prose: str
     shown: tuple[Shown, ...] = ()
+    answer: tuple[tuple[str, str], ...] = ()
 
 
 def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:

@@ -12,6 +12,7 @@ import sympy
 from command import run
 
 from lightning_cli.commands import explain
+from lightning_cli.writing import board_text
 from lightning_cli.writing.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
 from proofs_check.blackboard import WALK_THROUGHS
@@ -48,7 +49,7 @@ def test_every_claim_is_explained(claim: Claim, capsys: pytest.CaptureFixture[st
         assert f"\n{number}. " in out
         for shown in step.shown:
             if isinstance(shown.value, Matrix):
-                assert all(line in out for line in explain.matrix_lines(shown.value, unicode=True))
+                assert all(line in out for line in board_text.matrix_lines(shown.value, unicode=True))
     assert "⎡" in out
     assert "\x1b" not in out, "colours are for terminals"
     assert max(map(len, out.splitlines())) <= 120
@@ -69,7 +70,7 @@ def test_walk_throughs_are_well_formed(claim_id: str) -> None:
             assert "\\" not in line, f"{text!r} is left as {line!r}"
             assert unicode or line.isascii()
     claim = Claim(claim_id, "source", "title", r"\alpha", ())
-    document = explain.as_document(claim, WALK_THROUGHS[claim_id], steps)
+    document = explain.as_document(claim, WALK_THROUGHS[claim_id].intro, steps)
     assert json.loads(json.dumps(document)) == document
 
 
@@ -154,16 +155,16 @@ def test_nothing_false_is_put_on_the_board() -> None:
 def test_matrices_in_brackets() -> None:
     half = Fraction(1, 2)
     matrix = Matrix(((half, Fraction(-10)), (Fraction(3), half)), ("a", "b"), ("x^2", "y"))
-    assert explain.matrix_lines(matrix, unicode=True) == [
+    assert board_text.matrix_lines(matrix, unicode=True) == [
         "     x²    y",
         "a ⎡ 1/2  -10 ⎤",
         "b ⎣   3  1/2 ⎦",
     ]
     one_row = Shown("V", Matrix(((half,),)))
-    assert explain.shown_lines(one_row, unicode=False, width=80) == ["V = [ 1/2 ]"]
-    three = explain.shown_lines(Shown("M", Matrix(((half,), (half,), (half,)))), unicode=True, width=80)
+    assert board_text.shown_lines(one_row, unicode=False, width=80) == ["V = [ 1/2 ]"]
+    three = board_text.shown_lines(Shown("M", Matrix(((half,), (half,), (half,)))), unicode=True, width=80)
     assert three == ["    ⎡ 1/2 ⎤", "M = ⎢ 1/2 ⎥", "    ⎣ 1/2 ⎦"]
-    assert explain.side_by_side([three, ["x = 1"]], width=80) == [
+    assert board_text.side_by_side([three, ["x = 1"]], width=80) == [
         ["    ⎡ 1/2 ⎤", "M = ⎢ 1/2 ⎥    x = 1", "    ⎣ 1/2 ⎦"]
     ]
 
@@ -172,6 +173,6 @@ def test_polynomials_in_words() -> None:
     terms = (((2, 1), Fraction(-1)), ((0, 3), Fraction(1, 2)), ((0, 0), Fraction(1)))
     polynomial = Polynomial(("x", "a_1_2"), terms)
     assert terms_latex(polynomial) == ["-x^{2} a_{12}", r"+ \tfrac{1}{2} a_{12}^{3}", "+ 1"]
-    (line,) = explain.shown_lines(Shown("f", polynomial), unicode=True, width=80)
+    (line,) = board_text.shown_lines(Shown("f", polynomial), unicode=True, width=80)
     assert line == "f = -x² a₁₂ + 1/2 a₁₂³ + 1"
-    assert explain.shown_lines(Shown("f", Polynomial(("x",), ())), unicode=True, width=80) == ["f = 0"]
+    assert board_text.shown_lines(Shown("f", Polynomial(("x",), ())), unicode=True, width=80) == ["f = 0"]

@@ -1,0 +1,127 @@
+"""A walk-through in LaTeX: a section of a paper, or slides for a talk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from lightning_cli.writing.math_text import number_latex, terms_latex
+from lightning_cli.writing.mathml import formula_lines
+
+if TYPE_CHECKING:
+    from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step
+    from proofs_check.claim import Claim
+
+
+def value_latex(value: Matrix | Polynomial | Fraction | str, matrix: str = "bmatrix") -> str:
+    """What stands on the board; `matrix` is the environment of matrices, in brackets of its own."""
+    from proofs_check.blackboard.step import Matrix, Polynomial
+
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Fraction):
+        return number_latex(value)
+    if isinstance(value, Polynomial):
+        return " ".join(terms_latex(value))
+    assert isinstance(value, Matrix)  # noqa: S101 - narrows the union for the type checker
+    rows = [[value_latex(entry, matrix) for entry in row] for row in value.rows]
+    left, right = (r"\left[", r"\right]") if matrix == "smallmatrix" else ("", "")
+    if value.row_labels or value.column_labels:  # labels stand outside, so there are no brackets
+        left, right, matrix = "", "", matrix.removeprefix("b")
+    if value.row_labels:
+        rows = [[label, *row] for label, row in zip(value.row_labels, rows, strict=True)]
+    if value.column_labels:
+        rows.insert(0, [*([""] if value.row_labels else []), *value.column_labels])
+    body = r" \\ ".join(" & ".join(row) for row in rows)
+    return rf"{left}\begin{{{matrix}}} {body} \end{{{matrix}}}{right}"
+
+
+def shown_latex(shown: Shown, matrix: str = "bmatrix") -> str:
+    """`label = value`."""
+    return (f"{shown.label} = " if shown.label else "") + value_latex(shown.value, matrix)
+
+
+_SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"$<$", ">": r"$>$",
+}  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    """Plain text in LaTeX."""
+    return "".join(_SPECIAL.get(c, c) for c in text)
+
+
+def answer_latex(lines: Sequence[tuple[str, str]]) -> str:
+    """An answer of the program as a table of two columns."""
+    rows = [" & ".join(map(_escaped, line)) for line in lines]
+    body = " \\\\\n".join(rows)
+    return f"\\begin{{tabular}}{{@{{}}l p{{0.75\\linewidth}}@{{}}}}\n{body}\n\\end{{tabular}}"
+
+
+def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
+    """The walk-through as a section of LaTeX; needs amsmath and amssymb."""
+    yield rf"\section*{{{claim.source}}}"
+    yield rf"\[ \begin{{gathered}} {claim.statement} \end{{gathered}} \]"
+    yield intro
+    for step in steps:
+        yield rf"\subsection*{{{step.heading}}}"
+        yield step.prose
+        if step.shown:
+            yield r"\begin{gather*}"
+            yield " \\\\\n".join(shown_latex(shown, "smallmatrix") for shown in step.shown)
+            yield r"\end{gather*}"
+        if step.answer:
+            yield answer_latex(step.answer)
+    yield rf"Check it: \texttt{{lightning-sym check {claim.id}}}"
+
+
+_BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
+\usepackage{amsmath,amssymb}
+\setbeamertemplate{navigation symbols}{}
+\setbeamertemplate{footline}[frame number]
+\setcounter{MaxMatrixCols}{40}
+\newsavebox{\board}
+\setbeamertemplate{frametitle continuation}[from second]
+% a formula as large as it is, smaller only where it is wider than the frame
+\newcommand{\wide}[1]{\sbox{\board}{$\displaystyle #1$}%
+  \ifdim\wd\board>\linewidth\resizebox{\linewidth}{!}{\usebox{\board}}\else\usebox{\board}\fi}
+% a polynomial may be cut at its signs
+\newcommand{\running}[1]{\par\medskip{\raggedright$\displaystyle #1$\par}}
+"""
+
+
+def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
+    """The walk-through as a LaTeX file of beamer frames: the statement, then one frame a step, with large matrices."""
+    from proofs_check.blackboard.step import Matrix
+
+    yield _BEAMER
+    yield rf"\title{{{_escaped(claim.source)}}}"
+    yield rf"\subtitle{{{_escaped(claim.title)}}}"
+    yield r"\date{}"
+    yield r"\begin{document}"
+    yield r"\begin{frame}"
+    yield r"\titlepage"
+    yield r"\end{frame}"
+    yield rf"\begin{{frame}}{{{_escaped(claim.source)}}}"
+    for line in formula_lines(claim.statement):
+        yield rf"\par{{\centering\wide{{{line}}}\par}}\medskip"
+    yield intro
+    yield r"\end{frame}"
+    for number, step in enumerate(steps, start=1):
+        yield rf"\begin{{frame}}[allowframebreaks]{{{number}. {step.heading}}}"
+        yield step.prose
+        for together, group in groupby(step.shown, lambda shown: isinstance(shown.value, (Matrix, Fraction, str))):
+            if together:  # as many side by side as fit
+                boxes = "\\hspace{2em}\n".join(rf"\wide{{{shown_latex(shown)}}}" for shown in group)
+                yield rf"\par\medskip{{\centering\lineskip=1ex {boxes}\par}}"
+            else:
+                yield from (rf"\running{{{shown_latex(shown)}}}" for shown in group)
+        if step.answer:
+            yield rf"\par\medskip{{\footnotesize {answer_latex(step.answer)}\par}}"
+        yield r"\end{frame}"
+    yield r"\begin{frame}[fragile]{Check it}"
+    yield rf"\texttt{{lightning-sym check {claim.id}}}"
+    yield r"\end{frame}"
+    yield r"\end{document}"

@@ -1,0 +1,66 @@
+"""A walk-through as a page: one file, to be read without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from lightning_cli.writing.board_latex import shown_latex
+from lightning_cli.writing.mathml import formula_lines, mathml
+from lightning_cli.writing.page_style import STYLE
+
+if TYPE_CHECKING:
+    from proofs_check.blackboard.step import Shown, Step
+    from proofs_check.claim import Claim
+
+_STYLE = """
+.board { display: flex; flex-wrap: wrap; gap: .6rem 2rem; align-items: center; }
+.board > div { overflow: auto hidden; max-width: 100%; padding: .25rem 0; }
+.board math { font-size: 1.12em; }
+.polynomial { line-height: 2; }
+h2 { margin-top: 2.4rem; }
+.answer td:first-child { white-space: nowrap; color: var(--faint); }
+"""
+
+
+def sentences(text: str) -> str:
+    """Prose with `$formulas$` in it as HTML."""
+    pieces = text.split("$")
+    return "".join(mathml(p, "inline") if i % 2 else escape(p) for i, p in enumerate(pieces))
+
+
+def _thing(shown: Shown) -> str:
+    """One thing on the board; a polynomial breaks between its terms."""
+    from lightning_cli.writing.math_text import terms_latex
+    from proofs_check.blackboard.step import Polynomial
+
+    if isinstance(shown.value, Polynomial):
+        head = f"{shown.label} =" if shown.label else ""
+        terms = " ".join(mathml(term, "inline") for term in (head, *terms_latex(shown.value)) if term)
+        return f'<div class="polynomial">{terms}</div>'
+    return f"<div>{mathml(shown_latex(shown))}</div>"
+
+
+def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
+    """The page, line by line.
+
+    Raises:
+        ProgramError: a formula does not convert to MathML.
+    """
+    title = f"{claim.source}: {claim.title}"
+    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{escape(title)}</title><style>{STYLE}{_STYLE}</style></head><body><main>"
+    yield f"<h1>{escape(claim.source)}</h1><p class='summary'>{escape(claim.title[0].upper() + claim.title[1:])}.</p>"
+    lines = "".join(mathml(line) for line in formula_lines(claim.statement))
+    yield f'<div class="statement">{lines}</div><p>{sentences(intro)}</p>'
+    for number, step in enumerate(steps, start=1):
+        yield f"<section><h2>{number}. {sentences(step.heading)}</h2><p>{sentences(step.prose)}</p>"
+        if step.shown:
+            yield f'<div class="board">{"".join(map(_thing, step.shown))}</div>'
+        if step.answer:
+            rows = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in step.answer)
+            yield f'<table class="answer"><tbody>{rows}</tbody></table>'
+        yield "</section>"
+    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main></body></html>"

@@ -1,0 +1,294 @@
+"""The reader's own matrices at the blackboard: the statement as it is for them, whatever it says there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from lightning_sym import (
+    Weights,
+    certified_dimension,
+    change_basis,
+    classify,
+    fiber,
+    forward,
+    polynomial_map,
+    same_function,
+    softmax_fiber,
+    transformer_conditions,
+    virtual_weights,
+)
+from lightning_sym.display import Result
+from lightning_sym.errors import BadInput
+from lightning_sym.exact.rational import rank
+from lightning_sym.network.layer import Layer
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.polynomials import PolynomialRing
+from proofs_check.blackboard.step import (
+    Step,
+    entry_labels,
+    must,
+    number,
+    rational,
+    show,
+    table,
+    tokens_of,
+    unit_directions,
+)
+
+TOKENS = 2
+LARGEST = 6
+"""Rows and columns of a matrix that can be read from the last bench."""
+MOST_TERMS = 60
+"""Terms of a polynomial, likewise."""
+
+
+def _matrices(weights: Weights) -> Step:
+    """What was brought along."""
+    network = weights.architecture(TOKENS)
+    shown = [show(_name(name), matrix) for name, matrix in weights.named().items()]
+    return Step("Your matrices", f"The network: {network}.", tuple(shown))
+
+
+def _name(name: str) -> str:
+    """`Q1.2` in LaTeX."""
+    return f"{name[0]}_{{{name[1:]}}}" if len(name) > 1 else name
+
+
+def _one_layer(weights: Weights, claim: str) -> Layer:
+    network = weights.architecture(TOKENS)
+    if not network.is_plain or network.depth != 1:
+        raise BadInput(f"{claim} must be given one layer of lightning attention with one head, got {network}")
+    return Layer(*(weights[f"{letter}1"] for letter in "QKV"))
+
+
+def _answer(heading: str, prose: str, result: Result) -> Step:
+    """An answer of the program, line by line."""
+    lines = tuple((label, str(words)) for label, words in result.lines())
+    return Step(heading, prose, answer=lines)
+
+
+def _random_basis(size: int) -> ObjectArray:
+    """A matrix with determinant one and some numbers in it."""
+    below = rational(np.eye(size, dtype=int) + np.eye(size, k=-1, dtype=int))
+    result: ObjectArray = below @ rational(np.eye(size, dtype=int) + np.eye(size, k=1, dtype=int))
+    return result
+
+
+def the_layer(weights: Weights) -> Iterator[Step]:
+    """Definition 1."""
+    layer = _one_layer(weights, "definition-1")
+    attention = layer.key.T @ layer.query
+    yield _matrices(weights)
+    yield Step(
+        "The attention matrix",
+        r"Queries and keys are never seen apart: only their product $A = K^\top Q$ enters.",
+        (show(r"A = K^\top Q", attention), number("rank of A", rank(attention))),
+    )
+    d = attention.shape[0]
+    ring = PolynomialRing([f"x_{i}_{j}" for j in (1, 2) for i in range(1, d + 1)])
+    x = tokens_of(ring, TOKENS)
+    phi = forward(x, [Layer(*map(ring.constants, layer))])
+    first = phi[0, 0]
+    if len(list(first.to_dict())) <= MOST_TERMS:
+        yield Step(
+            "The function",
+            r"Two tokens go in, column by column: $x_{ij}$ is coordinate $i$ of token $j$. The first number that comes "
+            r"out for token one:",
+            (show("X", x, ring), show(r"\varphi_{11}", first, ring)),
+        )
+    point = rational([[(i + 2 * j) % 3 - 1 for j in range(TOKENS)] for i in range(d)])
+    value, doubled = forward(point, [layer]), forward(2 * point, [layer])
+    must((doubled == 8 * value).all(), "doubling X gives eight times the output")
+    yield Step(
+        "At one input",
+        r"Every term has degree $3$: double $X$, and the output grows by $2^3 = 8$.",
+        (show("X", point), show(r"\varphi_W(X)", value), show(r"\varphi_W(2X)", doubled)),
+    )
+
+
+def query_and_key(weights: Weights) -> Iterator[Step]:
+    """Lemma 3.1."""
+    layer = _one_layer(weights, "lemma-3.1")
+    key, query = layer.key, layer.query
+    attention, (a, d) = key.T @ query, key.shape
+    yield _matrices(weights)
+    c = _random_basis(a)
+    moved = change_basis(weights, query_key={1: c})
+    must((moved["K1"].T @ moved["Q1"] == attention).all(), "the product stays")
+    yield Step(
+        "Change the basis in between",
+        r"Take an invertible $C$, $K' = C K$ and $Q' = C^{-\top} Q$. The product is the same.",
+        (show("C", c), show("K'", moved["K1"]), show("Q'", moved["Q1"]), show(r"K'^\top Q' = K^\top Q", attention)),
+    )
+    rows = [(move.T @ query).ravel() for move in unit_directions(key.shape)]
+    rows += [(key.T @ move).ravel() for move in unit_directions(query.shape)]
+    found, most = rank(np.array(rows, dtype=object)), min(a, d) * (2 * d - min(a, d))
+    words = "as many as the matrices of this rank have" if found == most else f"fewer than the {most} of generic ones"
+    yield Step(
+        "Counting directions",
+        rf"Move one entry of $K$ or $Q$ at a time, and write down how $A$ moves. Yours have {found} directions: "
+        rf"{words}. Ranks: {rank(key)} for $K$, {rank(query)} for $Q$, {rank(attention)} for $A$.",
+        (table("J", np.array(rows, dtype=object), entry_labels("k", a, d) + entry_labels("q", a, d)),)
+        if max(len(rows), d * d) <= 2 * LARGEST
+        else (number("rank of the Jacobian", found),),
+    )
+
+
+def swap(weights: Weights) -> Iterator[Step]:
+    """Theorem 3.2 and its corollaries: all weights with this function."""
+    layer = _one_layer(weights, "theorem-3.2")
+    attention = layer.key.T @ layer.query
+    yield _matrices(weights)
+    yield Step(
+        "Which case it is",
+        r"The theorem asks for the ranks of $A = K^\top Q$ and $V$: if both are one, two vectors can be exchanged.",
+        (show("A", attention), number("rank of A", rank(attention)), number("rank of V", rank(layer.value))),
+    )
+    found = fiber(weights, TOKENS)
+    yield _answer("All weights with this function", "What the program knows, and why.", found)
+    for count, component in enumerate(found.components, start=1):
+        if component.virtual is None or not component.parameters:
+            continue
+        other = component.point(**{each.name: 2 for each in component.parameters})
+        must(same_function(weights, other, TOKENS).answer.value == "same", "a point of the fiber has this function")
+        moved = Layer(*(other[f"{letter}1"] for letter in "QKV"))
+        yield Step(
+            f"A point of component {count}",
+            r"Other matrices. We compared the two functions as polynomials, term by term: they are the same.",
+            (show("A'", moved.key.T @ moved.query), show("V'", moved.value)),
+        )
+
+
+def count_dimensions(weights: Weights) -> Iterator[Step]:
+    """Corollaries 3.3 and 3.8: the rank at this point, and the dimension."""
+    network = weights.architecture(TOKENS)
+    if network.options or network.degree > 9:
+        raise BadInput(f"this claim must be given a plain lightning network of at most two layers, got {network}")
+    yield _matrices(weights)
+    phi = polynomial_map(network)
+    found = phi.jacobian_rank(weights)
+    yield Step(
+        "The Jacobian at your weights",
+        rf"Move one weight at a time, and write down how every coefficient of the polynomials moves: "
+        rf"{network.parameter_count} weights. A minor that is not zero and a kernel prove the rank over the rationals.",
+        (number("rank of the Jacobian", found.rank), number("weights", network.parameter_count)),
+        tuple(("", line) for line in str(found).splitlines()),
+    )
+    whole = certified_dimension(network)
+    words = (
+        "Your weights reach it."
+        if found.rank == whole.value
+        else "At your weights it is smaller: they are special, the function has more weights near them than most have."
+    )
+    yield _answer(
+        "The dimension of the set of functions", f"At almost all weights the rank is the largest. {words}", whole
+    )
+
+
+def kind_of_point(weights: Weights) -> Iterator[Step]:
+    """Theorem 3.4: regular, singular or boundary."""
+    layer = _one_layer(weights, "theorem-3.4")
+    attention = layer.key.T @ layer.query
+    yield _matrices(weights)
+    yield Step(
+        "What decides",
+        r"The ranks of $A$ and $V$, and whether the rows of $V$ meet the columns of $A$.",
+        (show("A", attention), number("rank of A", rank(attention)), number("rank of V", rank(layer.value))),
+    )
+    yield _answer("The kind of the point", "With the numbers that prove it.", classify(weights, TOKENS))
+
+
+def between_layers(weights: Weights) -> Iterator[Step]:
+    """Equation 9 and Theorem 3.7: bases between the layers, and virtual weights."""
+    network = weights.architecture(TOKENS)
+    if not network.is_plain or network.depth < 2:
+        raise BadInput(f"this claim must be given a plain lightning network of two layers or more, got {network}")
+    yield _matrices(weights)
+    size = network.widths[1]
+    c = _random_basis(size)
+    moved = change_basis(weights, between={1: c})
+    yield Step(
+        "Another basis behind the first layer",
+        r"The first layer writes in another basis, and the second reads that basis.",
+        (show("C", c), *(show(_name(n) + "'", moved[n]) for n in ("V1", "Q2", "K2", "V2"))),
+    )
+    before, after = virtual_weights(weights), virtual_weights(moved)
+    same = all((a == b).all() for a, b in zip(before.attention, after.attention, strict=True))
+    must(same and (before.value == after.value).all(), "the virtual weights stay")
+    shown = [show(rf"\tilde A_{i}", m) for i, m in enumerate(before.attention, start=1)]
+    yield Step(
+        "Virtual weights",
+        r"Pulled back to the input every basis meets its inverse: old and new weights give the same matrices.",
+        (*shown, show(r"\tilde V", before.value)),
+    )
+    x = rational([[(i + 2 * j) % 3 - 1 for j in range(TOKENS)] for i in range(network.widths[0])])
+    outputs = [forward(x, w) for w in (weights, moved)]
+    must((outputs[0] == outputs[1]).all(), "the outputs are equal")
+    yield Step("At one input", "The same output, exactly.", (show("X", x), show(r"\varphi_W(X)", outputs[0])))
+    yield _answer("All weights with this function", "What the program knows, and why.", fiber(weights, TOKENS))
+
+
+def peeled(weights: Weights) -> Iterator[Step]:
+    """Conjecture 3.10: softmax, one head a layer."""
+    network = weights.architecture(TOKENS)
+    if not network.is_bare or network.normalization is None:
+        raise BadInput(
+            f"this claim must be given a softmax network with one head a layer and nothing added, got {network}"
+        )
+    yield _matrices(weights)
+    layers = range(1, network.depth + 1)
+    virtual = virtual_weights([Layer(*(weights[f"{letter}{i}"] for letter in "QKV")) for i in layers])
+    for i, attention in enumerate(virtual.attention, start=1):
+        skew = bool((attention == -attention.T).all())
+        zero = not attention.any()
+        words = "zero: this layer is blind" if zero else "skew: blind, with two tokens" if skew else "visible"
+        yield Step(
+            f"Layer {i}",
+            rf"Pulled back to the input, the attention matrix of layer {i} is {words}.",
+            (show(rf"\tilde A_{i}", attention), show(r"\text{its symmetric part, twice}", attention + attention.T)),
+        )
+        if zero or skew:
+            break
+    yield _answer("All weights with this function", "What is determined, what is not.", softmax_fiber(weights, TOKENS))
+
+
+def conditions(weights: Weights) -> Iterator[Step]:
+    """Transformers: the conditions of the theorems, for these weights."""
+    yield _matrices(weights)
+    yield _answer("The conditions", "Which hold for your weights, and why.", transformer_conditions(weights, 3))
+    yield _answer("All weights with this function", "For three tokens.", softmax_fiber(weights, 3))
+
+
+ON: dict[str, Callable[[Weights], Iterator[Step]]] = {
+    "definition-1": the_layer,
+    "lemma-3.1": query_and_key,
+    "theorem-3.2": swap,
+    "corollary-3.3": count_dimensions,
+    "theorem-3.4-boundary": kind_of_point,
+    "theorem-3.4-singular": kind_of_point,
+    "equation-9": between_layers,
+    "theorem-3.7": between_layers,
+    "corollary-3.8": count_dimensions,
+    "conjecture-3.10": peeled,
+    "softmax-fibers": peeled,
+    "transformer-fibers": conditions,
+}
+"""By claim id."""
+
+
+def steps_on(claim: str, weights: Weights) -> list[Step]:
+    """The steps of a claim on given weights.
+
+    Raises:
+        BadInput: the claim says nothing of given weights, or not of such a network; or matrices are too large.
+    """
+    if claim not in ON:
+        raise BadInput(f"--weights must be given with one of {', '.join(ON)}, got {claim}")
+    for name, matrix in weights.all_held.items():
+        if max(matrix.shape) > LARGEST:
+            shape = " x ".join(map(str, matrix.shape))
+            raise BadInput(f"matrices on the board must have at most {LARGEST} rows and columns, {name} is {shape}")
+    weights.require_numbers("what stands on the board")
+    return list(ON[claim](weights))
