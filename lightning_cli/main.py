@@ -25,6 +25,7 @@ COMMANDS = {
     "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
     "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
     "equations": ("lightning_cli.commands.equations", "Find the equations of the closure of a network's functions."),
+    "exercise": ("lightning_cli.commands.exercise", "Ask one of ten exercises, or check an answer to it."),
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
