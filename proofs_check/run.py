@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lightning_sym.errors import ProgramError
 from proofs_check.certificates import CannotWrite, CertificateWriter, file_name
@@ -136,12 +138,29 @@ def run_part(
 
 def _in_short(instance: Any) -> str:
     """An instance in one short line; empty where it has no text but its address."""
-    text = " ".join(str(instance).split())
+    text = " ".join(_words(instance).split())
     if instance is None or " at 0x" in text:
         return ""
-    text = re.sub(r"Fraction\((-?\d+), (\d+)\)", r"\1/\2", text).replace("/1,", ",").replace("/1]", "]")
-    text = re.sub(r"array\((\[.*?\]), dtype=object\)", r"\1", text)
     return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."
+
+
+def _words(value: Any) -> str:
+    """A value as people write it: no name of a class, no field's quotation marks."""
+    if isinstance(value, np.ndarray):
+        return _words(value.tolist())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_words, value))}]"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return ", ".join(f"{name} {_words(part)}" for name, part in zip(value._fields, value, strict=True))
+    if isinstance(value, (tuple, frozenset, set)):
+        return f"({', '.join(map(_words, value))})"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_words(key)} {_words(part)}" for key, part in value.items())
+    if is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
+        return ", ".join(f"{f.name} {_words(getattr(value, f.name))}" for f in fields(value))
+    return str(value)
 
 
 def run_claim(

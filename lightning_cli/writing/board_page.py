@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from proofs_check.blackboard.step import Shown, Step
     from proofs_check.claim import Claim
 
-_STYLE = """
+BOARD_STYLE = """
 .board { display: flex; flex-wrap: wrap; gap: .6rem 2rem; align-items: center; }
 .board > div { overflow: auto hidden; max-width: 100%; padding: .25rem 0; }
 .board math { font-size: 1.12em; }
 .polynomial { line-height: 2; }
-h2 { margin-top: 2.4rem; }
 .answer td:first-child { white-space: nowrap; color: var(--faint); }
 """
 
@@ -51,16 +50,22 @@ def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]
     title = f"{claim.source}: {claim.title}"
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title><style>{STYLE}{_STYLE}</style></head><body><main>"
+    yield f"<title>{escape(title)}</title><style>{STYLE}{BOARD_STYLE}</style></head><body><main>"
     yield f"<h1>{escape(claim.source)}</h1><p class='summary'>{escape(claim.title[0].upper() + claim.title[1:])}.</p>"
     lines = "".join(mathml(line) for line in formula_lines(claim.statement))
-    yield f'<div class="statement">{lines}</div><p>{sentences(intro)}</p>'
+    yield f'<div class="statement">{lines}</div>'
+    yield from step_lines(intro, steps)
+    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main></body></html>"
+
+
+def step_lines(intro: str, steps: Sequence[Step], level: int = 2) -> Iterator[str]:
+    """What is said and shown, for a page; headings are of the given level."""
+    yield f"<p>{sentences(intro)}</p>"
     for number, step in enumerate(steps, start=1):
-        yield f"<section><h2>{number}. {sentences(step.heading)}</h2><p>{sentences(step.prose)}</p>"
+        yield f"<section><h{level}>{number}. {sentences(step.heading)}</h{level}><p>{sentences(step.prose)}</p>"
         if step.shown:
             yield f'<div class="board">{"".join(map(_thing, step.shown))}</div>'
         if step.answer:
             rows = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in step.answer)
             yield f'<table class="answer"><tbody>{rows}</tbody></table>'
         yield "</section>"
-    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main></body></html>"

@@ -31,7 +31,8 @@ th:last-child, td:last-child { padding-right: 0; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td small { display: block; font-size: .84rem; }
 .verdict { font-weight: 600; font-size: .85em; letter-spacing: .02em; white-space: nowrap; }
-.holds, .expected { color: var(--good); } .refuted, .error { color: var(--bad); } .undecided { color: var(--open); }
+.holds { color: var(--good); } .expected { color: var(--open); }
+.refuted, .error { color: var(--bad); } .undecided { color: var(--open); }
 .verdict small { display: block; font-weight: 400; letter-spacing: 0; color: var(--faint); }
 h4 { font-size: .95rem; margin: 1.1rem 0 .2rem; }
 ul { margin: .3rem 0; padding-left: 1.2rem; } li { margin: .25rem 0; }

@@ -14,6 +14,8 @@ from command import run
 
 from lightning_cli.writing import report
 from lightning_cli.writing.mathml import formula_lines, mathml
+from lightning_cli.writing.statement_page import as_html
+from lightning_cli.writing.typeset import typeset
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
 from proofs_check.claim import Claim, Part, Scope, Verdict
@@ -72,7 +74,7 @@ class Links(HTMLParser):
 
 
 def test_the_page_is_well_formed_and_stands_alone() -> None:
-    page = report.as_html(all_claims(), RESULTS)
+    page = as_html(all_claims(), RESULTS)
     parsed(page)
     links = Links()
     links.feed(page)
@@ -84,8 +86,13 @@ def test_the_page_is_well_formed_and_stands_alone() -> None:
     assert "@import" not in page
 
 
+def on_the_page(text: str) -> str:
+    """A line of the program as the page's text has it."""
+    return " ".join("".join(parsed(f"<p>{typeset(text)}</p>").itertext()).split())
+
+
 def test_the_page_says_everything_about_every_claim() -> None:
-    page = report.as_html(all_claims(), RESULTS, quick=True)
+    page = as_html(all_claims(), RESULTS, quick=True)
     root = parsed(page)
     text = " ".join("".join(root.itertext()).split())
     assert __version__ in text
@@ -99,10 +106,10 @@ def test_the_page_says_everything_about_every_claim() -> None:
         assert f"tally of {claim.id} & more" in words
         assert f"first: an instance <1> of {claim.id}, last: another" in words
         for part in claim.parts:
-            assert " ".join(part.name.split()) in words
+            assert on_the_page(part.name) in words
             assert part.scope.value in words
             if part.expected is Verdict.REFUTED:
-                assert f"witness of {part.name}" in words
+                assert on_the_page(f"witness of {part.name}") in words
         assert any(node.tag.endswith("}math") for node in section.iter())
     found = text.split("What the checks found")[1]
     assert "tally of" not in found.split("The claims")[0]
@@ -113,7 +120,7 @@ def test_the_page_says_everything_about_every_claim() -> None:
 def test_what_went_wrong_is_shown(verdict: Verdict | None) -> None:
     error = None if verdict else 'Traceback:\n  File "/home/somebody/x.py"\nZeroDivisionError: division by zero\n'
     claim = all_claims()[0]
-    page = report.as_html([claim], {claim.id: result_of(claim, verdict, error)})
+    page = as_html([claim], {claim.id: result_of(claim, verdict, error)})
     assert "0 of 1 claims as expected" in page
     if verdict is None:
         assert "ZeroDivisionError" in page
@@ -125,13 +132,13 @@ def test_what_went_wrong_is_shown(verdict: Verdict | None) -> None:
 
 
 def test_an_empty_result_has_no_findings() -> None:
-    page = report.as_html([STRANGE], {"strange": ClaimResult("strange", Verdict.HOLDS, None, (), 0, 0.0, "x\nBad: y")})
+    page = as_html([STRANGE], {"strange": ClaimResult("strange", Verdict.HOLDS, None, (), 0, 0.0, "x\nBad: y")})
     assert "Nothing beyond the verdicts" in page
 
 
 def test_special_characters_are_escaped() -> None:
     results = {"strange": result_of(STRANGE)}
-    page = report.as_html([STRANGE], results)
+    page = as_html([STRANGE], results)
     assert NASTY in "".join(parsed(page).itertext())
     table = report.as_latex([STRANGE], results)
     assert r"a \textless{} b \& c \textgreater{}" in table

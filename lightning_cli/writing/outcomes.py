@@ -1,0 +1,94 @@
+"""Verdicts in words: what the page and the table of a report both say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from proofs_check.claim import Claim, Part
+    from proofs_check.run import ClaimResult, PartResult
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on a part or claim in words."""
+
+    word: str
+    kind: str
+    note: str = ""
+
+
+def part_outcome(part: Part, found: PartResult | None) -> Outcome:
+    """Of one part; `None` where the program failed."""
+    if found is None:
+        return Outcome("program error", "error")
+    as_expected = found.verdict is part.expected
+    if as_expected and found.verdict.value != "HOLDS":
+        return Outcome(found.verdict.value, "expected", "as expected")
+    note = "" if as_expected else f"expected {part.expected.value}"
+    return Outcome(found.verdict.value, found.verdict.value.lower(), note)
+
+
+def claim_outcome(claim: Claim, result: ClaimResult) -> Outcome:
+    """Of a whole claim."""
+    if result.verdict is None:
+        return Outcome("program error", "error")
+    if result.as_expected and result.verdict.value != "HOLDS":
+        return Outcome(result.verdict.value, "expected", "as expected")
+    note = "" if result.as_expected else f"expected {claim.expected.value}"
+    return Outcome(result.verdict.value, result.verdict.value.lower(), note)
+
+
+def parts(claim: Claim, result: ClaimResult) -> Iterator[tuple[Part, PartResult | None]]:
+    """The parts of a claim, each with what was found."""
+    found = {part.name: part for part in result.parts}
+    return ((part, found.get(part.name)) for part in claim.parts)
+
+
+def summary(results: Mapping[str, ClaimResult], claims: Sequence[Claim], quick: bool) -> str:
+    """All of it in one line."""
+    chosen = [results[claim.id] for claim in claims]
+    fine = sum(result.as_expected for result in chosen)
+    size = "the quick sizes" if quick else "the full sizes"
+    return f"{fine} of {len(chosen)} claims as expected, {sum(r.instances for r in chosen):,} instances, {size}"
+
+
+def command(claim: Claim, quick: bool) -> str:
+    """What repeats the check of a claim."""
+    return f"lightning-sym check {claim.id}" + (" --quick" if quick else "")
+
+
+WEIGHTS = (
+    "Refuted as stated",
+    "Undecided",
+    "A hypothesis that is needed",
+    "A hypothesis that could be weaker",
+    "Also found",
+)
+"""The heaviest findings first."""
+
+
+def _weight(finding: str) -> str:
+    if "not needed" in finding:
+        return WEIGHTS[3]
+    return WEIGHTS[2] if "needed" in finding else WEIGHTS[4]
+
+
+def findings_by_weight(
+    claims: Sequence[Claim], results: Mapping[str, ClaimResult]
+) -> list[tuple[str, list[tuple[Claim, list[str]]]]]:
+    """Witnesses and findings under headings, the heaviest heading first; empty headings are left out."""
+    groups: dict[str, dict[str, list[str]]] = {heading: {} for heading in WEIGHTS}
+    by_id = {claim.id: claim for claim in claims}
+    for claim in claims:
+        for part, found in parts(claim, results[claim.id]):
+            if found is None:
+                continue
+            if found.witness is not None:
+                heading = WEIGHTS[0] if found.verdict.value == "REFUTED" else WEIGHTS[1]
+                groups[heading].setdefault(claim.id, []).append(f"{part.name}: {found.witness}")
+            for text in found.findings:
+                groups[_weight(text)].setdefault(claim.id, []).append(text)
+    return [(name, [(by_id[i], lines) for i, lines in group.items()]) for name, group in groups.items() if group]
