@@ -7,7 +7,7 @@ from html import escape
 
 from proofs_check.rests_on import RESTS_ON, levels
 
-COLUMN, ROW, BOX, HEIGHT = 208, 30, 178, 22
+COLUMN, ROW, BOX, HEIGHT = 222, 30, 194, 22
 
 
 def _order(columns: list[list[str]]) -> list[list[str]]:
