@@ -4,7 +4,7 @@
 const Figure1 = (() => {
   const { fraction, ZERO, ONE } = Exact;
   const TWO = fraction(2), STEP = 48, OUT = 24;  // denominators of the common zero and of the distance
-  const TOP = fraction(5, 2), RADIUS = 38 / OUT, MOST = 31;
+  const TOP = fraction(5, 2), RADIUS = 45 / OUT, MOST = 31;
   const orbits = Page.data("orbits");
 
   // ---- exact mathematics: the same formulas as lightning_sym/geometry/resultant_slice.py
@@ -201,7 +201,7 @@ const Figure1 = (() => {
   function sheetMesh(lower, side) {
     const rows = 2 * MOST, columns = 12;
     const at = (i, j) => {
-      const m = fraction(i - MOST, STEP), radius = fraction(38 * j * side, OUT * columns);
+      const m = fraction(i - MOST, STEP), radius = fraction(45 * j * side, OUT * columns);
       return lower ? pointAt(ONE, m, radius) : pointAt(m, ONE, radius);
     };
     // the gradient of u^2 + w^2 - z^2 u^2, divided by u; with w / u = 2 s t / (t^2 - s^2)
@@ -271,7 +271,7 @@ const Figure1 = (() => {
     const sign = (u * z < 0 ? -1 : 1) , tangent = near ? Math.sqrt((Math.abs(z) - 1) / (Math.abs(z) + 1)) : sign * w / (sign * u + out);
     const along = Math.max(-MOST, Math.min(MOST, Math.round(tangent * STEP)));
     const radius = near ? 0 : Math.round(out * OUT) * sign;
-    return { sheet: z > 0 ? "upper" : "lower", along, radius: Math.max(-38, Math.min(38, radius)) };
+    return { sheet: z > 0 ? "upper" : "lower", along, radius: Math.max(-45, Math.min(45, radius)) };
   }
 
   function setPoint({ sheet, along, radius }) {

@@ -47,8 +47,13 @@ def test_it_is_written_where_it_is_asked_for(
 
 def test_it_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
+
+    def found(address: str) -> bool:
+        opened.append(address)
+        return True
+
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.insert(0, address) is None)
+    monkeypatch.setattr(webbrowser, "open", found)
     assert run(capsys, "page", "figure-1", "--open")[0] == 0
     assert opened == [(tmp_path / "figure-1.html").as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda address: False)

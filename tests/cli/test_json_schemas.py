@@ -71,6 +71,8 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fiber", ("fiber", EXAMPLES["generic"], "--normalization", "softmax", "--tokens", "3")),
     ("fiber", ("fiber", EXAMPLES["equal_heads"], "--tokens", "2")),
     ("figure", ("figure", "3")),
+    ("picture", ("figure", "1")),
+    ("picture", ("figure", "fiber", EXAMPLES["rank_one"])),
     ("page", ("page", "--list")),
     ("page", ("page", "figure-1", "--output", "{page}")),
     ("phi", ("phi", *SHAPE)),
@@ -153,7 +155,9 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config", "orbits", "query-plan", "recover-softmax", "singular-ideal"} == set(SCHEMAS)
+    assert with_json | {"config", "orbits", "picture", "query-plan", "recover-softmax", "singular-ideal"} == set(
+        SCHEMAS
+    )
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 
