@@ -27,14 +27,28 @@ def _list() -> None:
         click.echo(f"{name:<14}{page.title}")
 
 
-def _show(path: str) -> None:
-    """In the reader's browser."""
+def _require_browser() -> None:
+    """Before anything is written.
+
+    Raises:
+        BadInput: there is none.
+    """
     import webbrowser
 
     from lightning_sym.errors import BadInput
 
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        raise BadInput("--open must find a browser, there is none; leave it out, and open the page by hand") from None
+
+
+def _show(path: str) -> None:
+    """In the reader's browser."""
+    import webbrowser
+
     if not webbrowser.open(Path(path).resolve().as_uri()):
-        raise BadInput(f"--open must find a browser, there is none; the page is in {path!r}")
+        click.echo("the browser did not open it; open the page by hand", err=True)
 
 
 @click.command(
@@ -69,6 +83,8 @@ def command(name: str | None, listed: bool, output: str | None, opened: bool, as
         if output is not None or opened:
             raise BadInput("--list must stand alone: it writes no page")
     else:
+        if opened:
+            _require_browser()
         text, output = page_text(name), output or f"{name}.html"
         require_text_path(output)
         write_text(output, text)

@@ -127,7 +127,7 @@ def _draw(figure: Figure, cells: list[Cell]) -> None:
     bar = figure.colorbar(ScalarMappable(Normalize(0, 1), shades), ax=every, shrink=0.75)
     bar.set_label("dimension / parameters", color=GREY)
     bar.ax.tick_params(colors=GREY)
-    bar.outline.set_edgecolor(GREY)  # type: ignore[operator]
+    bar.outline.set_edgecolor(GREY)
 
 
 def _cell(axes: Any, cell: Cell, shades: Any) -> None:

@@ -32,11 +32,14 @@ def weights_at(s: Fraction) -> Weights:
     """Two layers of width 2, one output."""
     from lightning_sym.network.weights import Weights
 
-    one = [[1, 0], [0, 1]]
+    first: list[list[Any]] = [[1, 0], [0, s]]
+    second: list[list[Any]] = [[1, -2], [-2, Fraction(9, 2) - s]]
+    last: list[list[Any]] = [[1, 3 - s]]
+    one: list[list[Any]] = [[1, 0], [0, 1]]
     return Weights.of(
         {
-            "Q1": [[1, 0], [0, s]], "K1": one, "V1": one,
-            "Q2": [[1, -2], [-2, Fraction(9, 2) - s]], "K2": one, "V2": [[1, 3 - s]],
+            "Q1": first, "K1": one, "V1": one,
+            "Q2": second, "K2": one, "V2": last,
         }
     )  # fmt: skip
 

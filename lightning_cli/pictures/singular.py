@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
 
@@ -30,7 +30,8 @@ def weights_at(s: Fraction, value_rank: int) -> Weights:
     """A point of a path: `A = diag(1, s, 0)`."""
     from lightning_sym.network.weights import Weights
 
-    return Weights.of({"Q1": [[1, 0, 0], [0, s, 0]], "K1": [[1, 0, 0], [0, 1, 0]], "V1": PATHS[value_rank]})
+    query: list[list[Any]] = [[1, 0, 0], [0, s, 0]]
+    return Weights.of({"Q1": query, "K1": [[1, 0, 0], [0, 1, 0]], "V1": PATHS[value_rank]})
 
 
 def _row(rank: int, s: Fraction, found: Classification) -> tuple[str, ...]:
@@ -87,5 +88,5 @@ def _draw(figure: Figure, heights: dict[int, list[int]], dimension: int) -> None
     axes.set_xlabel("$s$")
     axes.set_ylabel("dimension of the tangent space")
     axes.set_ylim(dimension - 2, max(map(max, heights.values())) + 1)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_yticks(range(dimension - 1, max(map(max, heights.values())) + 1))
     grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)

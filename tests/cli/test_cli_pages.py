@@ -53,12 +53,27 @@ def test_it_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
         return True
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "get", lambda: None)
     monkeypatch.setattr(webbrowser, "open", found)
-    assert run(capsys, "page", "figure-1", "--open")[0] == 0
+    assert run(capsys, "page", "figure-1", "--open") == (0, "page: figure-1.html\n", "")
     assert opened == [(tmp_path / "figure-1.html").as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     code, _, err = run(capsys, "page", "figure-1", "--open")
-    assert (code, err) == (2, "error: --open must find a browser, there is none; the page is in 'figure-1.html'\n")
+    assert (code, err) == (0, "the browser did not open it; open the page by hand\n")
+
+
+def test_without_a_browser_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise webbrowser.Error
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "get", missing)
+    code, out, err = run(capsys, "page", "figure-1", "--open")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: --open must find a browser")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
