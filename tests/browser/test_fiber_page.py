@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from chromium import Reader
 
@@ -83,7 +84,7 @@ def test_motions_are_python_s_and_stay_in_the_fiber(reader: Reader, a: int) -> N
         if there is None:
             continue
         tried += 1
-        expected = change_basis(rescale(as_weights(given), layer=1, by=scale), query_key={1: basis})
+        expected = change_basis(rescale(as_weights(given), layer=1, by=scale), query_key={1: np.array(basis, dtype=object)})
         assert as_weights(there) == expected
 
 
