@@ -58,6 +58,9 @@ PAGES = {
     "figure-1": LivePage(
         "Figure 1: the quartic surface, its singular line, a point and a line", {"orbits": _figure_1_orbits}
     ),
+    "dimension": LivePage(
+        "Certified or not: two bounds for a dimension, the pivots, and the paper's formula beside them"
+    ),
     "fiber": LivePage("A fiber to move along: rescalings, bases and the exchange, and a polynomial that stays"),
 }
 """By name: the source is `lightning_cli/pages/NAME.html`."""

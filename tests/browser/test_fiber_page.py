@@ -84,7 +84,8 @@ def test_motions_are_python_s_and_stay_in_the_fiber(reader: Reader, a: int) -> N
         if there is None:
             continue
         tried += 1
-        expected = change_basis(rescale(as_weights(given), layer=1, by=scale), query_key={1: np.array(basis, dtype=object)})
+        scaled = rescale(as_weights(given), layer=1, by=scale)
+        expected = change_basis(scaled, query_key={1: np.array(basis, dtype=object)})
         assert as_weights(there) == expected
 
 
