@@ -62,6 +62,7 @@ PAGES = {
         "Certified or not: two bounds for a dimension, the pivots, and the paper's formula beside them"
     ),
     "fiber": LivePage("A fiber to move along: rescalings, bases and the exchange, and a polynomial that stays"),
+    "softmax": LivePage("Softmax peeled: two tokens, mean and difference, and one layer after the other read off"),
 }
 """By name: the source is `lightning_cli/pages/NAME.html`."""
 
