@@ -22,6 +22,7 @@ extensions = [
     "native_mathml",
     "made_pages",
     "page_links",
+    "show_live_pages",
     "docstrings",
 ]
 exclude_patterns = ["_tools"]

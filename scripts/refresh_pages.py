@@ -28,7 +28,14 @@ PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 _FENCE = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1\n", flags=re.MULTILINE | re.DOTALL)
 _PRINTS = re.compile(r"\nprints\n\n```text\n(.*?)^```\n", flags=re.MULTILINE | re.DOTALL)
 LEFT_OUT = "..."
-PICTURES = {"docs/pictures/figure-3.svg": "lightning-sym figure 3 --output"}
+PICTURES = {
+    "docs/pictures/figure-1.svg": "lightning-sym figure 1 --output",
+    "docs/pictures/figure-3.svg": "lightning-sym figure 3 --output",
+    "docs/pictures/dimensions.svg": "lightning-sym figure dimensions --output",
+    "docs/pictures/fiber.svg": "lightning-sym figure fiber examples/rank_one.json --output",
+    "docs/pictures/roots.svg": "lightning-sym figure roots --output",
+    "docs/pictures/singular.svg": "lightning-sym figure singular --output",
+}
 """Pictures of the pages, and the command that draws them."""
 
 

@@ -18,6 +18,7 @@ import re
 import sys
 import tempfile
 import warnings
+import webbrowser
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -28,9 +29,10 @@ from damage import KINDS
 from good_files import good_baseline, good_config, good_json, good_map
 from watched import report, run_watched
 
-from lightning_cli.commands import figure
 from lightning_cli.main import COMMANDS, main
 from lightning_cli.options import Size, Sizes
+from lightning_cli.pictures import dimensions, figure_3
+from lightning_cli.writing.live_pages import PAGES
 
 Random = random.Random
 
@@ -102,6 +104,8 @@ def _value(rng: Random, command: str, parameter: click.Parameter, files: Sequenc
         return rng.choice(good if rng.random() < 0.6 else files)
     if parameter.name in ("ids", "claim_id"):
         return rng.choice(QUICK_CLAIMS) if rng.random() < 0.9 else rng.choice(["theorem-9", "", "lemma", "[b]", "é"])
+    if command == "page":
+        return rng.choice([*PAGES, "x"])
     return rng.choice(["", "x", "1"])
 
 
@@ -173,7 +177,7 @@ def _complete(file: Path) -> bool:
     content = file.read_bytes()
     if content.startswith(b"{"):  # a certificate, whatever its name
         return isinstance(json.loads(content), dict)
-    ends = {".png": b"IEND\xaeB`\x82", ".svg": b"</svg>\n", ".html": b"</html>\n"}
+    ends = {".png": b"IEND\xaeB`\x82", ".svg": b"</svg>\n", ".html": b"</html>\n", ".pdf": b"%%EOF\n"}
     if content.startswith((b"equations of ", b"network ", b"#", b"--", b"//", b"lightning")):  # text, whatever its name
         return content.endswith(b"\n")
     return bool(content) and content.endswith(ends.get(file.suffix, b"\n"))
@@ -186,16 +190,8 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-OUTPUTS = (
-    "--certificates",
-    "--certificate",
-    "--report",
-    "--output",
-    "-o",
-    "--baseline",
-    "--write-baseline",
-    "--weights",
-)
+OUTPUTS = ("--certificates", "--certificate", "--report", "--output", "-o", "--baseline", "--write-baseline",
+           "--weights")  # fmt: skip
 """Options whose value may look like an option."""
 
 
@@ -235,15 +231,17 @@ def task(lines: Callable[[int], list[str]], home: Path) -> Callable[[int], tuple
     """Case `n`: run it in the folder of files, and look at all it left behind."""
     os.chdir(home)
     before = _snapshot(home)
-    points = figure.compute()
-    figure.draw(points, "png")  # what draws takes address space, once
+    points, cells = figure_3.compute(), dimensions.compute()
+    figure_3.picture().image("png")  # what draws takes address space, once
     maps = sorted(home.glob("*map*.json"))
 
     def stdin(number: int) -> bytes:
         return maps[number % len(maps)].read_bytes() if number % 10 else b""
 
     def case(number: int) -> tuple[str, str]:
-        figure.compute = lambda: points  # always the same, and slow
+        figure_3.compute, dimensions.compute = lambda: points, lambda: cells  # always the same, and slow
+        browser = webbrowser.GenericBrowser("true")
+        webbrowser.get, webbrowser.open = lambda *_: browser, lambda *_: True  # nobody is shown a page
         words = lines(number)
         out, err = io.StringIO(), io.StringIO()
         sys.argv = ["lightning-sym", *words]

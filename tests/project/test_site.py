@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from refresh_pages import PAGES, ROOT
 
+from lightning_cli.writing import live_pages
 from lightning_cli.writing.mathml import mathml
 
 MATHML = "{http://www.w3.org/1998/Math/MathML}"
@@ -49,12 +50,18 @@ def test_pages_of_the_site_load_nothing_from_elsewhere(site: Path) -> None:
     for page in pages:
         loaded = Loaded()
         loaded.feed(page.read_text(encoding="utf-8"))
-        assert loaded.addresses
+        assert bool(loaded.addresses) != (page.parent.name == "live"), "a live page is whole by itself"
         for address in loaded.addresses:
             assert not re.match(r"(\w+:)?//", address), f"{page.name} loads {address}"
             assert (page.parent / re.split(r"[?#]", address)[0]).exists() or not address, f"{page.name}: {address}"
     for style in site.rglob("*.css"):
         assert not re.search(r"@import|url\(['\"]?(\w+:)?//", style.read_text(encoding="utf-8")), style.name
+
+
+def test_live_pages_stand_on_the_site(site: Path) -> None:
+    assert sorted(path.stem for path in (site / "live").iterdir()) == sorted(live_pages.PAGES)
+    shown = (site / "how-to" / "pictures.html").read_text(encoding="utf-8")
+    assert all(f'href="../live/{name}.html"' in shown for name in live_pages.PAGES)
 
 
 def test_every_page_is_reached_from_the_front(site: Path) -> None:
