@@ -6,7 +6,7 @@ One table serves both ways: reading cuts pieces out of tensors, writing joins th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -39,15 +39,20 @@ class Layout:
     ends: Mapping[str, Place]
     block: Mapping[str, Place]
 
-    def places(self, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Place]:
-        """The place of each piece of a network, by names such as `embedding` and `3.query`; `parts` is of a block."""
+    def places(self, form: CheckpointForm, parts: frozenset[str], left_out: str = "") -> dict[str, Place]:
+        """The place of each piece of a network, by names such as `embedding` and `3.query`.
+
+        Args:
+            form: of the network.
+            parts: the pieces of a block.
+            left_out: what stands before names here, and not in the files.
+        """
         found = {piece: self.ends[piece] for piece in self.ends if piece in end_pieces(form)}
         for layer in range(form.layers):
             for piece, place in self.block.items():
                 if piece in parts:
-                    name = place.tensor.format(layer)
-                    found[f"{layer}.{piece}"] = Place(name, place.turned, place.interleaved)
-        return found
+                    found[f"{layer}.{piece}"] = replace(place, tensor=place.tensor.format(layer))
+        return {piece: replace(at, tensor=at.tensor.removeprefix(left_out)) for piece, at in found.items()}
 
 
 @dataclass(frozen=True)

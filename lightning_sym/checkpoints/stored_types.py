@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.errors import BadInput
 
@@ -72,3 +75,34 @@ def _bfloat16(array: Array) -> npt.NDArray[Any]:
         single = np.where(single == array, single, odd)
     bits = single.astype(np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor in a file.
+
+    Attributes:
+        file: where.
+        start: its first byte.
+        shape: as stored, the last index running fastest.
+        kind: the type it is stored in, one that holds weights or any other.
+    """
+
+    file: MappedFile
+    start: int
+    shape: tuple[int, ...]
+    kind: str
+
+    @property
+    def holds(self) -> str | None:
+        """The smallest of `F16`, `BF16`, `F32`, `F64` with all values of its type; `None`: no type of weights."""
+        return self.kind if self.kind in ON_DISK else None
+
+    def read(self) -> Array:
+        """Its numbers, exactly; of bfloat16 as float32.
+
+        Raises:
+            FileFormatError: the file changed meanwhile.
+        """
+        raw = self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
+        return from_disk(raw, self.kind).reshape(self.shape)
