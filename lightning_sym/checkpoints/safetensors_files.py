@@ -18,7 +18,7 @@ from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 LARGEST_HEADER = 2**24
 """Bytes of a header, and of an index."""
 
-MOST_FILES = 1000
+MOST_FILES, MOST_TENSORS = 1000, 50_000
 
 _BYTES = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
@@ -93,6 +93,8 @@ def read_sharded(folder: Path, index: Path) -> dict[str, StoredTensor]:
             if files.get(name) != shard:
                 raise FileFormatError(f"{shard}: {shown(name)} must be in the file that {index.name} names")
             found[name] = tensor
+        if len(found) > MOST_TENSORS:
+            raise FileFormatError(f"there must be at most {MOST_TENSORS:,} tensors, got {len(found):,} and more")
     for name in files:
         if name not in found:
             raise FileFormatError(f"{shown(name)} must be in the file that {index.name} names")
