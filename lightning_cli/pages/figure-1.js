@@ -169,11 +169,11 @@ const Figure1 = (() => {
     const counted = found.most > 1 ? `, a point counted ${["", "", "twice", "three times", "four times"][found.most]}` : "";
     Page.words("roots-said", `${parts.join(", ")}${counted}.`.replace(/^./, (c) => c.toUpperCase()));
     const roots = Exact.squareFree(polynomial).flatMap(({ factor }) => floatRoots(factor.map((c) => c.number())));
-    const x = (re) => 70 + 180 * re, y = (im) => 60 - 90 * im;
+    const x = (re) => 70 + 180 * re, y = (im) => 55 - 80 * im;
     const inside = roots.map(([re, im]) => [Math.max(-0.35, Math.min(1.35, re)), Math.max(-0.6, Math.min(0.6, im))]);
-    const nodes = [shape("path", { d: "M5 60H315M70 55V65M250 55V65", stroke: "var(--faint)", fill: "none" })];
+    const nodes = [shape("path", { d: "M5 55H315M70 50V60M250 50V60", stroke: "var(--faint)", fill: "none" })];
     [["0", 70], ["1", 250], ["τ", 308]].forEach(([text, at]) => {
-      const label = shape("text", { x: at, y: 80, "text-anchor": "middle", "font-size": 12, fill: "var(--faint)" });
+      const label = shape("text", { x: at, y: 75, "text-anchor": "middle", "font-size": 12, fill: "var(--faint)" });
       label.textContent = text;
       nodes.push(label);
     });
@@ -213,7 +213,7 @@ const Figure1 = (() => {
   }
 
   function picture(changed) {
-    const scene = Scene.onCanvas(Page.byId("surface"), { turn: 0.62, tilt: 0.3, distance: 10, changed });
+    const scene = Scene.onCanvas(Page.byId("surface"), { turn: 0.62, tilt: 0.3, distance: 9.5, changed });
     if (!scene) return null;
     const sheets = [false, true].flatMap((lower) => [1, -1].map((side) => scene.load(sheetMesh(lower, side))));
     const ball = scene.load(Scene.ball()), top = TOP.number();
@@ -289,13 +289,16 @@ const Figure1 = (() => {
 
   function start() {
     const canvas = Page.byId("surface");
+    let now, point, meets;
+    const redraw = Page.whenChanged(() => { if (shown) shown.draw(now, point, meets); });
     const changed = Page.whenChanged(() => {
-      const now = state(), point = currentPoint(now);
+      now = state();
+      point = currentPoint(now);
       tell(now, point);
-      const meets = tellLine(now);
+      meets = tellLine(now);
       if (shown) shown.draw(now, point, meets);
     });
-    shown = picture(changed);
+    shown = picture(redraw);
     canvas.hidden = !shown;
     Page.byId("without").hidden = Boolean(shown);
     document.addEventListener("input", changed);
@@ -347,5 +350,5 @@ const Figure1 = (() => {
   }
 
   start();
-  return { onCanvas, forms, pointAt, orbitOf, exchanged, alongLine, countPoints, nearest, currentPoint, state };
+  return { onCanvas, shown: () => shown, forms, pointAt, orbitOf, exchanged, alongLine, countPoints, nearest, currentPoint, state };
 })();
