@@ -89,7 +89,7 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
 
 def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterator[tuple[str, ...]]:
     """Some members, each compared with the given weights."""
-    from lightning_sym.display import cut_text, rows_in_line
+    from lightning_sym.display import rows_in_line
     from lightning_sym.fibers.same_function import same_function
 
     for number, component in enumerate(components, start=1):
@@ -97,7 +97,7 @@ def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterato
             member = component.at(**_given(component, scale))
             other = component.point(**_given(component, scale))
             same = same_function(weights, other, tokens).answer.value
-            shown = [cut_text(rows_in_line(m), 60) for m in (*member.attention, member.value)]
+            shown = [rows_in_line(m) for m in (*member.attention, member.value)]
             yield (str(number), str(scale), *shown, same)
 
 
