@@ -243,8 +243,19 @@ const Figure1 = (() => {
       scene.draw(parts);
     }
 
+    // the height on the dotted part of the line under a place on the canvas, in steps of the slider; null elsewhere
+    function onDots(x, y) {
+      for (let along = -MOST; along <= MOST; along++) {
+        const [px, py] = scene.project([0, along / (MOST + 1), 0]);
+        if (Math.hypot(px - x, py - y) < 0.025) return along;
+      }
+      return null;
+    }
+
     // the point of the surface under a place on the canvas that is nearest to the reader, as settings of the controls
     function under(x, y) {
+      const along = onDots(x, y);
+      if (along !== null) return { sheet: "between", along, radius: 0 };
       const { from: [u, z, w], along: [du, dz, dw] } = scene.ray(x, y);
       const times = (p, q) => p.reduce((out, a, i) => { q.forEach((b, j) => { out[i + j] = (out[i + j] || 0) + a * b; }); return out; }, []);
       const [pu, pw, pz] = [[u, du], [w, dw], [z, dz]], zu = times(pz, pu), zzuu = times(zu, zu);
@@ -266,7 +277,7 @@ const Figure1 = (() => {
   function nearest({ u, w, z }) {
     if (Math.hypot(u, w) > RADIUS * 1.03 || Math.abs(z) > TOP.number()) return null;
     const out = Math.hypot(u, w), near = out < 0.06;
-    if (Math.abs(z) < 1) return { sheet: "between", along: Math.round(z * (MOST + 1)), radius: 0 };
+    if (Math.abs(z) < 1) return null;  // rounded: on the surface it is 1 at least
     // u = rho cos(phi), w = rho sin(phi), |z| cos(phi) = 1 up to the sign of rho
     const sign = (u * z < 0 ? -1 : 1) , tangent = near ? Math.sqrt((Math.abs(z) - 1) / (Math.abs(z) + 1)) : sign * w / (sign * u + out);
     const along = Math.max(-MOST, Math.min(MOST, Math.round(tangent * STEP)));
