@@ -4,7 +4,7 @@
 const Figure1 = (() => {
   const { fraction, ZERO, ONE } = Exact;
   const TWO = fraction(2), STEP = 48, OUT = 24;  // denominators of the common zero and of the distance
-  const TOP = fraction(5, 2), RADIUS = 45 / OUT, MOST = 31;
+  const TOP = fraction(5, 2), MOST = 31, MOST_OUT = 45, RADIUS = MOST_OUT / OUT;
   const orbits = Page.data("orbits");
 
   // ---- exact mathematics: the same formulas as lightning_sym/geometry/resultant_slice.py
@@ -201,7 +201,7 @@ const Figure1 = (() => {
   function sheetMesh(lower, side) {
     const rows = 2 * MOST, columns = 12;
     const at = (i, j) => {
-      const m = fraction(i - MOST, STEP), radius = fraction(45 * j * side, OUT * columns);
+      const m = fraction(i - MOST, STEP), radius = fraction(MOST_OUT * j * side, OUT * columns);
       return lower ? pointAt(ONE, m, radius) : pointAt(m, ONE, radius);
     };
     // the gradient of u^2 + w^2 - z^2 u^2, divided by u; with w / u = 2 s t / (t^2 - s^2)
@@ -257,7 +257,11 @@ const Figure1 = (() => {
       const along = onDots(x, y);
       if (along !== null) return { sheet: "between", along, radius: 0 };
       const { from: [u, z, w], along: [du, dz, dw] } = scene.ray(x, y);
-      const times = (p, q) => p.reduce((out, a, i) => { q.forEach((b, j) => { out[i + j] = (out[i + j] || 0) + a * b; }); return out; }, []);
+      const times = (p, q) => {
+        const out = Array(p.length + q.length - 1).fill(0);
+        p.forEach((a, i) => q.forEach((b, j) => { out[i + j] += a * b; }));
+        return out;
+      };
       const [pu, pw, pz] = [[u, du], [w, dw], [z, dz]], zu = times(pz, pu), zzuu = times(zu, zu);
       const square = [times(pu, pu), times(pw, pw)];
       const polynomial = zzuu.map((c, i) => (square[0][i] || 0) + (square[1][i] || 0) - c);
@@ -275,14 +279,13 @@ const Figure1 = (() => {
 
   // settings of the controls near a point of the surface; near the singular line they are on it
   function nearest({ u, w, z }) {
-    if (Math.hypot(u, w) > RADIUS * 1.03 || Math.abs(z) > TOP.number()) return null;
-    const out = Math.hypot(u, w), near = out < 0.06;
-    if (Math.abs(z) < 1) return null;  // rounded: on the surface it is 1 at least
-    // u = rho cos(phi), w = rho sin(phi), |z| cos(phi) = 1 up to the sign of rho
-    const sign = (u * z < 0 ? -1 : 1) , tangent = near ? Math.sqrt((Math.abs(z) - 1) / (Math.abs(z) + 1)) : sign * w / (sign * u + out);
-    const along = Math.max(-MOST, Math.min(MOST, Math.round(tangent * STEP)));
-    const radius = near ? 0 : Math.round(out * OUT) * sign;
-    return { sheet: z > 0 ? "upper" : "lower", along, radius: Math.max(-45, Math.min(45, radius)) };
+    const out = Math.hypot(u, w), height = Math.abs(z);
+    if (out > RADIUS * 1.03 || height > TOP.number() || height < 0.99) return null;
+    const sheet = z > 0 ? "upper" : "lower", most = (value, bound) => Math.max(-bound, Math.min(bound, Math.round(value)));
+    if (out < 0.06) return { sheet, along: most(Math.sqrt(Math.max(height - 1, 0) / (height + 1)) * STEP, MOST), radius: 0 };
+    // u z = rho; and w / (rho + |u| with the sign of rho) is the common zero, m or 1 / m
+    const rho = u * z < 0 ? -out : out, along = w / (rho + Math.sign(rho) * Math.abs(u));
+    return { sheet, along: most(along * STEP, MOST), radius: most(rho * OUT, MOST_OUT) };
   }
 
   function setPoint({ sheet, along, radius }) {

@@ -149,6 +149,18 @@ def test_what_is_said_of_lines(reader: Reader) -> None:
     assert reader.said == []
 
 
+def test_places_on_the_surface_find_their_settings(reader: Reader) -> None:
+    back = """(given) => {
+        const { u, w, z } = Figure1.currentPoint(given);
+        return Figure1.nearest({ u: u.number(), w: w.number(), z: z.number() });
+    }"""
+    for sheet in ("upper", "lower"):
+        for along in (-31, -14, -1, 0, 1, 9, 31):
+            for radius in (-45, -20, -3, 3, 17, 45):
+                settings = {"sheet": sheet, "along": along, "radius": radius}
+                assert reader.page.evaluate(back, settings) == settings
+
+
 def dragged(reader: Reader, x: float, y: float) -> tuple[float, float]:
     """Take the point to a place on the canvas, from -1 to 1; where it is then."""
     box = reader.page.locator("#surface").bounding_box()
