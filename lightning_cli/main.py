@@ -28,7 +28,7 @@ COMMANDS = {
     "exercise": ("lightning_cli.commands.exercise", "Ask one of ten exercises, or check an answer to it."),
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
-    "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
+    "figure": ("lightning_cli.commands.figure", "Draw a picture, and print the exact numbers in it."),
     "page": ("lightning_cli.commands.page", "Write a page on which a theorem moves under the hand."),
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
     "recover": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -25,20 +26,27 @@ FIGURES = {
 LIVE = {"1": "figure-1"}
 """Figures of which there is a live page, too."""
 
+_NUMBER = re.compile(r"(between )?-?[\d,]+(/\d+)?( (to|and) [\d,]+)?|")
+
 _WORDS = {"equal": "green", "different": "red", "undecided": "yellow"}
+
+
+_LONGEST = 60
+"""Where a cell of the table is cut; JSON never is."""
 
 
 def _print(picture: Picture) -> None:
     from rich.table import Table
 
     from lightning_cli.writing.output import console
+    from lightning_sym.display import cut_text
 
     table = Table(title=picture.title, title_justify="left", title_style="bold")
     for place, name in enumerate(picture.columns):
-        numbers = all(row[place][:1].lstrip("-").isdigit() or not row[place] for row in picture.rows)
-        table.add_column(name, justify="right" if numbers or name.startswith("estimated") else "left")
+        numbers = all(_NUMBER.fullmatch(row[place]) for row in picture.rows)
+        table.add_column(name, justify="right" if numbers else "left")
     for row in picture.rows:
-        table.add_row(*(f"[{_WORDS[cell]}]{cell}[/]" if cell in _WORDS else cell for cell in row))
+        table.add_row(*(f"[{_WORDS[cell]}]{cell}[/]" if cell in _WORDS else cut_text(cell, _LONGEST) for cell in row))
     console().print(table)
 
 

@@ -4,7 +4,7 @@
 const Figure1 = (() => {
   const { fraction, ZERO, ONE } = Exact;
   const TWO = fraction(2), STEP = 48, OUT = 24;  // denominators of the common zero and of the distance
-  const TOP = fraction(5, 2), RADIUS = 45 / OUT, MOST = 31;
+  const TOP = fraction(5, 2), MOST = 31, MOST_OUT = 45, RADIUS = MOST_OUT / OUT;
   const orbits = Page.data("orbits");
 
   // ---- exact mathematics: the same formulas as lightning_sym/geometry/resultant_slice.py
@@ -169,11 +169,11 @@ const Figure1 = (() => {
     const counted = found.most > 1 ? `, a point counted ${["", "", "twice", "three times", "four times"][found.most]}` : "";
     Page.words("roots-said", `${parts.join(", ")}${counted}.`.replace(/^./, (c) => c.toUpperCase()));
     const roots = Exact.squareFree(polynomial).flatMap(({ factor }) => floatRoots(factor.map((c) => c.number())));
-    const x = (re) => 70 + 180 * re, y = (im) => 60 - 90 * im;
+    const x = (re) => 70 + 180 * re, y = (im) => 55 - 80 * im;
     const inside = roots.map(([re, im]) => [Math.max(-0.35, Math.min(1.35, re)), Math.max(-0.6, Math.min(0.6, im))]);
-    const nodes = [shape("path", { d: "M5 60H315M70 55V65M250 55V65", stroke: "var(--faint)", fill: "none" })];
+    const nodes = [shape("path", { d: "M5 55H315M70 50V60M250 50V60", stroke: "var(--faint)", fill: "none" })];
     [["0", 70], ["1", 250], ["τ", 308]].forEach(([text, at]) => {
-      const label = shape("text", { x: at, y: 80, "text-anchor": "middle", "font-size": 12, fill: "var(--faint)" });
+      const label = shape("text", { x: at, y: 75, "text-anchor": "middle", "font-size": 12, fill: "var(--faint)" });
       label.textContent = text;
       nodes.push(label);
     });
@@ -201,7 +201,7 @@ const Figure1 = (() => {
   function sheetMesh(lower, side) {
     const rows = 2 * MOST, columns = 12;
     const at = (i, j) => {
-      const m = fraction(i - MOST, STEP), radius = fraction(45 * j * side, OUT * columns);
+      const m = fraction(i - MOST, STEP), radius = fraction(MOST_OUT * j * side, OUT * columns);
       return lower ? pointAt(ONE, m, radius) : pointAt(m, ONE, radius);
     };
     // the gradient of u^2 + w^2 - z^2 u^2, divided by u; with w / u = 2 s t / (t^2 - s^2)
@@ -213,7 +213,7 @@ const Figure1 = (() => {
   }
 
   function picture(changed) {
-    const scene = Scene.onCanvas(Page.byId("surface"), { turn: 0.62, tilt: 0.3, distance: 10, changed });
+    const scene = Scene.onCanvas(Page.byId("surface"), { turn: 0.62, tilt: 0.3, distance: 9.5, changed });
     if (!scene) return null;
     const sheets = [false, true].flatMap((lower) => [1, -1].map((side) => scene.load(sheetMesh(lower, side))));
     const ball = scene.load(Scene.ball()), top = TOP.number();
@@ -243,10 +243,25 @@ const Figure1 = (() => {
       scene.draw(parts);
     }
 
+    // the height on the dotted part of the line under a place on the canvas, in steps of the slider; null elsewhere
+    function onDots(x, y) {
+      for (let along = -MOST; along <= MOST; along++) {
+        const [px, py] = scene.project([0, along / (MOST + 1), 0]);
+        if (Math.hypot(px - x, py - y) < 0.025) return along;
+      }
+      return null;
+    }
+
     // the point of the surface under a place on the canvas that is nearest to the reader, as settings of the controls
     function under(x, y) {
+      const along = onDots(x, y);
+      if (along !== null) return { sheet: "between", along, radius: 0 };
       const { from: [u, z, w], along: [du, dz, dw] } = scene.ray(x, y);
-      const times = (p, q) => p.reduce((out, a, i) => { q.forEach((b, j) => { out[i + j] = (out[i + j] || 0) + a * b; }); return out; }, []);
+      const times = (p, q) => {
+        const out = Array(p.length + q.length - 1).fill(0);
+        p.forEach((a, i) => q.forEach((b, j) => { out[i + j] += a * b; }));
+        return out;
+      };
       const [pu, pw, pz] = [[u, du], [w, dw], [z, dz]], zu = times(pz, pu), zzuu = times(zu, zu);
       const square = [times(pu, pu), times(pw, pw)];
       const polynomial = zzuu.map((c, i) => (square[0][i] || 0) + (square[1][i] || 0) - c);
@@ -264,14 +279,13 @@ const Figure1 = (() => {
 
   // settings of the controls near a point of the surface; near the singular line they are on it
   function nearest({ u, w, z }) {
-    if (Math.hypot(u, w) > RADIUS * 1.03 || Math.abs(z) > TOP.number()) return null;
-    const out = Math.hypot(u, w), near = out < 0.06;
-    if (Math.abs(z) < 1) return { sheet: "between", along: Math.round(z * (MOST + 1)), radius: 0 };
-    // u = rho cos(phi), w = rho sin(phi), |z| cos(phi) = 1 up to the sign of rho
-    const sign = (u * z < 0 ? -1 : 1) , tangent = near ? Math.sqrt((Math.abs(z) - 1) / (Math.abs(z) + 1)) : sign * w / (sign * u + out);
-    const along = Math.max(-MOST, Math.min(MOST, Math.round(tangent * STEP)));
-    const radius = near ? 0 : Math.round(out * OUT) * sign;
-    return { sheet: z > 0 ? "upper" : "lower", along, radius: Math.max(-45, Math.min(45, radius)) };
+    const out = Math.hypot(u, w), height = Math.abs(z);
+    if (out > RADIUS * 1.03 || height > TOP.number() || height < 0.99) return null;
+    const sheet = z > 0 ? "upper" : "lower", most = (value, bound) => Math.max(-bound, Math.min(bound, Math.round(value)));
+    if (out < 0.06) return { sheet, along: most(Math.sqrt(Math.max(height - 1, 0) / (height + 1)) * STEP, MOST), radius: 0 };
+    // u z = rho; and w / (rho + |u| with the sign of rho) is the common zero, m or 1 / m
+    const rho = u * z < 0 ? -out : out, along = w / (rho + Math.sign(rho) * Math.abs(u));
+    return { sheet, along: most(along * STEP, MOST), radius: most(rho * OUT, MOST_OUT) };
   }
 
   function setPoint({ sheet, along, radius }) {
@@ -289,13 +303,16 @@ const Figure1 = (() => {
 
   function start() {
     const canvas = Page.byId("surface");
+    let now, point, meets;
+    const redraw = Page.whenChanged(() => { if (shown) shown.draw(now, point, meets); });
     const changed = Page.whenChanged(() => {
-      const now = state(), point = currentPoint(now);
+      now = state();
+      point = currentPoint(now);
       tell(now, point);
-      const meets = tellLine(now);
+      meets = tellLine(now);
       if (shown) shown.draw(now, point, meets);
     });
-    shown = picture(changed);
+    shown = picture(redraw);
     canvas.hidden = !shown;
     Page.byId("without").hidden = Boolean(shown);
     document.addEventListener("input", changed);
@@ -347,5 +364,5 @@ const Figure1 = (() => {
   }
 
   start();
-  return { onCanvas, forms, pointAt, orbitOf, exchanged, alongLine, countPoints, nearest, currentPoint, state };
+  return { onCanvas, shown: () => shown, forms, pointAt, orbitOf, exchanged, alongLine, countPoints, nearest, currentPoint, state };
 })();

@@ -42,10 +42,15 @@ const Page = (() => {
     }));
   }
 
-  // put a formula into an element: strings become letters or signs
+  // a letter, perhaps with a prime, or a sign
+  function symbol(text) {
+    if (!/^[A-Za-zφλτ]′?$/.test(text)) return math("mo", text === "," ? { rspace: "0.6em" } : {}, text);
+    return text.length === 1 ? math("mi", {}, text) : math("msup", {}, math("mi", {}, text[0]), math("mo", {}, "′"));
+  }
+
+  // put a formula into an element: strings are letters or signs
   function formula(id, ...parts) {
-    const nodes = parts.map((part) => typeof part !== "string" ? part
-      : math(/^[A-Za-zφλτ]′?$/.test(part) ? "mi" : "mo", {}, part));
+    const nodes = parts.map((part) => (typeof part === "string" ? symbol(part) : part));
     byId(id).replaceChildren(math("math", { display: "inline" }, ...nodes));
   }
 
@@ -71,5 +76,5 @@ const Page = (() => {
 
   const onTheme = (change) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 
-  return { byId, data, math, number, matrix, linear, formula, words, colour, whenChanged, onTheme };
+  return { byId, data, math, number, matrix, symbol, linear, formula, words, colour, whenChanged, onTheme };
 })();

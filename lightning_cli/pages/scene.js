@@ -11,7 +11,7 @@ const Scene = (() => {
       place = world; across = normal;
       gl_Position = view * vec4(world, 1.0);
     }`;
-  // both sides are lit; lines of the surface are drawn where its own coordinate, in `lines`, is near a whole number
+  // both sides are lit; with `ruled` lines are drawn at heights that are multiples of one over it
   const FRAGMENT = `
     #extension GL_OES_standard_derivatives : enable
     precision highp float;

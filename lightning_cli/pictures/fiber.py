@@ -87,17 +87,29 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
     return made, f"${letter}$, row {i + 1}, column {j + 1}", f"${value}$, row {m + 1}, column {n + 1}"
 
 
+def _compared(weights: Weights, component: Component, scale: Fraction, tokens: int) -> str:
+    """Whether weights with these virtual weights have the same function as the given ones, decided anew."""
+    from lightning_sym.errors import BadInput, TooLarge
+    from lightning_sym.fibers.same_function import same_function
+
+    try:
+        other = component.point(**_given(component, scale))
+    except TooLarge:
+        raise
+    except BadInput:  # the ranks are too large for the widths
+        return "no weights of this shape"
+    return same_function(weights, other, tokens).answer.value
+
+
 def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterator[tuple[str, ...]]:
     """Some members, each compared with the given weights."""
-    from lightning_sym.display import cut_text, rows_in_line
-    from lightning_sym.fibers.same_function import same_function
+    from lightning_sym.display import rows_in_line
 
     for number, component in enumerate(components, start=1):
         for scale in (Fraction(1), Fraction(6, 5), Fraction(-1)):
             member = component.at(**_given(component, scale))
-            other = component.point(**_given(component, scale))
-            same = same_function(weights, other, tokens).answer.value
-            shown = [cut_text(rows_in_line(m), 60) for m in (*member.attention, member.value)]
+            same = _compared(weights, component, scale, tokens)
+            shown = [rows_in_line(m) for m in (*member.attention, member.value)]
             yield (str(number), str(scale), *shown, same)
 
 

@@ -101,7 +101,9 @@ def _draw(figure: Figure, found: dict[Fraction, Factors]) -> None:
                 z.real, z.imag, marker="D" if met else "o", color=colour, markerfacecolor=fill, alpha=alpha, **size
             )
             if s in (first, last) or met:
-                above = {"xytext": (0, 11), "ha": "center"} if z.imag == 0 else {"xytext": (11, -4)}
+                above: dict[str, Any] = {"xytext": (0, 11), "ha": "center"} if z.imag == 0 else {"xytext": (11, -4)}
+                if met:
+                    above = {"xytext": (9, 8)}
                 axes.annotate(f"{m}", (z.real, z.imag), textcoords="offset points", color=GREY, **above)
     for m in (3, 1, 2):
         colour, label = names[m]

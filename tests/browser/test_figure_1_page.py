@@ -149,27 +149,66 @@ def test_what_is_said_of_lines(reader: Reader) -> None:
     assert reader.said == []
 
 
-def test_the_surface_turns_and_the_point_is_dragged(reader: Reader) -> None:
+def test_places_on_the_surface_find_their_settings(reader: Reader) -> None:
+    back = """(given) => {
+        const { u, w, z } = Figure1.currentPoint(given);
+        return Figure1.nearest({ u: u.number(), w: w.number(), z: z.number() });
+    }"""
+    for sheet in ("upper", "lower"):
+        for along in (-31, -14, -1, 0, 1, 9, 31):
+            for radius in (-45, -20, -3, 3, 17, 45):
+                settings = {"sheet": sheet, "along": along, "radius": radius}
+                assert reader.page.evaluate(back, settings) == settings
+
+
+def dragged(reader: Reader, x: float, y: float) -> tuple[float, float]:
+    """Take the point to a place on the canvas, from -1 to 1; where it is then."""
+    box = reader.page.locator("#surface").bounding_box()
+    assert box is not None
+
+    def pixels(x: float, y: float) -> tuple[float, float]:
+        return box["x"] + (x + 1) / 2 * box["width"], box["y"] + (1 - y) / 2 * box["height"]
+
+    reader.page.mouse.move(*pixels(*reader.page.evaluate("Figure1.onCanvas()")))
+    reader.page.mouse.down()
+    reader.page.mouse.move(*pixels(x, y), steps=4)
+    reader.page.mouse.up()
+    reader.settle()
+    found = reader.page.evaluate("Figure1.onCanvas()")
+    return found[0], found[1]
+
+
+def test_the_point_is_dragged_over_all_of_it(reader: Reader) -> None:
+    """It stays under the hand, on a sheet, on the singular line, and where the line is dotted."""
+    x, y = reader.page.evaluate("Figure1.onCanvas()")
+    old = reader.text("place")
+    found = dragged(reader, x + 0.1, y + 0.1)
+    assert reader.text("place") != old
+    assert abs(found[0] - x - 0.1) < 0.06
+    assert abs(found[1] - y - 0.1) < 0.06
+    assert reader.text("kind").lower() == "regular"
+    x, y = reader.page.evaluate("Figure1.shown().scene.project([0, 0.5, 0])")
+    found = dragged(reader, x, y)
+    assert reader.text("kind").lower() == "not in m"
+    assert abs(found[1] - y) < 0.06
+    x, y = reader.page.evaluate("Figure1.shown().scene.project([0, -1.2, 0])")
+    dragged(reader, x, y)
+    assert reader.page.is_checked("input[value=lower]")
+    assert reader.text("kind").lower() == "singular"
+    assert reader.said == []
+
+
+def test_the_surface_turns(reader: Reader) -> None:
     canvas = reader.page.locator("#surface")
     before = canvas.screenshot()
     canvas.focus()
     for key in ("ArrowLeft", "ArrowUp", "+"):
         reader.page.keyboard.press(key)
+        reader.settle()
+        after = canvas.screenshot()
+        assert after != before, key
+        before = after
+    reader.page.keyboard.press("x")
     reader.settle()
-    assert canvas.screenshot() != before
-    box = canvas.bounding_box()
-    assert box is not None
-    shown = "Figure1.onCanvas()"
-    x, y = reader.page.evaluate(shown)
-    start = (box["x"] + (x + 1) / 2 * box["width"], box["y"] + (1 - y) / 2 * box["height"])
-    old = reader.text("place")
-    reader.page.mouse.move(*start)
-    reader.page.mouse.down()
-    reader.page.mouse.move(start[0] + 25, start[1] - 25, steps=4)
-    reader.page.mouse.up()
-    reader.settle()
-    assert reader.text("place") != old
-    x, y = reader.page.evaluate(shown)
-    assert abs(box["x"] + (x + 1) / 2 * box["width"] - start[0] - 25) < 15, "it stays under the hand"
-    assert abs(box["y"] + (1 - y) / 2 * box["height"] - start[1] + 25) < 15
+    assert canvas.screenshot() == before
     assert reader.said == []

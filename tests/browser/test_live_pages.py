@@ -92,3 +92,28 @@ def test_it_prints(browser: Browser, path: Path) -> None:
     reader = Reader(browser, path)
     assert len(reader.page.pdf()) > 5_000
     assert reader.said == []
+
+
+# --- what these tests would see
+
+
+@pytest.mark.parametrize(
+    ("script", "heard"),
+    [
+        ("console.warn('look')", "look"),
+        ("missing()", "missing is not defined"),
+        ("fetch('http://127.0.0.1:9/x').catch(() => {})", "Content Security Policy"),
+        ("document.body.append(Object.assign(new Image(), { src: 'other.png' }))", "Content Security Policy"),
+    ],
+)
+def test_what_goes_wrong_is_heard(browser: Browser, tmp_path: Path, script: str, heard: str) -> None:
+    page = page_text("figure-1").replace("</body>", f"<script>{script}</script></body>")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    reader = Reader(browser, tmp_path / "page.html")
+    assert any(heard in text for text in reader.said), reader.said
+
+
+def test_a_blank_picture_is_seen(browser: Browser, tmp_path: Path) -> None:
+    page = page_text("figure-1").replace("gl.drawElements(", "void (")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    assert Reader(browser, tmp_path / "page.html").colours("surface") == 1

@@ -14,10 +14,11 @@ import sympy
 from command import run
 
 from lightning_cli.commands.figure import FIGURES
-from lightning_cli.pictures import dimensions, figure_1, roots, singular
+from lightning_cli.pictures import dimensions, fiber, figure_1, roots, singular
 from lightning_cli.pictures.drawing import Picture
 from lightning_cli.writing.live_pages import page_text
 from lightning_sym import Architecture, certified_dimension, classify, load_weights, same_function
+from lightning_sym.errors import BadInput
 from lightning_sym.fibers.same_function import Answer
 from lightning_sym.geometry.layer_orbits import Label
 
@@ -163,6 +164,16 @@ def test_members_of_fibers(name: str, capsys: pytest.CaptureFixture[str]) -> Non
         assert {row[0] for row in document["rows"]} == {"1", "2"}
         swapped = load_weights(EXAMPLES / "rank_one_swapped.json")
         assert same_function(load_weights(EXAMPLES / "rank_one.json"), swapped).answer is Answer.SAME
+
+
+def test_members_that_need_another_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = load_weights(EXAMPLES / "rank_one.json")
+
+    def refused(*_: object, **__: object) -> None:
+        raise BadInput("weights of this shape must have A of rank at most 1, this point has 2")
+
+    monkeypatch.setattr("lightning_sym.fibers.points.Component.point", refused)
+    assert {row[-1] for row in fiber.picture(weights).rows} == {"no weights of this shape"}
 
 
 def test_a_network_of_one_token() -> None:

@@ -75,11 +75,13 @@ class Reader:
         self.settle()
 
     def colours(self, name: str) -> int:
-        """How many different colours a picture of an element has."""
+        """How many different colours a picture of an element has, inside of its edge, which may be round."""
         import io
 
         import numpy as np
         from matplotlib.image import imread
 
         pixels = np.asarray(imread(io.BytesIO(self.page.locator(f"#{name}").screenshot()), format="png"))
+        edge = [round(0.08 * size) for size in pixels.shape[:2]]
+        pixels = pixels[edge[0] : -edge[0], edge[1] : -edge[1]]
         return len(np.unique(pixels[:, :, :3].reshape(-1, 3), axis=0))
