@@ -44,8 +44,14 @@ SLICE = 24
 DIGIT = 16
 """Bits of a midpoint that are multiplied at once."""
 
+SPARE = 16
+"""Bits of a midpoint that are kept below the largest radius."""
+
 MOST_COLUMNS = 2**14
 """Products in a sum: `2^14 * 2^24 * 2^15` is `2^53`."""
+
+LARGEST = 2.0**1000
+"""Weights are below it, so that powers of two by which they are scaled are floats."""
 
 ENTRIES_AT_ONCE = 2**18
 """Entries of a weight matrix that are cut at one time: what bounds memory."""
@@ -71,12 +77,16 @@ class Digits:
 
     @classmethod
     def of(cls, balls: arb_mat, bits: int) -> Digits:
-        """Midpoints to so many bits, counted from the largest of them."""
+        """Midpoints to so many bits, counted from the largest of them, and no further than the largest radius asks."""
         n, t = int(balls.nrows()), int(balls.ncols())
         entries = balls.entries()
         finite = all(x.is_finite() for x in entries)
         pairs = [tuple(map(int, x.mid().man_exp())) for x in entries] if finite else [(0, 0)] * len(entries)
-        unit = max((m.bit_length() + e for m, e in pairs if m), default=0) - bits
+        top = max((m.bit_length() + e for m, e in pairs if m), default=0)
+        widest, exponent = map(int, max((x.rad() for x in entries), default=arb(0)).man_exp()) if finite else (0, 0)
+        if widest:
+            bits = min(bits, max(DIGIT, top - widest.bit_length() - exponent + SPARE))
+        unit = top - bits
         scale = arb((1, -unit))
         radii = [float(x.rad() * scale) for x in entries] if finite else [np.inf] * len(entries)
         k = -(-(bits + 2) // DIGIT)
@@ -115,29 +125,30 @@ def product(weights: Floats, digits: Digits) -> arb_mat:
 
 def _rows_times(weights: Doubles, digits: Digits) -> arb_mat:
     """The product of a few rows, any number of columns."""
-    total = None
-    for start in range(0, weights.shape[1], MOST_COLUMNS):
-        span = slice(start, start + MOST_COLUMNS)
-        part = _product(weights[:, span], digits.digits[span], digits.radii[span], digits)
-        total = part if total is None else total + part
-    return total
+    spans = [slice(start, start + MOST_COLUMNS) for start in range(0, weights.shape[1], MOST_COLUMNS)]
+    first, *more = (_product(weights[:, s], digits.digits[s], digits.radii[s], digits) for s in spans)
+    for part in more:
+        first = first + part
+    return first
 
 
 def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> arb_mat:
     m, n = weights.shape
     largest = float(np.abs(weights).max(initial=0))
-    if not np.isfinite(largest):
-        raise BadInput("weights must be finite, got NaN or infinity")
-    exponent = int(np.frexp(largest)[1])
-    scaled = np.ldexp(weights, -exponent)
+    if not largest < LARGEST:
+        raise BadInput(f"weights must be finite and below 2^1000 to be multiplied by balls, got {largest:g}")
+    exponent = max(int(np.frexp(largest)[1]), -1000)
+    scaled = weights * 2.0**-exponent
+    lost = exponent > 0 and not np.array_equal(scaled * 2.0**exponent, weights)
+    size = np.abs(scaled)
+    size += 2.0**-60
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = (np.abs(scaled) + 2.0**-60) @ radii
-    lost = not np.array_equal(np.ldexp(scaled, exponent), weights)
+        spread = size @ radii
     slices, remainder = _slices(scaled, -(-of.bits // SLICE) + 1)
     q = len(slices)
     middle = fmpz_mat(m, of.columns)
     for each in slices:
-        middle = middle * 2**SLICE + fmpz_mat(m, of.columns, _integers(each @ digits, m * of.columns))
+        middle = middle * 2**SLICE + fmpz_mat(m, of.columns, _integers(_few_rows(each, digits), m * of.columns))
     cut = remainder + (0.5 if lost else 0.0)
     if cut:
         spread += np.ldexp(cut * n, of.bits - SLICE * q)
@@ -147,6 +158,16 @@ def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> a
         return arb_mat(m, of.columns, [arb(0, float("inf"))] * (m * of.columns))
     balls = arb_mat(middle) * arb((1, exponent + of.unit - SLICE * q))
     return balls + arb_mat(m, of.columns, spread.ravel().tolist()) * (unit * arb(0, 1))
+
+
+def _few_rows(weights: Doubles, digits: Doubles) -> Doubles:
+    """The product; the last slice of a matrix often has only a few rows that are not zero."""
+    rows = np.flatnonzero(weights.any(axis=1))
+    if 2 * len(rows) > len(weights):
+        return weights @ digits
+    result = np.zeros((len(weights), digits.shape[1]))
+    result[rows] = weights[rows] @ digits
+    return result
 
 
 def _slices(scaled: Doubles, most: int) -> tuple[list[Doubles], float]:
