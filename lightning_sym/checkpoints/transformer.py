@@ -1,7 +1,7 @@
 r"""Transformers as checkpoints hold them: norms, positions and MLPs as pieces beside the one attention layer.
 
-The stream is a matrix of shape `d x t`, a column a token; several prompts stand side by side, and a mask keeps them apart.
-It may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
+The stream is a matrix of shape `d x t`, a column a token; several prompts stand side by side, kept apart by a mask. It
+may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
 
 - `elementary(name)`: the reciprocal square root of norms and the activation of MLPs, `rings.elementary`;
 - `rotary(theta, width, positions)`: cosines and sines, where positions are rotary;
@@ -163,7 +163,7 @@ class Tokens:
 
 
 def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
-    r"""$g\,\frac{x}{\sqrt{|x|^2/d + \epsilon}} + b$ of each column; LayerNorm subtracts the mean of the column before."""
+    r"""$g\,x / \sqrt{|x|^2/d + \epsilon} + b$ of each column, with LayerNorm of the column less its mean."""
     d, t = x.shape[-2:]
     average = everywhere(Fraction(1, d), x, 1, d)
     if form.norm == "layer":

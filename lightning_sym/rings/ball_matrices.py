@@ -148,6 +148,19 @@ class BallMatrix:
             largest = max(largest, exactly(difference.abs_upper()))
         return largest
 
+    def clearest(self, other: BallMatrix) -> tuple[Fraction, tuple[int, int]] | None:
+        """A lower bound for the distance of two entries, positive and the largest, and their place.
+
+        Example:
+            >>> BallMatrix.of([[1, 5]]).clearest(BallMatrix.of([[2, 3]]))
+            (Fraction(2, 1), (0, 1))
+        """
+        pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
+        distances = [(x - y).abs_lower() for x, y in pairs]
+        best = max(range(len(distances)), key=distances.__getitem__)
+        distance = exactly(distances[best]) if distances[best].is_finite() else Fraction(0)
+        return (distance, divmod(best, self.shape[1])) if distance else None
+
     def decimals(self) -> ObjectArray:
         """The entries as `DecimalBall`s, each containing the one it is made of.
 

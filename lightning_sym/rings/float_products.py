@@ -1,27 +1,9 @@
 r"""Matrices of floats times matrices of balls: products of integers that BLAS adds without rounding.
 
 The weights of a real network are floats, exact; what they are multiplied with are balls of some hundred bits, for in
-arithmetic of 53 bits the radii grow beyond use after a few layers. Weights are cut into integers of 24 bits, midpoints of
-balls into digits of 16. All that is then added up is an integer below $2^{53}$, so a float: whatever the order of the
-sums, whether multiplications are fused or not, nothing is rounded.
-
-**Proposition.** Let `W` be a matrix of $n \le 2^{14}$ columns, `X` one of balls with midpoints $x$ and radii $r$.
-
-1. *Digits.* With a unit $2^u$ and $b$ bits let $X = \lfloor x\,2^{-u} \rfloor$, $|X| \le 2^b$, so $|x - 2^u X| < 2^u$. With
-   $k$ digits, $16 k \ge b + 2$, and $C = \sum_i 2^{15} 2^{16 i}$ the integer $X + C$ is not negative and below $2^{16 k}$;
-   less $2^{15}$ each, its digits $D_i$ in base $2^{16}$ have $|D_i| \le 2^{15}$ and $X = \sum_i D_i 2^{16 i}$.
-2. *Slices.* With $w = W 2^{-e}$, $|w| \le 1$, let $S_1$ be $2^{24} w$ rounded to integers, and so on with what
-   remains: $w = \sum_{s \le q} S_s 2^{-24 s} + \rho\,2^{-24 q}$ with $|S_s| \le 2^{24}$, $|\rho| \le 1/2$. A float less its
-   nearest integer is a float, and so is a float times a power of two; $\rho$ is known exactly.
-3. *Products.* $S_s D_i$ has entries that are sums of $n$ integers of absolute value at most $2^{24} 2^{15}$. Every partial
-   sum is an integer of absolute value at most $2^{53}$, so it is a float, and no operation rounds.
-4. *Radii.* Entries of $W x$ are within $2^{e + u} (|w|\,(1 + r\,2^{-u}) + |\rho|\,n\,2^{b - 24 q})$ of
-   $2^{e + u} \sum_{s, i} S_s D_i\,2^{16 i - 24 s}$. That is summed in floats from terms that are not negative; sums and
-   products of at most $n + 4$ roundings fall short by less than a factor of $1 - 2^{-38}$, for which it is multiplied by
-   $1 + 2^{-30}$; and $|w| + 2^{-60}$ in the place of $|w|$ covers what may have underflowed. ∎
-
-Numbers whose exponents differ by more than a thousand may be rounded where `W` is scaled; `_slices` notices it and counts
-half a unit of the last slice for it.
+arithmetic of 53 bits the radii grow beyond use after a few layers. Weights are cut into integers of 24 bits, midpoints
+of balls into digits of 16. All that is then added up is an integer of at most $2^{53}$, so a float: whatever the order
+of the sums, whether multiplications are fused or not, nothing is rounded. `docs/balls.md`, Proposition 3, is the proof.
 """
 
 from __future__ import annotations
