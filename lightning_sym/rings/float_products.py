@@ -29,8 +29,11 @@ DIGIT = 16
 SPARE = 16
 """Bits of a midpoint that are kept below the largest radius."""
 
-MOST_COLUMNS = 2**14
-"""Products in a sum: `2^14 * 2^24 * 2^15` is `2^53`."""
+MOST_COLUMNS = 2**13
+"""Products in a sum: `2^13 * 2^24 * 2^15` is `2^52`."""
+
+SLICES_AT_ONCE = 12
+"""Slices whose sums are added up as integers of 64 bits."""
 
 LARGEST = 2.0**1000
 """Weights are below it, so that powers of two by which they are scaled are floats."""
@@ -129,8 +132,9 @@ def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> a
     slices, remainder = _slices(scaled, -(-of.bits // SLICE) + 1)
     q = len(slices)
     middle = fmpz_mat(m, of.columns)
-    for each in slices:
-        middle = middle * 2**SLICE + fmpz_mat(m, of.columns, _integers(_few_rows(each, digits), m * of.columns))
+    for start in range(0, q, SLICES_AT_ONCE):
+        sums = [_few_rows(each, digits) for each in slices[start : start + SLICES_AT_ONCE]]
+        middle = middle * 2 ** (SLICE * len(sums)) + fmpz_mat(m, of.columns, _integers(sums, m * of.columns))
     cut = remainder + (0.5 if lost else 0.0)
     if cut:
         spread += np.ldexp(cut * n, of.bits - SLICE * q)
@@ -165,13 +169,21 @@ def _slices(scaled: Doubles, most: int) -> tuple[list[Doubles], float]:
     return slices, remainder
 
 
-def _integers(sums: Doubles, count: int) -> list[int]:
-    """Numbers from sums at their digits, each an integer that may be as long as `2^53`."""
-    places = sums.reshape(count, -1).astype(np.int64).T
+def _integers(sums: list[Doubles], count: int) -> list[int]:
+    """Numbers from the sums of their digits, of slices from the highest to the lowest.
+
+    Sums are at most `2^52`, those of slices behind the first at most `2^51`; shifted by 8 bits where a slice does not
+    begin at a digit, twelve of them add up to less than `2^63`.
+    """
+    k = sums[0].size // count
+    places = np.zeros((k + SLICE * len(sums) // DIGIT, count), dtype=np.int64)
+    for number, each in enumerate(reversed(sums)):
+        digit, bits = divmod(SLICE * number, DIGIT)
+        places[digit : digit + k] += each.reshape(count, k).T.astype(np.int64) << bits
     written = np.empty((count, len(places) + 4), dtype="<u2")
     carry = np.zeros(count, dtype=np.int64)
     for i, place in enumerate(places):
-        carry = carry + place
+        carry += place
         written[:, i] = carry & 0xFFFF
         carry >>= DIGIT
     written[:, len(places) :] = carry.astype("<i8").view("<u2").reshape(count, 4)
