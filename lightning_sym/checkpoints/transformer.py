@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.errors import BadInput
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
@@ -96,7 +97,13 @@ class Rotary(NamedTuple):
 
     @classmethod
     def of(cls, theta: Fraction, width: int, positions: Sequence[int], like: Any) -> Rotary:
-        """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together."""
+        """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together.
+
+        Raises:
+            BadInput: the width is odd.
+        """
+        if width % 2:
+            raise BadInput(f"heads with rotary positions must have an even width, got {width}")
         half = np.eye(width // 2, dtype=int)
         twice = constants(like, np.concatenate([half, half]).astype(object), "rotary positions")
         turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
