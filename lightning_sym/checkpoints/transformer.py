@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
-from lightning_sym.errors import BadInput
+from lightning_sym.checkpoints.understood import require_form, require_pieces
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
@@ -97,13 +97,7 @@ class Rotary(NamedTuple):
 
     @classmethod
     def of(cls, theta: Fraction, width: int, positions: Sequence[int], like: Any) -> Rotary:
-        """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together.
-
-        Raises:
-            BadInput: the width is odd.
-        """
-        if width % 2:
-            raise BadInput(f"heads with rotary positions must have an even width, got {width}")
+        """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together."""
         half = np.eye(width // 2, dtype=int)
         twice = constants(like, np.concatenate([half, half]).astype(object), "rotary positions")
         turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
@@ -248,11 +242,15 @@ def last_stream(
         told: of each layer, and the stream that it reads, before it is begun.
     """
     form, ends = checkpoint.form, checkpoint.ends()
+    require_form(form)
+    require_pieces(ends, form, "the ends")
     tokens = Tokens.of(prompts, form, like)
     x = first_stream(ends, tokens, like)
     for layer in range(form.layers):
         told(layer, x)
-        x = after_block(x, checkpoint.block(layer), form, tokens)
+        block = checkpoint.block(layer)
+        require_pieces(block, form, f"layer {layer}")
+        x = after_block(x, block, form, tokens)
     return norm(x, form, ends.final_gain, ends.final_bias)
 
 

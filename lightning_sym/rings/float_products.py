@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_mat, fmpz_mat
+from flint import arb, arb_mat, ctx, fmpz_mat
 
 from lightning_sym.errors import BadInput
 
@@ -72,8 +72,9 @@ class Digits:
         if widest:
             bits = min(bits, max(DIGIT, top - widest.bit_length() - exponent + SPARE))
         unit = top - bits
-        scale = arb((1, -unit))
-        radii = [float(x.rad() * scale) for x in entries] if finite else [np.inf] * len(entries)
+        with ctx.workprec(64):  # radii have 30 bits, so this is exact
+            scale = arb((1, -unit))
+            radii = [float(x.rad() * scale) for x in entries] if finite else [np.inf] * len(entries)
         k = -(-(bits + 2) // DIGIT)
         middle = sum(1 << (DIGIT * i + DIGIT - 1) for i in range(k))
         shifted = ((m << (e - unit) if e >= unit else m >> (unit - e), 2 * k) for m, e in pairs)
@@ -135,10 +136,11 @@ def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> a
     for start in range(0, q, SLICES_AT_ONCE):
         sums = [_few_rows(each, digits) for each in slices[start : start + SLICES_AT_ONCE]]
         middle = middle * 2 ** (SLICE * len(sums)) + fmpz_mat(m, of.columns, _integers(sums, m * of.columns))
-    cut = remainder + (0.5 if lost else 0.0)
-    if cut:
-        spread += np.ldexp(cut * n, of.bits - SLICE * q)
-    spread *= 1 + 2.0**-30
+    with np.errstate(over="ignore"):
+        # what was not cut into slices, and what underflowed as it was scaled
+        spread += np.ldexp(remainder * n, of.bits - SLICE * q)
+        spread += np.ldexp(float(lost) * n, of.bits - 1074)
+        spread *= 1 + 2.0**-30
     unit = arb((1, exponent + of.unit))
     if not np.isfinite(spread).all():
         return arb_mat(m, of.columns, [arb(0, float("inf"))] * (m * of.columns))
