@@ -157,8 +157,9 @@ def read_rotary(config: Config, family: str, groups: int | None = None) -> Check
         refuse(f"head_dim must be even for rotary positions, got {a}")
     for key in ("v_head_dim", "rotary_dim"):
         config.require(key, a)
-    for key in ("quantization_config", "use_qk_norm", "is_encoder_decoder", "add_cross_attention"):
+    for key in ("quantization_config", "use_qk_norm", "use_mrope", "is_encoder_decoder", "add_cross_attention"):
         config.require(key, False)
+    config.require("pruned_heads", {})
     return CheckpointForm(
         family=family,
         layers=config.size("num_hidden_layers"),

@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from test_reading_checkpoints import change_config, config_of, in_shards
 
-from lightning_sym import BadInput, FileFormatError, open_checkpoint, save_checkpoint
+from lightning_sym import BadInput, FileFormatError, TooLarge, open_checkpoint, save_checkpoint
 from lightning_sym.testing import small_checkpoint
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -170,6 +170,16 @@ def test_a_file_shortened_meanwhile_does_not_end_the_process(tmp_path: Path) -> 
     os.truncate(tmp_path / WEIGHTS, 10)
     with pytest.raises(BadInput, match="must not change while it is read"):
         checkpoint.block(0)
+
+
+def test_a_layer_that_does_not_fit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    save_checkpoint(small_checkpoint("gpt2", stored="BF16"), tmp_path)
+    needed = 4 * (2 * 16 * 24 + 4 * 16 * 16 + 24 + 9 * 16)  # bfloat16 is read as float32
+    open_checkpoint(tmp_path, memory=needed).block(1)
+    with pytest.raises(TooLarge, match="layer 1 must fit into"):
+        open_checkpoint(tmp_path, memory=needed - 1).block(1)
+    with pytest.raises(TooLarge, match="the embedding must fit into"):
+        open_checkpoint(tmp_path, memory=100).ends()
 
 
 ROPE = {"rope_type": "llama3", "factor": 8.0}

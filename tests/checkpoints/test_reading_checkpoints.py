@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from plain_checkpoints import gpt2_logits, llama_logits, logits
 from safetensors.numpy import load_file, save_file
 
 from lightning_sym import BadInput, open_checkpoint, save_checkpoint
-from lightning_sym.checkpoints import gpt2
 from lightning_sym.checkpoints.families import FAMILIES as KNOWN
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Array, Checkpoint
@@ -25,6 +25,10 @@ from lightning_sym.testing import small_checkpoint
 FAMILIES = ("gpt2", "llama", "mistral", "qwen2")
 TYPES = ("F16", "BF16", "F32", "F64")
 IDS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 35])
+
+
+Table = dict[str, Place]
+Change = Callable[[Table], Table]
 
 
 def arrays(checkpoint: Checkpoint) -> Iterator[tuple[str, Array]]:
@@ -104,41 +108,42 @@ def test_the_pieces_compute_what_the_tensors_do(family: str, tied: bool, tmp_pat
     assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        {"query": Place("transformer.h.{}.attn.c_attn.weight")},  # not turned: the shapes agree where d = in = out
-        {"output": Place("transformer.h.{}.attn.c_proj.weight")},
-        "query and key exchanged",
-        "bias of queries and values exchanged",
-    ],
-    ids=str,
-)
-def test_a_wrong_table_computes_something_else(mutant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_checkpoint(small_checkpoint("gpt2"), tmp_path)
-    table = dict(gpt2.GPT2.layout.block)
-    if mutant == "query and key exchanged":
-        table = {{"query": "key", "key": "query"}.get(piece, piece): place for piece, place in table.items()}
-    elif mutant == "bias of queries and values exchanged":
-        names = {"query_bias": "value_bias", "value_bias": "query_bias"}
-        table = {names.get(piece, piece): place for piece, place in table.items()}
-    else:
-        for piece, place in mutant.items():
-            table[piece] = place
-        if "query" in mutant:  # all of one tensor are turned or none
-            table |= dict.fromkeys(("key", "value"), mutant["query"])
-    family = replace(gpt2.GPT2, layout=replace(gpt2.GPT2.layout, block=table))
-    monkeypatch.setitem(KNOWN, "gpt2", family)
-    plain = {
-        name.removeprefix("transformer."): tensor for name, tensor in load_file(tmp_path / "model.safetensors").items()
-    }
-    expected = gpt2_logits(plain, config_of(tmp_path), IDS)
-    try:
-        found = logits(open_checkpoint(tmp_path), IDS)
-    except BadInput as error:
-        assert "shape" in str(error)  # noqa: PT017 - a table whose shapes cannot be is caught before anything is read
-        return
-    assert np.abs(found - expected).max() > 1e-3
+def swapped(first: str, second: str) -> Change:
+    names = {first: second, second: first}
+    return lambda table: {names.get(piece, piece): place for piece, place in table.items()}
+
+
+def straight(table: Table) -> Table:
+    """Attention's weights as (out, in): the shapes still agree where three widths are stacked, and of the output."""
+    return table | {"output": replace(table["output"], turned=False)}
+
+
+def interleaved(table: Table) -> Table:
+    return table | {piece: replace(table[piece], interleaved=True) for piece in ("query", "key")}
+
+
+MUTANTS: dict[str, tuple[str, Change]] = {
+    "query and key": ("gpt2", swapped("query", "key")),
+    "key and value": ("gpt2", swapped("key", "value")),
+    "biases": ("gpt2", swapped("query_bias", "value_bias")),
+    "output straight": ("gpt2", straight),
+    "norms": ("gpt2", swapped("norm1_gain", "norm2_gain")),
+    "gate and up": ("llama", swapped("gate", "up")),
+    "output and query": ("llama", swapped("output", "query")),
+    "keys and values": ("qwen2", swapped("key", "value")),
+    "their biases": ("qwen2", swapped("key_bias", "value_bias")),
+    "interleaved": ("mistral", interleaved),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_wrong_table_computes_something_else(mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, change = MUTANTS[mutant]
+    save_checkpoint(small_checkpoint(name), tmp_path)
+    expected = logits(open_checkpoint(tmp_path), IDS)
+    layout = replace(KNOWN[name].layout, block=change(dict(KNOWN[name].layout.block)))
+    monkeypatch.setitem(KNOWN, name, replace(KNOWN[name], layout=layout))
+    assert np.abs(logits(open_checkpoint(tmp_path), IDS) - expected).max() > 1e-3
 
 
 def test_the_hubs_file_of_gpt2(tmp_path: Path) -> None:
@@ -159,6 +164,15 @@ def test_the_hubs_file_of_gpt2(tmp_path: Path) -> None:
     assert read.called("1.key") == "h.1.attn.c_attn.weight"
 
 
+def test_the_frequencies_of_old_files_follow_from_the_base(tmp_path: Path) -> None:
+    made = small_checkpoint("llama")
+    save_checkpoint(made, tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors["model.layers.1.self_attn.rotary_emb.inv_freq"] = np.ones(2, dtype=np.float32)
+    save_file(tensors, tmp_path / "model.safetensors")
+    assert_equal(made, open_checkpoint(tmp_path))
+
+
 def test_a_second_copy_of_tied_weights_must_be_one(tmp_path: Path) -> None:
     made = small_checkpoint("llama", tied=True)
     save_checkpoint(made, tmp_path)
@@ -170,6 +184,31 @@ def test_a_second_copy_of_tied_weights_must_be_one(tmp_path: Path) -> None:
     save_file(tensors, tmp_path / "model.safetensors")
     with pytest.raises(BadInput, match=r"lm_head.weight must be model.embed_tokens.weight, to which"):
         open_checkpoint(tmp_path)
+
+
+def test_links_to_files_elsewhere_are_followed(tmp_path: Path) -> None:
+    """As caches of the hub are made."""
+    made = small_checkpoint("llama")
+    save_checkpoint(made, tmp_path / "blobs")
+    (tmp_path / "snapshot").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "snapshot" / name).symlink_to(Path("..", "blobs", name))
+    assert_equal(made, open_checkpoint(tmp_path / "snapshot"))
+
+
+def test_one_layer_is_in_memory_at_a_time(tmp_path: Path) -> None:
+    made = small_checkpoint("llama", layers=8, heads=8, head_width=16, inner=512, vocabulary=2000)
+    save_checkpoint(made, tmp_path)
+    whole = (tmp_path / "model.safetensors").stat().st_size
+    tracemalloc.start()
+    try:
+        read = open_checkpoint(tmp_path)
+        sums = [float(block.up.sum()) for block in map(read.block, range(8))]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < whole / 10
+    assert sums == [float(block.up.sum()) for block in made.blocks]
 
 
 def test_a_checkpoint_travels_and_says_what_it_is(tmp_path: Path) -> None:
