@@ -30,7 +30,8 @@ LAYER_BITS = 19
 WANTED_BITS = 100
 """Radii of what is unembedded are at most `2^-100`: one weight of float64 that differs in the last place is seen."""
 
-MOST_BITS = 2**15
+ATTEMPTS = 3
+"""Each with twice as many bits."""
 
 ROWS_AT_ONCE = 2**13
 """Token ids whose logits are in memory at one time, where two checkpoints are compared."""
@@ -90,7 +91,8 @@ def logits(
     """
     require_arguments(logits, locals())
     prompts = prompts_of(token_ids, checkpoint.form)
-    x, bits = _stream(checkpoint, prompts, memory, progress)
+    kept = 40 * checkpoint.form.vocabulary * sum(map(len, prompts))
+    x, bits = _stream(checkpoint, prompts, memory, progress, kept)
     with precision(bits):
         parts = [MidpointRadius.around(part) for _, part in _unembedded(checkpoint, x)]
     return MidpointRadius(np.concatenate([p.middle for p in parts]), np.concatenate([p.radius for p in parts]))
@@ -265,7 +267,9 @@ def scientific(number: Fraction) -> str:
     return f"{tenths // 10}.{tenths % 10}e{exponent}"
 
 
-def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Progress | None) -> tuple[BallMatrix, int]:
+def _stream(
+    checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Progress | None, kept: int = 0
+) -> tuple[BallMatrix, int]:
     """What is unembedded, with small radii, and the bits that it took."""
     form = checkpoint.form
     columns = sum(map(len, prompts))
@@ -278,8 +282,8 @@ def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Pro
             progress(f"{checkpoint.name}: layers", layer, form.layers)
 
     bits = WANTED_BITS + 40 + LAYER_BITS * form.layers
-    while bits <= MOST_BITS:
-        require_memory(_memory(form, columns, bits), memory, f"logits of {columns:,} tokens")
+    for _ in range(ATTEMPTS):
+        require_memory(_memory(form, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
         with precision(bits):
             try:
                 x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
@@ -290,7 +294,7 @@ def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Pro
                 if accuracy is not None and accuracy >= WANTED_BITS:
                     return x, bits
         bits *= 2
-    raise TooLarge(f"logits of {checkpoint.name} must be found with at most {MOST_BITS:,} bits, which are not enough")
+    raise TooLarge(f"logits of {checkpoint.name} must be enclosed with at most {bits // 2:,} bits, and more are needed")
 
 
 def _memory(form: CheckpointForm, columns: int, bits: int) -> int:

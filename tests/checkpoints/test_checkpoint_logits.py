@@ -243,6 +243,7 @@ BAD: dict[str, tuple[MadeCheckpoint, str]] = {
     "shape": (changed(GOOD, norm1_gain=np.ones(1)), r"norm1_gain of layer 0 must have the shape \(16,\), got \(1,\)"),
     "gate": (changed(GOOD, gate=None, gate_bias=np.ones(24)), "must have a gate"),
     "ends": (replace(GOOD, outer=replace(GOOD.outer, positions=np.ones((16, 16)))), "another positions"),
+    "infinity": (changed(GOOD, norm1_gain=np.full(16, np.inf)), "numbers must be finite"),
     "NaN": (changed(GOOD, down=np.full((16, 24), np.nan)), "must be finite"),
 }
 
@@ -284,6 +285,6 @@ def test_limits_and_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logits_file, "LAYER_BITS", 0)
     monkeypatch.setattr(logits_file, "WANTED_BITS", 60)  # too few at first, and then more
     assert logits(GOOD, PROMPTS).radius.max() < 1e-14
-    monkeypatch.setattr(logits_file, "MOST_BITS", 50)
-    with pytest.raises(TooLarge, match="at most 50 bits"):
+    monkeypatch.setattr(logits_file, "ATTEMPTS", 1)
+    with pytest.raises(TooLarge, match="at most 100 bits, and more are needed"):
         logits(GOOD, PROMPTS)
