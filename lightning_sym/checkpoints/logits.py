@@ -30,6 +30,9 @@ LAYER_BITS = 19
 WANTED_BITS = 100
 """Radii of what is unembedded are at most `2^-100`: one weight of float64 that differs in the last place is seen."""
 
+SPARE_BITS = 40
+"""Bits besides those of the layers."""
+
 ATTEMPTS = 3
 """Each with twice as many bits."""
 
@@ -281,7 +284,7 @@ def _stream(
         if progress is not None:
             progress(f"{checkpoint.name}: layers", layer, form.layers)
 
-    bits = WANTED_BITS + 40 + LAYER_BITS * form.layers
+    bits = WANTED_BITS + SPARE_BITS + LAYER_BITS * form.layers
     for _ in range(ATTEMPTS):
         require_memory(_memory(form, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
         with precision(bits):

@@ -267,7 +267,7 @@ def test_bad_token_ids_are_refused(ids: Any, message: str) -> None:
         compare_logits(GOOD, GOOD, ids)
 
 
-def test_limits_and_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_and_answers() -> None:
     with pytest.raises(TooLarge, match="logits of 2 tokens must fit"):
         logits(GOOD, [1, 2], memory=1000)
     with pytest.raises(ShapeError, match="one vocabulary for their logits to be compared, got 40 and 41"):
@@ -282,9 +282,19 @@ def test_limits_and_answers(monkeypatch: pytest.MonkeyPatch) -> None:
             bool(answer)
     assert "\n" not in repr(found)
     assert str(found).splitlines()[0] == "token ids read            1"
+
+
+def test_too_few_bits_are_seen_and_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = small_checkpoint("llama", layers=8)
+    known = logits(deep, PROMPTS)
     monkeypatch.setattr(logits_file, "LAYER_BITS", 0)
-    monkeypatch.setattr(logits_file, "WANTED_BITS", 60)  # too few at first, and then more
-    assert logits(GOOD, PROMPTS).radius.max() < 1e-14
-    monkeypatch.setattr(logits_file, "ATTEMPTS", 1)
-    with pytest.raises(TooLarge, match="at most 100 bits, and more are needed"):
-        logits(GOOD, PROMPTS)
+    for bits, begun in ((40, 3), (120, 2)):  # radii above 1 on the way; radii too large at the end
+        monkeypatch.setattr(logits_file, "SPARE_BITS", bits - logits_file.WANTED_BITS)
+        monkeypatch.setattr(logits_file, "ATTEMPTS", 4)
+        told: list[int] = []
+        found = logits(deep, PROMPTS, progress=lambda _, layer, __, told=told: told.append(layer))  # type: ignore[misc]
+        assert told.count(0) >= begun
+        assert (found.middle == known.middle).all()
+        monkeypatch.setattr(logits_file, "ATTEMPTS", 1)
+        with pytest.raises(TooLarge, match=f"at most {bits} bits, and more are needed"):
+            logits(deep, PROMPTS)
