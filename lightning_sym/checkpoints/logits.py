@@ -253,20 +253,20 @@ def rounded_up(number: Fraction) -> Fraction:
 
 
 def scientific(number: Fraction) -> str:
-    """A number of two digits, as `1.7e-9`.
+    """A number rounded up to two digits, as `1.7e-9`.
 
     Example:
-        >>> scientific(Fraction(17, 50)), scientific(Fraction(1000)), scientific(Fraction(0))
+        >>> scientific(Fraction(17, 50)), scientific(Fraction(9991, 10)), scientific(Fraction(0))
         ('3.4e-1', '1.0e3', '0')
     """
     if not number:
         return "0"
-    exponent = 0
+    number, exponent = rounded_up(number), 0
     while number >= 10:
         number, exponent = number / 10, exponent + 1
     while number < 1:
         number, exponent = number * 10, exponent - 1
-    tenths = -(-number * 10 // 1)
+    tenths = int(number * 10)
     return f"{tenths // 10}.{tenths % 10}e{exponent}"
 
 
