@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.transformer import Prompts, last_stream, times, unembedding
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.errors import BadInput, ShapeError, TooLarge
+from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
 from lightning_sym.rings.balls import middle_and_radius, precision
@@ -116,9 +116,6 @@ class Apart(Result):
     first: DecimalBall
     second: DecimalBall
 
-    def __bool__(self) -> bool:
-        raise BadInput("an answer must be compared by what it says, it is no truth value")
-
     def lines(self) -> Lines:
         """Where, and both logits."""
         read = " ".join(map(str, self.prompt))
@@ -147,8 +144,8 @@ class LogitComparison(Result):
     bound: Fraction
     apart: Apart | None
 
-    def __bool__(self) -> bool:
-        raise BadInput("an answer must be compared by what it says, it is no truth value")
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "comparison.apart is not None")
 
     def lines(self) -> Lines:
         """The bound, and the logits that are apart."""
