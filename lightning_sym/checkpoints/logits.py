@@ -222,9 +222,9 @@ def _until(prompts: Sequence[tuple[int, ...]], column: int) -> tuple[int, ...]:
 
 
 def _short(ball: tuple[Fraction, Fraction], apart: Fraction) -> DecimalBall:
-    """A ball around, of few digits, of a radius at most a fifth of a distance, where its own is far smaller."""
+    """A ball around, in few digits, its radius larger by at most a fiftieth of a distance."""
     digits = 0
-    while Fraction(1, 10**digits) > apart / 10:
+    while Fraction(1, 10**digits) > apart / 100:
         digits += 1
     middle = Fraction(round(ball[0] * 10**digits), 10**digits)
     radius = Fraction(1, 10**digits)
