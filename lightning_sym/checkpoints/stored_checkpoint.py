@@ -55,8 +55,9 @@ class StoredCheckpoint:
 
     @property
     def name(self) -> str:
-        """Its path, as it was given."""
-        return str(self._path)
+        """Its path, as it was given, in one line."""
+        path = str(self._path)
+        return path if path.isprintable() else ascii(path)[1:-1]
 
     def ends(self) -> Ends:
         """Embedding, positions, final norm, unembedding.
@@ -141,7 +142,7 @@ class StoredCheckpoint:
         return text_table(self.lines())
 
     def __repr__(self) -> str:
-        return f"open_checkpoint({self.name!r})"
+        return f"open_checkpoint({str(self._path)!r})"
 
     def __reduce__(self) -> Any:
-        return self._again, (self.name, self._memory)
+        return self._again, (str(self._path), self._memory)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.config import Config, said
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layout import Family, Place, by_tensor, end_pieces, join, tensor_shape
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
@@ -128,7 +128,7 @@ def _config(family: Family, form: CheckpointForm, parts: frozenset[str]) -> dict
         while denominator % 5 == 0:
             denominator //= 5
         if denominator != 1:
-            raise BadInput(f"{name} must be a decimal to be written, got {number}")
+            raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
     return family.write(form, parts)
 
 
@@ -137,7 +137,7 @@ def _require_stated(family: Family, form: CheckpointForm, parts: frozenset[str],
     back, pieces = family.read(Config(parse(_spelled(config).encode(), ExactNumbers())))
     for name, value in vars(form).items():
         if getattr(back, name) != value:
-            raise BadInput(f"{form.family} must have {name} = {getattr(back, name)}, got {value}")
+            raise BadInput(f"{form.family} must have {name} = {said(getattr(back, name))}, got {said(value)}")
     if missing := family.layout.block.keys() & (pieces ^ parts) | (parts - family.layout.block.keys()):
         raise BadInput(f"a block of {form.family} must have its pieces and no others, they differ in {min(missing)}")
 
