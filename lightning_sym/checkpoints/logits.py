@@ -301,8 +301,8 @@ def _memory(form: CheckpointForm, columns: int, bits: int) -> int:
     """Bytes, roughly: weights of one layer and the ends, and balls of the widest streams, in all their forms."""
     layer = form.width * (2 * (form.heads + form.groups) * form.head_width + 3 * form.inner)
     ends = form.width * (2 * form.vocabulary + form.context * (form.theta is None))
-    streams = 4 * columns * (2 * form.inner + 4 * form.width) * (200 + bits)
-    return 16 * layer + 8 * ends + streams + 4 * ROWS_AT_ONCE * columns * (200 + bits)
+    balls = columns * (2 * form.inner + 4 * form.width + ROWS_AT_ONCE + columns)
+    return 16 * layer + 8 * ends + 2 * balls * (150 + bits // 4)
 
 
 def _unembedded(checkpoint: Checkpoint, x: BallMatrix) -> Iterator[tuple[int, BallMatrix]]:
