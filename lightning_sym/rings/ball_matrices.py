@@ -3,18 +3,22 @@ r"""Matrices of real numbers enclosed in balls, as flint holds them: for values 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+import numpy.typing as npt
+from flint import arb, arb_mat, ctx
 
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.dyadic import Plain
+from lightning_sym.rings.elementary import ELEMENTARY, Elementary, rotary_angles
+from lightning_sym.rings.float_products import Digits, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -35,14 +39,23 @@ class BallMatrix:
         [1.00000000000000, 1.00000000000000]
     """
 
-    __slots__ = ("flint",)
+    __slots__ = ("_digits", "flint")
 
     def __init__(self, flint: arb_mat) -> None:
         self.flint = flint
+        self._digits: tuple[int, Digits] | None = None
 
     @classmethod
     def of(cls, matrix: Rows | RationalMatrix) -> BallMatrix:
-        """Rational numbers, rounded outwards to the precision."""
+        """Rational numbers, rounded outwards to the precision; arrays of floats exactly.
+
+        Raises:
+            BadInput: an entry is not a finite number.
+        """
+        if isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8:
+            if not np.isfinite(matrix).all():
+                raise BadInput("numbers must be finite, got NaN or infinity")
+            return cls(arb_mat(*two_axes(matrix), matrix.ravel().tolist()))
         exact = matrix if isinstance(matrix, RationalMatrix) else RationalMatrix.of(matrix)
         return cls(arb_mat(exact.flint))
 
@@ -84,6 +97,41 @@ class BallMatrix:
         """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
         return BallMatrix(arb_mat(*self.shape, [1 / x for x in self.flint.entries()]))
 
+    def elementary(self, name: Elementary) -> BallMatrix:
+        """A function of `rings.elementary`, of every entry.
+
+        Example:
+            >>> BallMatrix.of([[4]]).elementary("rsqrt").flint
+            [0.500000000000000]
+        """
+        return BallMatrix(arb_mat(*self.shape, [ELEMENTARY[name](x) for x in self.flint.entries()]))
+
+    def after(self, weights: npt.NDArray[Any]) -> BallMatrix:
+        """`weights @ self`, for finite floats, large (`rings.float_products`)."""
+        bits = int(ctx.prec)
+        if self._digits is None or self._digits[0] != bits:
+            self._digits = bits, Digits.of(self.flint, bits)  # the same matrix is multiplied by weights of many heads
+        return BallMatrix(product(weights, self._digits[1]))
+
+    def rotary(self, theta: Fraction, width: int, positions: Sequence[int]) -> tuple[BallMatrix, BallMatrix]:
+        """Cosines and sines of `position * theta^(-2k/width)`, of shape `width / 2 x t`."""
+        angles = [list(row) for row in rotary_angles(theta, width, positions)]
+        cosines, sines = (BallMatrix(arb_mat([[f(x) for x in row] for row in angles])) for f in (arb.cos, arb.sin))
+        return cosines, sines
+
+    def accuracy(self) -> int | None:
+        """The largest number of bits such that all radii are at most `2^-bits`; `None` if one is not finite.
+
+        Example:
+            >>> (BallMatrix.of([[1]]) @ BallMatrix.of([[Fraction(1, 3)]])).accuracy() > 50
+            True
+        """
+        entries = self.flint.entries()
+        if not all(x.is_finite() for x in entries):
+            return None
+        mantissa, exponent = map(int, max((x.rad() for x in entries), default=arb(0)).man_exp())
+        return -(mantissa.bit_length() + exponent) if mantissa else 2**62
+
     def apart(self, other: BallMatrix) -> tuple[int, int] | None:
         """The first entry, row and column from 0, whose balls do not meet; `None` if there is none."""
         columns = self.shape[1]
@@ -105,6 +153,19 @@ class BallMatrix:
                 return None
             largest = max(largest, exactly(difference.abs_upper()))
         return largest
+
+    def clearest(self, other: BallMatrix) -> tuple[Fraction, tuple[int, int]] | None:
+        """A lower bound for the distance of two entries, positive and the largest, and their place.
+
+        Example:
+            >>> BallMatrix.of([[1, 5]]).clearest(BallMatrix.of([[2, 3]]))
+            (Fraction(2, 1), (0, 1))
+        """
+        pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
+        distances = [(x - y).abs_lower() for x, y in pairs]
+        best = max(range(len(distances)), key=distances.__getitem__)
+        distance = exactly(distances[best]) if distances[best].is_finite() else Fraction(0)
+        return (distance, divmod(best, self.shape[1])) if distance else None
 
     def decimals(self) -> ObjectArray:
         """The entries as `DecimalBall`s, each containing the one it is made of.
