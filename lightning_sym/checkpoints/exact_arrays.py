@@ -23,7 +23,7 @@ _Floats = npt.NDArray[np.float64]
 BITS = 53
 """Of the significand of a float64."""
 SAFE = 2.0**300
-"""Numbers up to this size, and not smaller than its inverse, are added and multiplied here without overflow, underflow."""
+"""Numbers up to this size, and not below its inverse, are multiplied without overflow and underflow."""
 LARGEST = 2 * 10**7
 """Operations on fractions that one step may take."""
 
@@ -87,13 +87,13 @@ class Exact:
     Example:
         >>> third = Exact().over(np.array([1.0, 3.0]), np.array([3.0]))
         >>> third.tolist(), Exact().times(third, np.array([3.0])).tolist()
-        ([Fraction(1, 3), Fraction(1, 1)], [Fraction(1, 1), Fraction(3, 1)])
+        ([Fraction(1, 3), Fraction(1, 1)], [1.0, 3.0])
     """
 
     def numbers(self, array: Any) -> Numbers:
         array = np.asarray(array)
         if array.dtype.kind == "f":
-            return array.astype(np.float64)
+            return np.asarray(array, dtype=np.float64)
         return narrow(array.astype(object))
 
     def product(self, first: Numbers, second: Numbers) -> Numbers:
@@ -281,7 +281,7 @@ def _halves(array: _Floats) -> tuple[_Floats, _Floats]:
 
 
 def _exponents(array: _Floats, axis: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Along an axis, the exponents of a power of two above all sizes, and of the lowest bit; equal where all is zero."""
+    """Along an axis, the exponents of a power of two above all sizes, and of the lowest bit; equal for zeros."""
     mantissa, exponent = np.frexp(array)
     top = np.ldexp(mantissa, BITS).astype(np.int64)
     low = np.frexp((top & -top).astype(np.float64))[1] - 1 + exponent - BITS

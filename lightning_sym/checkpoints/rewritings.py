@@ -217,7 +217,7 @@ def _multiplied(
 
 
 def turned_matrices(turns: Numbers) -> Numbers:
-    """Numbers `x + iy` for each frequency as matrices of heads in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`.
+    """Numbers `x + iy` for each frequency as matrices in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`.
 
     Example:
         >>> turned_matrices(np.array([[[3.0, 4.0]]])).tolist()

@@ -22,7 +22,7 @@ class LayerSymmetry:
     Attributes:
         heads: `(H,)`, a permutation: new head `h` is the old head `heads[h]`. Heads of a group stay together, so it is
             the order of the groups as well.
-        values: `(G, a, a)`, invertible `g`: `W_V -> g W_V`, its bias too, `W_O -> W_O g^-1` for every head of the group.
+        values: `(G, a, a)`, invertible `g`: `W_V -> g W_V`, its bias too, `W_O -> W_O g^-1` for every head of a group.
         queries: `(G, a, a)`, invertible `g`, only without rotary positions: `W_Q -> g W_Q` with its bias for every head
             of the group, `W_K -> g^-T W_K`, its bias too.
         turns: `(G, a / 2, 2)`, only with rotary positions: `x, y`, not both 0, for each frequency. Rows `k` and
