@@ -84,8 +84,8 @@ def fingerprint(
         TooLarge: a layer, or the embedding, would not fit.
 
     Example:
-        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
-        >>> found = fingerprint(random_checkpoint(small_form("llama"), seed=1))
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> found = fingerprint(small_checkpoint("llama"))
         >>> found.heads[0].middle.shape, list(found.marks[0]), list(found.ends)
         ((4, 10), ['gate', 'up x down'], ['embedding', 'unembedding', 'mean'])
     """
@@ -219,8 +219,8 @@ def form_line(form: CheckpointForm) -> str:
     """A network in one line.
 
     Example:
-        >>> from lightning_sym.checkpoints.random_weights import small_form
-        >>> form_line(small_form("llama"))
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> form_line(small_checkpoint("llama").form)
         'llama, 2 layers, width 8, 4 heads of 4 in 2 groups, 10 neurons, 11 tokens, RMSNorm, rotary positions, not tied'
     """
     heads = f"{form.heads} heads of {form.head_width}" + (
