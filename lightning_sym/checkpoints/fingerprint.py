@@ -32,10 +32,10 @@ class Fingerprint(Result):
     Attributes:
         name: of the checkpoint.
         form: its network; what a symmetry may change in it does not count.
-        heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its QK
-            (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
-        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the largest
-            down; `attention bias` and `MLP bias`.
+        heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its
+            QK (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
+        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the
+            largest down; `attention bias` and `MLP bias`.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
     """
@@ -221,7 +221,7 @@ def form_line(form: CheckpointForm) -> str:
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> form_line(small_checkpoint("llama").form)
-        'llama, 2 layers, width 8, 4 heads of 4 in 2 groups, 10 neurons, 11 tokens, RMSNorm, rotary positions, not tied'
+        'llama, 2 layers, width 16, 4 heads of 4 in 2 groups, 24 neurons, 40 tokens, RMSNorm, rotary positions, not tied'
     """
     heads = f"{form.heads} heads of {form.head_width}" + (
         f" in {form.groups} groups" if form.groups != form.heads else ""

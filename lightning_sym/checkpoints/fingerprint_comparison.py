@@ -95,9 +95,7 @@ def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> Fingerprint
             apart.append(place)
     apart += [place for place in theirs if place not in dict(first.named())]
     farthest = max(distances, key=lambda place: distances[place], default="")
-    return FingerprintComparison(
-        first.name, second.name, tuple(apart), distances.get(farthest), farthest
-    )
+    return FingerprintComparison(first.name, second.name, tuple(apart), distances.get(farthest), farthest)
 
 
 def _unlike(first: CheckpointForm, second: CheckpointForm) -> tuple[str, ...]:
