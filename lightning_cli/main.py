@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
+    "page": ("lightning_cli.commands.page", "Write a page on which a theorem moves under the hand."),
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
     "recover": (
         "lightning_cli.commands.recover",
