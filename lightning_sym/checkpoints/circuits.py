@@ -80,7 +80,8 @@ class Circuits(Result):
     def lines(self) -> Lines:
         """Network, a line a head, and the conditions."""
         lines = [("checkpoint", self.name), ("network", form_line(self.form))]
-        lines += [(f"head {h.layer}.{h.head}", f"QK {_line(h.qk)}   OV {_line(h.ov)}") for h in self.heads]
+        for h in self.heads:
+            lines += [(f"head {h.layer}.{h.head}", f"QK {_line(h.qk)}"), ("", f"OV {_line(h.ov)}")]
         if self.conditions is not None:
             theorem = self.conditions.theorem
             lines += condition_lines(self.conditions.conditions)

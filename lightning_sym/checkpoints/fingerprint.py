@@ -220,8 +220,8 @@ def form_line(form: CheckpointForm) -> str:
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
-        >>> form_line(small_checkpoint("llama").form)
-        'llama, 2 layers, width 16, 4 heads of 4 in 2 groups, 24 neurons, 40 tokens, RMSNorm, rotary positions, not tied'
+        >>> form_line(small_checkpoint("gpt2").form)
+        'gpt2, 2 layers, width 16, 4 heads of 4, 24 neurons, 40 tokens, LayerNorm, learned positions, tied'
     """
     heads = f"{form.heads} heads of {form.head_width}" + (
         f" in {form.groups} groups" if form.groups != form.heads else ""

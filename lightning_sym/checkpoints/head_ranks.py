@@ -88,7 +88,8 @@ def _upper(block: Block, form: CheckpointForm, name: str, place: int) -> int:
 
 
 def _product(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Residues:
-    return np.asarray(matmul_mod(reduce_mod(left, P), reduce_mod(right, P), P).astype(np.int64) % P)
+    found = matmul_mod(reduce_mod(left, P), reduce_mod(right, P), P)
+    return np.asarray(found.astype(np.int64) % P)
 
 
 def _residues(array: Any) -> Residues:
@@ -103,7 +104,7 @@ def _centred(maps: Residues, form: CheckpointForm) -> Residues:
     if form.norm != "layer":
         return maps
     mean = maps.sum(axis=-1, keepdims=True) % P * pow(form.width, -1, P) % P
-    return (maps - mean) % P
+    return np.asarray((maps - mean) % P)
 
 
 def _read(weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm, *, with_bias: bool) -> Residues:
