@@ -19,12 +19,12 @@ from lightning_sym.checkpoints.layout import Family, Place, by_tensor, end_piece
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.errors import BadInput
+from lightning_sym.limits import require_integer
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.whole_files import replacing
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 ADAPTER = "adapter_config.json"
-_IN_CONFIG = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stored: str | None = None) -> None:
@@ -54,14 +54,17 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
     if not hasattr(checkpoint, "form") or not hasattr(checkpoint, "block"):
         raise BadInput(f"checkpoint must be a Checkpoint (open_checkpoint reads one), got {shown(checkpoint)}")
     form = checkpoint.form
+    require_integer(form.layers, "the number of layers", 1)
     if form.family not in FAMILIES:
         raise BadInput(f"the family must be one of {', '.join(FAMILIES)}, got {shown(form.family)}")
     family, parts = FAMILIES[form.family], _parts(checkpoint)
     places = family.layout.places(form, parts)
     kinds = _kinds(checkpoint, places, stored)
-    config = _config(family, form, parts) | {"torch_dtype": _IN_CONFIG[kinds[places["embedding"].tensor]]}
+    config = _config(family, form, parts) | {"torch_dtype": _type_of_all(set(kinds.values()))}
     _require_stated(family, form, parts, config)
     target = Path(folder)
+    if not os.fspath(folder) or "\0" in os.fspath(folder):
+        raise BadInput(f"folder must be a path, got {shown(os.fspath(folder))}")
     try:
         made = _prepare(target)
         try:
@@ -70,7 +73,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
                 with weights.open("wb") as stream:
                     _write(stream, checkpoint, places, kinds, rounded=stored is not None)
         except BaseException:
-            if made:
+            if made and not any(target.iterdir()):
                 target.rmdir()
             raise
     except OSError as error:
@@ -83,27 +86,19 @@ def _prepare(folder: Path) -> bool:
         folder.mkdir()
     except FileExistsError:
         for other in sorted(entry.name for entry in folder.iterdir()):
-            if other != WEIGHTS and (
-                other.endswith((".safetensors", ".bin")) or other in (INDEX, "adapter_config.json")
-            ):
+            weights = other.endswith((".safetensors", ".bin")) or other in (INDEX, ADAPTER)
+            if weights and other != WEIGHTS:
                 raise BadInput(f"{folder} must not hold other weights, got {shown(other)}") from None
         return False
     return True
 
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
-    """The pieces that all blocks have."""
-    found: frozenset[str] | None = None
-    for layer in range(checkpoint.form.layers):
-        here = frozenset(name for name, _ in checkpoint.block(layer).present())
-        if found is not None and here != found:
-            raise BadInput(f"all blocks must have the same pieces, layer {layer} differs in {min(here ^ found)}")
-        found = here
+    """The pieces of a block, by the first one."""
     there = frozenset(name for name, _ in checkpoint.ends().present())
-    if there != end_pieces(checkpoint.form):
-        name = min(there ^ end_pieces(checkpoint.form))
-        raise BadInput(f"the form must say which pieces there are, they differ in {name}")
-    return found or frozenset()
+    if differ := there ^ end_pieces(checkpoint.form):
+        raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
+    return frozenset(name for name, _ in checkpoint.block(0).present())
 
 
 def _kinds(checkpoint: Checkpoint, places: dict[str, Place], stored: str | None) -> dict[str, str]:
@@ -116,6 +111,13 @@ def _kinds(checkpoint: Checkpoint, places: dict[str, Place], stored: str | None)
         if kind not in ON_DISK:
             raise BadInput(f"{piece} must be stored as one of {', '.join(ON_DISK)}, got {shown(kind)}")
     return found
+
+
+def _type_of_all(kinds: set[str]) -> str:
+    """The type of the configuration, to which the library rounds: one that holds all of these."""
+    if len(kinds) == 1:
+        return {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}[min(kinds)]
+    return "float64" if "F64" in kinds else "float32"
 
 
 def _config(family: Family, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
@@ -190,4 +192,6 @@ def _tensors(
         if layer != at or not pieces_there:
             holder: Pieces = checkpoint.block(int(layer)) if layer else checkpoint.ends()
             at, pieces_there = layer, {f"{layer}.{name}" if layer else name: array for name, array in holder.present()}
+            if differ := pieces_there.keys() ^ {piece for piece in places if piece.rpartition(".")[0] == layer}:
+                raise BadInput(f"all blocks must have the same pieces, they differ in {min(differ)}")
         yield tensor, join(checkpoint.form, {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])
