@@ -11,7 +11,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, singular_values
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.nearest_heads import cosines
 from lightning_sym.checkpoints.seen_maps import seen_heads
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
@@ -132,6 +132,7 @@ def circuits(
         (RankBounds(lower=4, upper=4), 'Corollary 5 of docs/transformer-fibers.md')
     """
     require_arguments(circuits, locals())
+    require_checkpoint(checkpoint)
     form = checkpoint.form
     need = 8 * form.heads * form.head_width * form.width * (4 * form.layers + 12)
     require_memory(need, memory, "the heads of all layers")
@@ -169,6 +170,7 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
         4
     """
     require_arguments(attention_part, locals())
+    require_checkpoint(checkpoint)
     form = checkpoint.form
     share = form.heads // form.groups
     matrices: dict[str, Any] = {}

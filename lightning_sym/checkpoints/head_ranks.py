@@ -72,7 +72,7 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
         lower = rank_mod_p(_product(left, right), P)
         upper = min(least, *(_upper(block, form, name, k) for name, k in ((first, i), (second, j))))
         if lower < upper and form.width <= SMALL:
-            lower = upper = rank(Exact().product(exact(first, i).T, exact(second, j)))
+            lower = upper = rank(to_objects(Exact().product(exact(first, i).T, exact(second, j))))
         return RankBounds(lower, upper)
 
     return [(found("query", h, "key", h // share), found("output", h, "value", h // share)) for h in range(form.heads)]

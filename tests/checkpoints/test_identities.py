@@ -80,7 +80,7 @@ def ones_shifts(v: Variables, form: CheckpointForm) -> LayerSymmetry:
     h, g, a, m = form.heads, form.groups, form.head_width, form.inner
     return LayerSymmetry(
         query_shift=v.array(h, a), key_shift=v.array(g, a), value_shift=v.array(g, a), up_shift=v.array(m),
-        output_shift=v.array(h, a), down_shift=v.array(m), output_bias_shift=Fraction(3, 7), down_bias_shift=Fraction(2),
+        output_shift=v.array(h, a), down_shift=v.array(m), output_bias_shift=Fraction(3, 7), down_bias_shift=0.5,
     )  # fmt: skip
 
 
