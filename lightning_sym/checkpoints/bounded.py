@@ -20,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 UNIT = 2.0**-53
 TINY = 1e-140
 """More than what underflow loses in any sum here."""
+LARGEST = 1e30
+"""Size of weights up to which no square of a product of four overflows."""
 WIDEN = 1 + 2.0**-40
 """What rounding of the bounds themselves is covered by; they are sums and products of a few numbers."""
 
@@ -158,8 +160,8 @@ def near(array: Any) -> Near:
     array = np.asarray(array)
     value = array.astype(np.float64)
     share = UNIT if array.dtype == object else 0.0
-    if not np.isfinite(value).all():
-        raise BadInput("weights must be finite")
+    if not (np.abs(value) <= LARGEST).all():
+        raise BadInput(f"weights must be of a size up to {LARGEST:g}, got {float(np.abs(value).max()):g}")
     error = share * _size(value) * WIDEN + (TINY if share else 0.0)
     return Near(value, np.asarray(error, dtype=np.float64))
 

@@ -66,14 +66,17 @@ def rotation(t: int, form: CheckpointForm) -> Any:
 
 
 def folded(v: Variables, form: CheckpointForm) -> LayerSymmetry:
-    biases = {"bias1": v.array(form.width), "bias2": v.array(form.width)} if form.norm == "layer" else {}
-    return LayerSymmetry(gain1=v.array(form.width), gain2=v.array(form.width), **biases)
+    gain1, gain2 = v.array(form.width), v.array(form.width)
+    if form.norm == "rms":
+        return LayerSymmetry(gain1=gain1, gain2=gain2)
+    return LayerSymmetry(gain1=gain1, gain2=gain2, bias1=v.array(form.width), bias2=v.array(form.width))
 
 
 def to_ones(form: CheckpointForm) -> LayerSymmetry:
     one, zero = np.ones(form.width), np.zeros(form.width)
-    biases = {"bias1": zero, "bias2": zero} if form.norm == "layer" else {}
-    return LayerSymmetry(gain1=one, gain2=one, **biases)
+    if form.norm == "rms":
+        return LayerSymmetry(gain1=one, gain2=one)
+    return LayerSymmetry(gain1=one, gain2=one, bias1=zero, bias2=zero)
 
 
 def ones_shifts(v: Variables, form: CheckpointForm) -> LayerSymmetry:
