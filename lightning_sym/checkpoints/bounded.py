@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.display import Lines, Result, latex_words, one_line
 from lightning_sym.errors import BadInput
 
 Floats = npt.NDArray[np.float64]
@@ -26,8 +27,8 @@ WIDEN = 1 + 2.0**-40
 """What rounding of the bounds themselves is covered by; they are sums and products of a few numbers."""
 
 
-@dataclass(frozen=True, eq=False)
-class Balls:
+@dataclass(frozen=True, eq=False, repr=False)
+class Balls(Result):
     """Real numbers, each within `radius` of `middle`.
 
     Example:
@@ -40,8 +41,17 @@ class Balls:
     radius: Floats
 
     def __post_init__(self) -> None:
+        for name in ("middle", "radius"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         if not (np.isfinite(self.middle).all() and np.isfinite(self.radius).all()):
             raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
+
+    def lines(self) -> Lines:
+        """Middles and radii."""
+        return [("middle", one_line(self.middle)), ("radius", one_line(self.radius))]
+
+    def _latex(self) -> str:
+        return latex_words(str(self))
 
     def lower(self) -> Floats:
         """Lower bounds, rounded down."""

@@ -29,7 +29,7 @@ Number = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Circuit:
     """The QK or OV of a head.
 
     Attributes:
@@ -54,8 +54,8 @@ class Head:
 
     layer: int
     head: int
-    qk: Matrix
-    ov: Matrix
+    qk: Circuit
+    ov: Circuit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +93,7 @@ class Circuits(Result):
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:12])
 
 
-def _line(matrix: Matrix) -> str:
+def _line(matrix: Circuit) -> str:
     near = ""
     if matrix.nearest is not None and matrix.cosine is not None:
         near = f", most like {matrix.nearest[0]}.{matrix.nearest[1]}: {matrix.cosine[0]:.3f}"
@@ -146,7 +146,7 @@ def circuits(
         parts = (seen.query.mT, seen.key), (seen.output, seen.value)
         kept.append(parts)
         spectra.append([singular_values(*part) for part in parts])
-    table: list[list[Matrix]] = []
+    table: list[list[Circuit]] = []
     for kind in (0, 1):
         values = _stacked([layer[kind] for layer in spectra])
         norms = _frobenius(values)
@@ -203,7 +203,7 @@ def _frobenius(values: Balls) -> Balls:
     return Balls(middle, radius * (1 + 1e-9) + values.middle.shape[-1] * 2.0**-52 * middle + 1e-140)
 
 
-def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likeness: Balls, heads: int) -> Matrix:
+def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likeness: Balls, heads: int) -> Circuit:
     own = values[i]
     lower, upper = own.lower(), own.upper()
     numerical = RankBounds(int((lower > SHARE * upper[0]).sum()), int((upper > SHARE * lower[0]).sum()))
@@ -214,7 +214,7 @@ def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likene
         best = int(others.argmax())
         nearest = (best // heads, best % heads)
         cosine = (float(likeness.middle[i, best]), float(likeness.radius[i, best]))
-    return Matrix(
+    return Circuit(
         rank=ranks[i],
         numerical=numerical,
         frobenius=(float(norms.middle[i]), float(norms.radius[i])),

@@ -190,7 +190,7 @@ def test_shifts_and_moves_of_embeddings(tied: bool) -> None:
     logits = normed(x, ends.final_gain, ends.final_bias, form, free)
     again = normed(x, new.final_gain, new.final_bias, form, free)
     read = (ends.embedding, new.embedding) if tied else (ends.unembedding, new.unembedding)
-    assert (logits @ read[0].T == again @ read[1].T).all()
+    assert (logits @ np.asarray(read[0]).T == again @ np.asarray(read[1]).T).all()
 
 
 def test_shift_of_an_unembedding() -> None:

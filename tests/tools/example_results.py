@@ -62,7 +62,8 @@ HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, caus
 MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
 JET = softmax_jet(RANK_ONE.with_form(NetworkForm(SOFTMAX)), 3)
 
-LLAMA, OTHER = (small_checkpoint("llama", seed=seed, layers=1, heads=2) for seed in (1, 2))
+SMALLEST = {"layers": 1, "heads": 1, "head_width": 2, "inner": 1, "vocabulary": 2}
+LLAMA, OTHER = (small_checkpoint("llama", seed=seed, **SMALLEST) for seed in (1, 2))  # type: ignore[arg-type]
 PRINTS = [fingerprint(checkpoint) for checkpoint in (LLAMA, OTHER)]
 
 RESULTS: dict[str, Any] = {
