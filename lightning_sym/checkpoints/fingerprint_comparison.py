@@ -54,7 +54,7 @@ class FingerprintComparison(Result):
         else:
             lines.append(("answer", "no difference seen, which proves nothing; `same` finds the symmetry"))
         if self.distance is not None:
-            lines.append(("distance", f"at most {self.distance:.2g} of the largest number of a list: {self.farthest}"))
+            lines.append(("distance", f"about {self.distance:.2g} of the largest number of its list: {self.farthest}"))
         return lines
 
     def _latex(self) -> str:
