@@ -88,7 +88,7 @@ def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> Fingerprint
             apart.append(place)
             continue
         if mine.middle.ndim == 2:
-            known, distances[place] = _heads(mine, other)
+            known, distances[place] = _heads(mine, other, first.form.head_width)
         else:
             known, distances[place] = bool(mine.apart(other).any()), _share(mine.middle, other.middle)
         if known:
@@ -112,12 +112,13 @@ def _share(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.abs(first - second).max(initial=0.0) / size) if size else 0.0
 
 
-def _heads(first: Balls, second: Balls) -> tuple[bool, float]:
+def _heads(first: Balls, second: Balls, width: int) -> tuple[bool, float]:
     """Whether no order of heads makes all balls of one meet those of the other; and how far the best order is."""
     count = len(first.middle)
     fits = np.array([~first[i].apart(second).any(axis=1) for i in range(count)])
-    scale = np.maximum(np.abs(first.middle).max(axis=0), np.abs(second.middle).max(axis=0))
-    scale = np.where(scale > 0, scale, 1.0)
+    sizes = np.maximum(np.abs(first.middle).max(axis=0), np.abs(second.middle).max(axis=0))
+    kinds = np.arange(len(sizes)) // width  # OV, QK, frequencies
+    scale = np.array([sizes[kinds == kind].max() or 1.0 for kind in kinds])
     far = np.array([(np.abs(first.middle[i] - second.middle) / scale).max(axis=1) for i in range(count)])
     steps = np.unique(far)
     least = bisect_left(steps, True, key=lambda step: can_be_matched(far <= step))

@@ -89,7 +89,9 @@ def _short(random: np.random.Generator, *shape: int) -> _Numbers:
 
 def _gauges(random: np.random.Generator, count: int, size: int) -> _Numbers:
     """Matrices with dyadic inverses: triangular ones with powers of two on the diagonal, rows and columns permuted."""
-    lower = np.tril(random.integers(-1, 2, size=(count, size, size)), -1) * (random.random((count, size, size)) < 0.2)
+    lower = np.tril(random.integers(-1, 2, size=(count, size, size)), -1) * (
+        random.random((count, size, size)) < 1 / size
+    )
     diagonal = 2.0 ** random.integers(-1, 2, size=(count, size))
     return np.asarray((lower + np.eye(size)) @ np.eye(size)[random.permutation(size)] * diagonal[:, None, :])
 
