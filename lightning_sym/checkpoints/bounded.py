@@ -195,7 +195,7 @@ def singular_values(left: Near, right: Near) -> Balls:
     first, core1 = (_exactly(part) for part in np.linalg.qr(left.value))
     second, core2 = (_exactly(part) for part in np.linalg.qr(right.value.swapaxes(-1, -2)))
     inner = core1 @ core2.mT
-    x, s, y = np.linalg.svd(inner.value)
+    x, s, y = np.linalg.svd(inner.value, full_matrices=False)
     x_near, y_near = _exactly(x), _exactly(y.swapaxes(-1, -2))
     rest1, rest2 = _distance(first @ core1, _exactly(left.value)), _distance(second @ core2, _exactly(right.value).mT)
     scaled = x * s[..., None, :]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from command import run
 
-from lightning_sym import circuits, save_checkpoint
+from lightning_sym import circuits, compare_fingerprints, fingerprint, save_checkpoint
 from lightning_sym.checkpoints.head_ranks import head_ranks
 from lightning_sym.checkpoints.model import MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
@@ -105,6 +105,25 @@ def test_a_nearly_singular_head_has_full_rank() -> None:
     found = circuits(replace(one, blocks=(replace(one.block(0), value=value),)), conditions=False)
     assert str(found.heads[0].ov.rank) == "4"
     assert str(found.heads[0].ov.numerical) == "3"
+
+
+@pytest.mark.parametrize(("family", "rank"), [("gpt2", 3), ("llama", 4)])
+def test_heads_wider_than_the_stream(family: str, rank: int) -> None:
+    wide = small_checkpoint(family, heads=2, head_width=8, context=15, stored="F16")
+
+    def cut(pieces: Any) -> Any:
+        kept = {
+            name: array[tuple(slice(4 if size == 16 else size) for size in array.shape)]
+            for name, array in pieces.present()
+        }
+        return replace(pieces, **kept)
+
+    one = MadeCheckpoint(replace(wide.form, width=4), cut(wide.outer), tuple(cut(block) for block in wide.blocks))
+    for head, matrix in zip(circuits(one).heads, seen_products(one)[1], strict=True):
+        assert str(head.ov.rank) == str(rank)
+        assert abs(np.linalg.norm(matrix) - head.ov.frobenius[0]) < 0.01, "a plain product of float16"
+    copy = fingerprint(apply(random_symmetry(one, seed=2), one))
+    assert not compare_fingerprints(fingerprint(one), copy).different
 
 
 def test_memory_is_asked_before() -> None:
