@@ -225,7 +225,7 @@ def form_line(form: CheckpointForm) -> str:
         'gpt2, 2 layers, width 16, 4 heads of 4, 24 neurons, 40 tokens, LayerNorm, learned positions, tied'
     """
     heads = f"{form.heads} heads of {form.head_width}" + (
-        f" in {form.groups} groups" if form.groups != form.heads else ""
+        f" in {form.groups} group{'s' * (form.groups > 1)}" if form.groups != form.heads else ""
     )
     return ", ".join([
         form.family, f"{form.layers} layers", f"width {form.width}", heads, f"{form.inner} neurons",

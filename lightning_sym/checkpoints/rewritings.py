@@ -5,6 +5,7 @@ A checkpoint is rewritten one layer at a time, when the layer is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,9 @@ _CENTRED = (
     "down_shift", "down_bias_shift", "embedding_shift", "positions_shift", "unembedding_shift",
 )  # fmt: skip
 """Parts that only a norm allows that does not read the mean."""
+
+ROWS = 4096
+"""Of an embedding that are rewritten at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,31 +276,43 @@ def _mlp(new: Rewritten, number: int, block: Block) -> Block:
     )  # fmt: skip
 
 
+def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:
+    """An embedding, some rows at a time, so that what is needed beside it stays small."""
+    return np.concatenate([change(slice(start, start + ROWS)) for start in range(0, count, ROWS)])
+
+
 def _ends(new: Rewritten) -> Ends:
     """What stands before and behind the layers."""
     ring, stream, asked, form = new.ring, new.stream, new.symmetry, new.form
     old = new.original.ends()
-    embedding = stream.written(ring.numbers(old.embedding))
-    positions = None if old.positions is None else stream.written(ring.numbers(old.positions))
     norm = Reading(stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
-    gain, bias, unembedding = norm.gain, norm.bias, None
-    if asked.moved is not None:
-        require_shape("moved", asked.moved, (form.width,))
-        embedding = _shifted(ring, embedding, asked.moved)
-        positions = _shifted(ring, positions, -ring.numbers(asked.moved))  # type: ignore[arg-type]
+    gain, bias = norm.gain, norm.bias
     if form.tied:  # c E R^T reads c^-1 diag(g') n
         gain, bias = stream.unscaled(gain), None if bias is None else stream.unscaled(bias)
-    else:
+    if asked.embedding_shift is not None and form.tied:
+        what = "embedding_shift: tied, the gains of the final norm must be equal, and the sum of its bias 0"
+        total = 0 if bias is None else sum(ring.numbers(bias).tolist())
+        require((gain == gain[0]).all() and total == 0, what)
+    sizes = {"embedding_shift": form.vocabulary, "positions_shift": form.context, "moved": form.width}
+    for name, size in (sizes | {"unembedding_shift": form.vocabulary}).items():
+        if getattr(asked, name) is not None:
+            require_shape(name, getattr(asked, name), (size,))
+
+    def written(rows: Numbers, moved: Any, shift: Any) -> Numbers:
+        def change(place: slice) -> Numbers:
+            found = _shifted(ring, stream.written(ring.numbers(rows[place])), moved)
+            return _shifted(ring, found, None if shift is None else np.asarray(shift)[place, None])
+
+        return _by_rows(change, len(rows))
+
+    def read(place: slice) -> Numbers:
         assert old.unembedding is not None  # noqa: S101 - for the type checker
-        unembedding, _ = norm.map(old.unembedding, None, asked.unembedding_shift, "the unembedding")
-    if asked.embedding_shift is not None:
-        require_shape("embedding_shift", asked.embedding_shift, (form.vocabulary,))
-        if form.tied:
-            what = "embedding_shift: tied, the gains of the final norm must be equal, and the sum of its bias 0"
-            total = 0 if bias is None else sum(ring.numbers(bias).tolist())
-            require((gain == gain[0]).all() and total == 0, what)
-        embedding = _shifted(ring, embedding, np.asarray(asked.embedding_shift)[:, None])
-    if asked.positions_shift is not None:
-        require_shape("positions_shift", asked.positions_shift, (form.context,))
-        positions = _shifted(ring, positions, np.asarray(asked.positions_shift)[:, None])  # type: ignore[arg-type]
-    return Ends(embedding, positions, gain, bias, unembedding)
+        shift = None if asked.unembedding_shift is None else np.asarray(asked.unembedding_shift)[place]
+        return norm.map(old.unembedding[place], None, shift, "the unembedding")[0]
+
+    embedding = written(old.embedding, asked.moved, asked.embedding_shift)
+    positions = None
+    if old.positions is not None:
+        less = None if asked.moved is None else -ring.numbers(asked.moved)
+        positions = written(old.positions, less, asked.positions_shift)
+    return Ends(embedding, positions, gain, bias, None if form.tied else _by_rows(read, form.vocabulary))
