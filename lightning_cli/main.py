@@ -20,6 +20,7 @@ COMMANDS = {
         "Give the one representative of all weights with a function.",
     ),
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
+    "circuits": ("lightning_cli.commands.circuits", "Show the heads of a checkpoint, or find a copy in disguise."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
     "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from lightning_sym.certificates.dimension import dimension_certificate
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
+    from lightning_sym.checkpoints.circuits import Circuits, circuits
+    from lightning_sym.checkpoints.fingerprint import Fingerprint, fingerprint
+    from lightning_sym.checkpoints.fingerprint_comparison import FingerprintComparison, compare_fingerprints
     from lightning_sym.checkpoints.folders import open_checkpoint
     from lightning_sym.checkpoints.writing import save_checkpoint
     from lightning_sym.dimension.certify import CertifiedDimension, Evidence, Status, certified_dimension
@@ -94,6 +97,9 @@ _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
+    "lightning_sym.checkpoints.circuits": ("Circuits", "circuits"),
+    "lightning_sym.checkpoints.fingerprint": ("Fingerprint", "fingerprint"),
+    "lightning_sym.checkpoints.fingerprint_comparison": ("FingerprintComparison", "compare_fingerprints"),
     "lightning_sym.checkpoints.folders": ("open_checkpoint",),
     "lightning_sym.checkpoints.writing": ("save_checkpoint",),
     "lightning_sym.dimension.certify": ("CertifiedDimension", "Evidence", "Status", "certified_dimension"),
@@ -155,6 +161,7 @@ __all__ = [
     "Bounds",
     "Canonical",
     "CertifiedDimension",
+    "Circuits",
     "Classification",
     "Comparison",
     "Component",
@@ -165,6 +172,8 @@ __all__ = [
     "Family",
     "Fiber",
     "FileFormatError",
+    "Fingerprint",
+    "FingerprintComparison",
     "GenericRank",
     "JacobianRank",
     "Jet",
@@ -200,11 +209,14 @@ __all__ = [
     "canonical",
     "certified_dimension",
     "change_basis",
+    "circuits",
     "classify",
+    "compare_fingerprints",
     "conserved_quantities",
     "dimension_certificate",
     "equations",
     "fiber",
+    "fingerprint",
     "forward",
     "layer_orbits",
     "load_jet",

@@ -74,6 +74,9 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "query_plan": lambda: {"architecture": SHAPE_OF_A_BOX, "digits": 9},
     "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
     "open_checkpoint": lambda: {"path": CHECKPOINT.name},
+    "compare_fingerprints": lambda: dict.fromkeys(
+        ("first", "second"), lightning_sym.fingerprint(lightning_sym.open_checkpoint(CHECKPOINT.name))
+    ),
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
     "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
