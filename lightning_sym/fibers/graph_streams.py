@@ -34,6 +34,15 @@ from lightning_sym.rings.rationals import RationalMatrix
 BLOCK = 2048
 """Columns of an embedding, and rows of an unembedding, that are compared at one time."""
 
+PIECES = 5
+"""Of machine numbers, most often: what memory is estimated with before they are looked at."""
+
+SAMPLE = 4e-8
+"""Seconds for an entry modulo one prime, and its products with vectors."""
+
+PRODUCT = 8e-11
+"""Seconds for a product of two residues inside a matrix product; measured, on one core."""
+
 Classes = list[list[int]]
 """The heads of a layer with equal forms, those of the first network before those of the second, by their places."""
 
@@ -113,6 +122,7 @@ class GraphStreams:
         self._tokens = tokens
         self._shapes = first.architecture(tokens), second.architecture(tokens)
         self._changes: dict[int, Floats] = {}
+        self._longest = 0  # bits of integers that weights are, seen so far
 
     @staticmethod
     def possible(first: Weights, second: Weights, tokens: int) -> bool:
@@ -124,6 +134,38 @@ class GraphStreams:
             and shapes[0].depth == shapes[1].depth
             and tokens > 1
         )
+
+    def _noted(self, limbs: Limbs) -> Limbs:
+        self._longest = max(self._longest, limbs.bound.bit_length())
+        return limbs
+
+    @property
+    def memory(self) -> int:
+        """Bytes that are needed at most at one time, an estimate."""
+        width, most = 0, 0
+        for shape in self._shapes:
+            values = shape.value_ranks or shape.widths[1:]
+            inner = max(2 * (a + b) for a, b in zip(shape.attention_ranks, values, strict=True))
+            most += shape.widths[0] * (shape.heads * inner + 2 * BLOCK)
+            width = max(width, shape.widths[0])
+        return 16 * (PIECES * most + 20 * width**2)
+
+    @property
+    def sampling_cost(self) -> float:
+        """Seconds that `classes` take, by a rough rate."""
+        return SAMPLE * sum(matrix.size for w in self._both for matrix in w.all_held.values())
+
+    @property
+    def proving_cost(self) -> float:
+        """Seconds that `proved` takes, by a rough rate, once `classes` are known."""
+        first, width = self._shapes[0], max(shape.widths[0] for shape in self._shapes)
+        inner = sum(
+            shape.heads * (2 * sum(shape.attention_ranks) + 2 * sum(shape.value_ranks or shape.widths[1:]))
+            for shape in self._shapes
+        )
+        ends = first.input_width + first.output_width
+        primes = [1 + many * (self._longest + 8) // 21 for many in (1, 2)]
+        return PRODUCT * width**2 * (primes[0] * ends + primes[1] * inner)
 
     def _outer(self, name: str, start: int) -> tuple[Plain, Plain]:
         """Columns of the embeddings, or rows of the unembeddings, of both."""
@@ -186,7 +228,7 @@ class GraphStreams:
         stream = drawn(self._shapes[0].widths[0])
         there = matmul_mod(t, stream, p)
         for name, start in self._outer_sizes:
-            one, other = (Limbs.of(block).residues(p) for block in self._outer(name, start))
+            one, other = (self._noted(Limbs.of(block)).residues(p) for block in self._outer(name, start))
             if name == "E":
                 x = drawn(one.shape[1])
                 sides = matmul_mod(t, matmul_mod(one, x, p), p), matmul_mod(other, x, p)
@@ -208,12 +250,12 @@ class GraphStreams:
         for side, weights in enumerate(self._both):
             at = there if side else stream
             for head in _read(weights, layer):
-                query, key, value = (m.residues(p) for m in head[:3])
+                query, key, value = (self._noted(m).residues(p) for m in head[:3])
                 scores = matmul_mod(key.T, matmul_mod(query, at, p), p)
                 turned = matmul_mod(query.T, matmul_mod(key, at, p), p) if two_tokens else scores
                 carried = matmul_mod(value, at, p)
                 if head.output is not None:
-                    carried = matmul_mod(head.output.residues(p), carried, p)
+                    carried = matmul_mod(self._noted(head.output).residues(p), carried, p)
                 if side:
                     scores, turned, carried = (matmul_mod(t.T, scores, p), matmul_mod(t.T, turned, p), -carried)
                 else:
@@ -331,7 +373,9 @@ class GraphStreams:
         for classes in self.classes or []:
             letters = {h: members[0] for members in classes for h in members}
             spelled = [{letters[h]: Fraction(1)} for h in range(len(letters))]
-            layers.append(CommonLayer(space, space, (tuple(spelled[: shape.heads]), tuple(spelled[shape.heads :])), blind))
+            layers.append(
+                CommonLayer(space, space, (tuple(spelled[: shape.heads]), tuple(spelled[shape.heads :])), blind)
+            )
         return CommonStreams(True, tuple(layers), space, shape.widths)
 
 
