@@ -219,9 +219,9 @@ def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix
         ([[Fraction(3, 2)]], None)
     """
     size = known.shape[0]
-    if known.shape[1] >= LARGE and (guessed := _guessed([known.above(wanted)])) is not None:
-        if guessed.pivots == tuple(range(size)):
-            return guessed.basis.rows(range(size, size + wanted.shape[0]))
+    guessed = _guessed([known.above(wanted)]) if known.shape[1] >= LARGE else None
+    if guessed is not None and guessed.pivots == tuple(range(size)):
+        return guessed.basis.rows(range(size, size + wanted.shape[0]))
     columns = Subspace.spanned(known.mT)
     if columns.dimension < size:
         return None

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.exact.linear_maps import LinearMap, guessed_map
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import FIXED, CommonLayer, CommonStreams
+from lightning_sym.fibers.limb_heads import LimbHead, Size, read_heads, size_of
 from lightning_sym.limits import Progress
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.dyadic import Plain, is_plain
@@ -34,65 +34,8 @@ from lightning_sym.rings.rationals import RationalMatrix
 BLOCK = 2048
 """Columns of an embedding, and rows of an unembedding, that are compared at one time."""
 
-PIECES = 5
-"""Of machine numbers, most often: what memory is estimated with before they are looked at."""
-
-SAMPLE = 4e-8
-"""Seconds for an entry modulo one prime, and its products with vectors."""
-
-PRODUCT = 8e-11
-"""Seconds for a product of two residues inside a matrix product; measured, on one core."""
-
 Classes = list[list[int]]
 """The heads of a layer with equal forms, those of the first network before those of the second, by their places."""
-
-
-class _Size(NamedTuple):
-    """A matrix of rational numbers: integers below `bound` times two to a power."""
-
-    power: int
-    bound: int
-
-    def times(self, other: _Size, inner: int) -> _Size:
-        """A product with so many summands in each entry."""
-        return _Size(self.power + other.power, inner * self.bound * other.bound)
-
-    def scaled(self, factor: int) -> _Size:
-        """Times an integer, or multiplied with a matrix whose rows, or columns, add up to it."""
-        return _Size(self.power, self.bound * factor)
-
-
-def _size(limbs: Limbs) -> _Size:
-    return _Size(limbs.power, limbs.bound)
-
-
-class _Head(NamedTuple):
-    """The matrices of a head; without output projection `output` is the identity, and left out."""
-
-    query: Limbs
-    key: Limbs
-    value: Limbs
-    output: Limbs | None
-
-    @property
-    def form(self) -> _Size:
-        return _size(self.key).times(_size(self.query), self.key.pieces[0][0].shape[0])
-
-    @property
-    def carried(self) -> _Size:
-        if self.output is None:
-            return _size(self.value)
-        return _size(self.output).times(_size(self.value), self.value.pieces[0][0].shape[0])
-
-
-def _read(weights: Weights, layer: int) -> list[_Head]:
-    shape, named = weights.architecture(1), weights.all_held
-    heads = []
-    for h in range(1, shape.heads + 1):
-        name = shape.head_name(layer, h)
-        query, key, value = (Limbs.of(named[letter + name]) for letter in "QKV")
-        heads.append(_Head(query, key, value, Limbs.of(named[f"O{name}"]) if f"O{name}" in named else None))
-    return heads
 
 
 class GraphStreams:
@@ -122,7 +65,7 @@ class GraphStreams:
         self._tokens = tokens
         self._shapes = first.architecture(tokens), second.architecture(tokens)
         self._changes: dict[int, Floats] = {}
-        self._longest = 0  # bits of integers that weights are, seen so far
+        self._longest = 0
 
     @staticmethod
     def possible(first: Weights, second: Weights, tokens: int) -> bool:
@@ -140,32 +83,9 @@ class GraphStreams:
         return limbs
 
     @property
-    def memory(self) -> int:
-        """Bytes that are needed at most at one time, an estimate."""
-        width, most = 0, 0
-        for shape in self._shapes:
-            values = shape.value_ranks or shape.widths[1:]
-            inner = max(2 * (a + b) for a, b in zip(shape.attention_ranks, values, strict=True))
-            most += shape.widths[0] * (shape.heads * inner + 2 * BLOCK)
-            width = max(width, shape.widths[0])
-        return 16 * (PIECES * most + 20 * width**2)
-
-    @property
-    def sampling_cost(self) -> float:
-        """Seconds that `classes` take, by a rough rate."""
-        return SAMPLE * sum(matrix.size for w in self._both for matrix in w.all_held.values())
-
-    @property
-    def proving_cost(self) -> float:
-        """Seconds that `proved` takes, by a rough rate, once `classes` are known."""
-        first, width = self._shapes[0], max(shape.widths[0] for shape in self._shapes)
-        inner = sum(
-            shape.heads * (2 * sum(shape.attention_ranks) + 2 * sum(shape.value_ranks or shape.widths[1:]))
-            for shape in self._shapes
-        )
-        ends = first.input_width + first.output_width
-        primes = [1 + many * (self._longest + 8) // 21 for many in (1, 2)]
-        return PRODUCT * width**2 * (primes[0] * ends + primes[1] * inner)
+    def longest(self) -> int:
+        """Bits of the longest integer that a weight is times a power of two, of those that `classes` has seen."""
+        return self._longest
 
     def _outer(self, name: str, start: int) -> tuple[Plain, Plain]:
         """Columns of the embeddings, or rows of the unembeddings, of both."""
@@ -249,8 +169,8 @@ class GraphStreams:
         two_tokens = self._tokens == 2 and self._shapes[0].normalization == SOFTMAX
         for side, weights in enumerate(self._both):
             at = there if side else stream
-            for head in _read(weights, layer):
-                query, key, value = (self._noted(m).residues(p) for m in head[:3])
+            for head in read_heads(weights, layer):
+                query, key, value = (self._noted(m).residues(p) for m in (head.query, head.key, head.value))
                 scores = matmul_mod(key.T, matmul_mod(query, at, p), p)
                 turned = matmul_mod(query.T, matmul_mod(key, at, p), p) if two_tokens else scores
                 carried = matmul_mod(value, at, p)
@@ -274,7 +194,7 @@ class GraphStreams:
 
     # all of it
 
-    def _enough(self, *terms: _Size) -> list[int] | None:
+    def _enough(self, *terms: Size) -> list[int] | None:
         """Primes whose product exceeds a sum of such matrices, times the common denominator; `None`: there are not."""
         least = min(term.power for term in terms)
         bound, product, primes = sum(term.bound << (term.power - least) for term in terms), 1, []
@@ -293,7 +213,7 @@ class GraphStreams:
         for layer, classes in enumerate(self.classes, start=1):
             if progress is not None:
                 progress("common streams, layers", layer - 1, depth)
-            heads = [_read(weights, layer) for weights in self._both]
+            heads = [read_heads(weights, layer) for weights in self._both]
             if not (self._same_forms(heads, classes) and self._same_values(heads, classes)):
                 return None
         if progress is not None:
@@ -310,7 +230,7 @@ class GraphStreams:
     def _same_block(self, name: str, start: int) -> bool:
         """`T E = E'` in some columns, or `U = U' T` in some rows."""
         one, other = map(Limbs.of, self._outer(name, start))
-        sizes = _size(one), _size(other)
+        sizes = size_of(one), size_of(other)
         q = self._known.denominator
         left, right = (self._rows(), q) if name == "E" else (q, self._columns())
         primes = self._enough(sizes[0].scaled(left), sizes[1].scaled(right))
@@ -321,7 +241,7 @@ class GraphStreams:
                 return False
         return primes is not None
 
-    def _same_forms(self, heads: Sequence[list[_Head]], classes: Classes) -> bool:
+    def _same_forms(self, heads: Sequence[list[LimbHead]], classes: Classes) -> bool:
         """Heads of one class have equal forms."""
         cut, square = len(heads[0]), (self._known.denominator**2, self._columns() ** 2)
         every = [*heads[0], *heads[1]]
@@ -340,7 +260,7 @@ class GraphStreams:
                     return False
         return None not in needed
 
-    def _same_values(self, heads: Sequence[list[_Head]], classes: Classes) -> bool:
+    def _same_values(self, heads: Sequence[list[LimbHead]], classes: Classes) -> bool:
         """What each class writes is taken by `T` to what it writes."""
         cut, sums = len(heads[0]), (self._rows(), self._columns())
         every = [*heads[0], *heads[1]]

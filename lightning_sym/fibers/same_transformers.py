@@ -10,7 +10,14 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import arrangement_cost, streams_cost, streams_memory
+from lightning_sym.fibers.cost import (
+    arrangement_cost,
+    graph_cost,
+    graph_memory,
+    sampling_cost,
+    streams_cost,
+    streams_memory,
+)
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
@@ -73,12 +80,12 @@ def _by_graph(pair: Pair) -> Comparison | None:
     """Large networks whose streams are a matrix times each other: before balls, which take longer."""
     if not GraphStreams.possible(*pair.weights, pair.tokens):
         return None
+    require_memory(sum(map(graph_memory, pair.shapes)), DEFAULT_MEMORY, "residues of the weights of a layer")
+    pair.work.spend(sum(map(sampling_cost, pair.shapes)), "streams at a random vector")
     graph = GraphStreams(*pair.weights, pair.tokens)
-    require_memory(graph.memory, DEFAULT_MEMORY, "residues of the weights")
-    pair.work.spend(graph.sampling_cost, "streams at a random vector")
     if graph.classes is None:
         return None
-    pair.work.spend(graph.proving_cost, "common streams")
+    pair.work.spend(sum(graph_cost(s, graph.longest) for s in pair.shapes), "common streams")
     streams = graph.proved(pair.work.tell)
     return None if streams is None else _moving_together(pair, streams)
 

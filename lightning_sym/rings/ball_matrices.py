@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from flint import arb, arb_mat
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.ball_products import BallDigits, product
 from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.normalization import Normalization
@@ -35,10 +37,13 @@ class BallMatrix:
         [1.00000000000000, 1.00000000000000]
     """
 
-    __slots__ = ("flint",)
-
     def __init__(self, flint: arb_mat) -> None:
         self.flint = flint
+
+    @cached_property
+    def digits(self) -> BallDigits | None:
+        """For products with matrices of machine numbers."""
+        return BallDigits.of(self.flint)
 
     @classmethod
     def of(cls, matrix: Rows | RationalMatrix) -> BallMatrix:
@@ -99,12 +104,13 @@ class BallMatrix:
             >>> BallMatrix.of([[1, 5]]).farthest(BallMatrix.of([[2, 3]]))
             Fraction(2, 1)
         """
-        largest = Fraction(0)
+        largest = arb(0)
         for x, y in zip(self.flint.entries(), other.flint.entries(), strict=True):
             if not (difference := x - y).is_finite():
                 return None
-            largest = max(largest, exactly(difference.abs_upper()))
-        return largest
+            if (bound := difference.abs_upper()) > largest:  # both are points
+                largest = bound
+        return exactly(largest)
 
     def decimals(self) -> ObjectArray:
         """The entries as `DecimalBall`s, each containing the one it is made of.
@@ -142,12 +148,21 @@ class LaterBalls:
         if isinstance(other, LaterBalls):
             return LaterBalls(*self._factors, *other._factors)
         for factor in reversed(self._factors):
-            step = max(1, ENTRIES_AT_ONCE // factor.shape[1])
-            entries: list[arb] = []
-            for start in range(0, factor.shape[0], step):
-                entries += (BallMatrix.of(factor[start : start + step]) @ other).flint.entries()
+            digits = other.digits
+            entries = None if digits is None else product(factor, digits)
+            if entries is None:
+                entries = _one_by_one(factor, other)
             other = BallMatrix(arb_mat(factor.shape[0], other.shape[1], entries))
         return other
+
+
+def _one_by_one(factor: Plain, other: BallMatrix) -> list[arb]:
+    """The entries of a product, a few rows at a time."""
+    step = max(1, ENTRIES_AT_ONCE // factor.shape[1])
+    entries: list[arb] = []
+    for start in range(0, factor.shape[0], step):
+        entries += (BallMatrix.of(factor[start : start + step]) @ other).flint.entries()
+    return entries
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,17 +188,23 @@ class DecimalBall:
         if not ball.is_finite() or abs(int(ball.mid().man_exp()[1])) > LONGEST_EXPONENT:
             raise BadInput("a ball must be finite, and not very large, to be written in decimals")
         middle, radius = exactly(ball.mid()), exactly(ball.rad())
+        top, low = middle.numerator, middle.denominator  # of both denominators one is a multiple of the other
+        common = max(low, radius.denominator)
         digits = 0
         if radius:  # as many as are known, and one more
-            while radius * 10**digits < 1:
-                digits += 1 if radius * 10 ** (digits + 16) >= 1 else 16
+            size, unit = radius.numerator, radius.denominator
+            digits = max(0, (unit.bit_length() - size.bit_length() - 1) * 30102 // 100000)
+            while size * 10**digits < unit:
+                digits += 1
             digits += 1
-        elif middle.denominator > 1:
-            digits = middle.denominator.bit_length() - 1  # a power of two, so its decimals end there
+        elif low > 1:
+            digits = low.bit_length() - 1  # a power of two, so its decimals end there
         scale = 10**digits
-        rounded = Fraction(round(middle * scale), scale)
-        outwards = radius + abs(middle - rounded)
-        return cls(rounded, Fraction(-int(-outwards * scale // 1), scale))
+        rounded, rest = divmod(top * scale, low)
+        rounded += 2 * rest > low or (2 * rest == low and rounded % 2)
+        outwards = radius.numerator * scale * (common // radius.denominator)
+        outwards += abs(top * scale - rounded * low) * (common // low)
+        return cls(Fraction(rounded, scale), Fraction(-(-outwards // common), scale))
 
     def meets(self, other: DecimalBall) -> bool:
         """Whether the two have a number in common."""

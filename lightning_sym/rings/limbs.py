@@ -12,7 +12,7 @@ from lightning_sym.rings.prime_field import reduce_mod
 
 Floats = npt.NDArray[np.float64]
 
-_BITS = 21
+BITS = 21
 """Of a piece: times a centred residue it is below 2^42, and a hundred such products are exact in float64."""
 
 
@@ -28,7 +28,7 @@ class Limbs:
     Example:
         >>> half = Limbs.of(np.array([[0.5, -3.0]]))
         >>> half.power, half.bound, half.residues(4194301).tolist()
-        (-1, 8, [[-2097150.0, -3.0]])
+        (-1, 7, [[-2097150.0, -3.0]])
         >>> Limbs.of(np.array([[2**62, 7]])).residues(4194301).tolist() == [[2**62 % 4194301, 7]]
         True
     """
@@ -48,7 +48,8 @@ class Limbs:
         low = int(np.bitwise_or.reduce(np.abs(last).astype(np.int64), axis=None))
         power = least + (low & -low).bit_length() - 1
         largest = int(np.abs(pieces[0][0]).max()) + 1  # what follows the first piece is below one of its units
-        return cls(tuple(pieces), power, largest << (pieces[0][1] - power))
+        shift = pieces[0][1] - power
+        return cls(tuple(pieces), power, largest << shift if shift >= 0 else (largest >> -shift) + 1)
 
     def residues(self, p: int) -> Floats:
         """Modulo a prime below 2^22, centred."""
@@ -64,7 +65,7 @@ def _of_floats(matrix: Plain) -> list[tuple[Floats, int]]:
     rest, pieces = matrix.astype(np.float64), []
     power = int(np.frexp(np.abs(rest).max(initial=0.0))[1])
     while rest.any():
-        power -= _BITS
+        power -= BITS
         piece = np.trunc(np.ldexp(rest, -power))
         rest -= np.ldexp(piece, power)  # exact: these are the upper bits of each entry
         pieces.append((piece, power))
@@ -75,6 +76,6 @@ def _of_integers(matrix: Plain) -> list[tuple[Floats, int]]:
     sign, rest = np.sign(matrix).astype(np.float64), np.abs(matrix).astype(np.uint64)
     pieces: list[tuple[Floats, int]] = []
     while rest.any():
-        pieces.insert(0, (sign * (rest & np.uint64(2**_BITS - 1)).astype(np.float64), _BITS * len(pieces)))
-        rest >>= np.uint64(_BITS)
+        pieces.insert(0, (sign * (rest & np.uint64(2**BITS - 1)).astype(np.float64), BITS * len(pieces)))
+        rest >>= np.uint64(BITS)
     return pieces
