@@ -246,7 +246,7 @@ def arrangement_cost(shape: Architecture, bits: int) -> float:
 
 
 def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
-    """Bytes that so many heads take while streams are followed: scores, values, forms and images of each.
+    """Bytes that so many heads take while streams are followed, with the embeddings: scores, values, forms and images.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -256,7 +256,8 @@ def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
         True
     """
     shape.require("the memory of streams", SHAPED)
-    return heads * 4 * max(shape.widths) ** 2 * (32 + bits // 4)
+    ends = (shape.embed or 0) * shape.widths[0] + (shape.unembed or 0) * shape.widths[-1]
+    return (heads * 4 * max(shape.widths) ** 2 + 2 * ends) * (32 + bits // 4)
 
 
 SAMPLE = 3e-8

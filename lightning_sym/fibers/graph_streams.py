@@ -133,8 +133,8 @@ class GraphStreams:
     def classes(self) -> list[Classes] | None:
         """Layer by layer the heads whose forms agree at a random vector modulo a prime.
 
-        `None` where an equation fails, or where a form may be zero or the opposite of another one, so that patterns
-        may be related in more ways.
+        `None` where an equation fails; or for two tokens and softmax, where a form may be zero, skew without mask, or
+        the opposite of another one, so that patterns may be related in more ways.
         """
         if self.change is None:
             return None
@@ -180,11 +180,9 @@ class GraphStreams:
                     scores, turned, carried = (matmul_mod(t.T, scores, p), matmul_mod(t.T, turned, p), -carried)
                 else:
                     carried = matmul_mod(t, carried, p)
-                skew = two_tokens and not self._shapes[0].causal and not reduce_mod(scores + turned, p).any()
-                if skew or not reduce_mod(scores, p).any():
-                    return None
+                skew = not self._shapes[0].causal and not reduce_mod(scores + turned, p).any()
                 classes.setdefault(_residues(scores, p), []).append(len(written))
-                if two_tokens and _residues(-scores, p) in classes:
+                if two_tokens and (skew or _residues(-scores, p) in classes):
                     return None
                 written.append(carried)
         for members in classes.values():
@@ -251,8 +249,8 @@ class GraphStreams:
         for p in max((primes or [] for primes in needed), key=len, default=[]):
             t = self._modulo(p)
             queries, keys = (
-                [m if h < cut else matmul_mod(m, t, p) for h, m in enumerate(head[i].residues(p) for head in every)]
-                for i in (0, 1)
+                [m if h < cut else matmul_mod(m, t, p) for h, m in enumerate(m.residues(p) for m in matrices)]
+                for matrices in ([head.query for head in every], [head.key for head in every])
             )
             for (one, h), primes in zip(pairs, needed, strict=True):
                 left, right = np.vstack([keys[one], -keys[h]]), np.vstack([queries[one], queries[h]])
@@ -282,7 +280,7 @@ class GraphStreams:
         return None not in needed
 
     def _streams(self) -> CommonStreams:
-        """As `common_streams` finds them."""
+        """As `common_streams` finds them, but blind letters are not looked for: the graph is kept with them."""
         shape, numerators = self._shapes[0], self._known.numerators
         width = shape.widths[0]
         change = RationalMatrix.of(numerators).scaled(Fraction(1, self._known.denominator))

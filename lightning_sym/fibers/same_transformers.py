@@ -82,12 +82,19 @@ def _by_graph(pair: Pair) -> Comparison | None:
         return None
     require_memory(sum(map(graph_memory, pair.shapes)), DEFAULT_MEMORY, "residues of the weights of a layer")
     pair.work.spend(sum(map(sampling_cost, pair.shapes)), "streams at a random vector")
-    graph = GraphStreams(*pair.weights, pair.tokens)
+    # a matrix that takes the wider stream to the narrower one is not unique
+    wider = pair.shapes[0].widths[0] > pair.shapes[1].widths[0]
+    graph = GraphStreams(*(pair.weights[::-1] if wider else pair.weights), pair.tokens)
     if graph.classes is None:
         return None
     pair.work.spend(sum(graph_cost(s, graph.longest) for s in pair.shapes), "common streams")
     streams = graph.proved(pair.work.tell)
-    return None if streams is None else _moving_together(pair, streams)
+    if streams is None:
+        return None
+    if wider:
+        layers = tuple(replace(layer, spelled=layer.spelled[::-1]) for layer in streams.layers)
+        streams = replace(streams, layers=layers)
+    return _moving_together(pair, streams)
 
 
 def _moving_together(pair: Pair, streams: CommonStreams) -> Comparison:
@@ -100,14 +107,13 @@ def _moving_together(pair: Pair, streams: CommonStreams) -> Comparison:
 
 
 def _by_streams(pair: Pair) -> Comparison | None:
-    first, second = pair.circuits
     if pair.shapes[0].depth != pair.shapes[1].depth:
         return None
     for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
         pair.work.spend(streams_cost(shape, bits), "common streams", number, 2)
     needed = sum(streams_memory(s, bits, s.heads) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
-    require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
-    streams = common_streams(first, second, pair.tokens, pair.work.tell)
+    require_memory(needed, DEFAULT_MEMORY, "the heads of a layer and the embeddings")
+    streams = common_streams(*pair.circuits, pair.tokens, pair.work.tell)
     return _moving_together(pair, streams) if streams.same else None
 
 

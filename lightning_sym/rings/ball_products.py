@@ -32,7 +32,7 @@ _LEAST = -200
 _MOST_SUMS = 2**9
 """Products of digits that are added up in 64 bits."""
 
-_ONE = arb(1)
+_ONE, _ANY = arb(1), arb(0, float("inf"))
 
 _MOST_INNER = 2**22
 """Products in a sum whose rounding is allowed for."""
@@ -48,6 +48,7 @@ class BallDigits:
         power: of two, that the middles as integers are multiplied with.
         radii: at most one; `None` where all are 0.
         scale: the power of two that radii are multiplied with.
+        lost: by column, whether a ball is not finite: all that is made of it may be anything.
     """
 
     digits: Floats
@@ -55,13 +56,15 @@ class BallDigits:
     power: int
     radii: Floats | None
     scale: int
+    lost: tuple[bool, ...]
 
     @classmethod
     def of(cls, balls: arb_mat) -> BallDigits | None:
-        """`None` where a ball is not finite, or numbers are of very different lengths."""
-        entries = balls.entries()
-        if not all(x.is_finite() for x in entries):
-            return None
+        """`None` where numbers are of very different lengths."""
+        entries, t = balls.entries(), int(balls.ncols())
+        lost = tuple(not all(x.is_finite() for x in entries[j::t]) for j in range(t))
+        if any(lost):
+            entries = [_ONE if lost[number % t] else x for number, x in enumerate(entries)]
         middles = [x.mid().man_exp() for x in entries]
         known = [(int(m), int(e)) for m, e in middles]
         power = min((e for m, e in known if m), default=0)
@@ -69,8 +72,8 @@ class BallDigits:
             return None
         numbers = [m << (e - power) if m else 0 for m, e in known]
         radii, scale = _radii(entries)
-        k, t = int(balls.nrows()), int(balls.ncols())
-        return cls(_cut(numbers).reshape(k, -1), t, power, None if radii is None else radii.reshape(k, t), scale)
+        shape = int(balls.nrows()), t
+        return cls(_cut(numbers).reshape(shape[0], -1), t, power, _reshaped(radii, shape), scale, lost)
 
 
 def _radii(entries: list[arb]) -> tuple[Floats | None, int]:
@@ -138,7 +141,13 @@ def product(matrix: Plain, balls: BallDigits) -> list[arb] | None:
             arb(arb((x, power)), arb((int(r), int(e) + scale))) * _ONE
             for x, r, e in zip(middles, *(part.ravel().tolist() for part in radii), strict=True)
         ]
+    if any(balls.lost):
+        found = [_ANY if balls.lost[number % balls.columns] else x for number, x in enumerate(found)]
     return found
+
+
+def _reshaped(radii: Floats | None, shape: tuple[int, int]) -> Floats | None:
+    return None if radii is None else radii.reshape(shape)
 
 
 def _carried(total: npt.NDArray[np.int64]) -> list[int]:
@@ -159,6 +168,6 @@ def _carried(total: npt.NDArray[np.int64]) -> list[int]:
 def _bounds(block: Plain, radii: Floats, scale: int) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], int]:
     """Integers and exponents of two, and a power of two besides: no radius of the product is larger."""
     sizes = np.ldexp(np.abs(block.astype(np.float64)), -scale)  # at most one
-    bounds = (sizes @ radii) * (1 + 2.0**-30) + 2.0**-800
+    bounds = (sizes @ radii) * (1 + 2.0**-30) + 2.0**-800 * np.any(block, axis=1, keepdims=True)
     mantissa, exponent = np.frexp(bounds)
     return (np.ceil(np.ldexp(mantissa, 30)).astype(np.int64), exponent.astype(np.int64) - 30), scale
