@@ -46,6 +46,9 @@ class GraphStreams:
         second: of the same form and depth.
         tokens: two or more.
 
+    Raises:
+        BadInput: there are letters.
+
     Example:
         >>> from lightning_sym.network.form import NetworkForm
         >>> from lightning_sym.rings import arrays
@@ -61,6 +64,8 @@ class GraphStreams:
     """
 
     def __init__(self, first: Weights, second: Weights, tokens: int) -> None:
+        for weights in (first, second):
+            weights.require_numbers("streams in a graph")
         self._both = first, second
         self._tokens = tokens
         self._shapes = first.architecture(tokens), second.architecture(tokens)
@@ -69,7 +74,13 @@ class GraphStreams:
 
     @staticmethod
     def possible(first: Weights, second: Weights, tokens: int) -> bool:
-        """Whether this is about such networks at all."""
+        """Whether this is about such networks at all.
+
+        Raises:
+            BadInput: there are letters.
+        """
+        for weights in (first, second):
+            weights.require_numbers("streams in a graph")
         shapes = first.architecture(tokens), second.architecture(tokens)
         return (
             all(is_plain(matrix) for w in (first, second) for matrix in w.all_held.values())

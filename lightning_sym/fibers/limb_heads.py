@@ -24,6 +24,7 @@ class Size(NamedTuple):
 
 
 def size_of(limbs: Limbs) -> Size:
+    """How large the integers of a matrix are."""
     return Size(limbs.power, limbs.bound)
 
 
@@ -37,16 +38,31 @@ class LimbHead(NamedTuple):
 
     @property
     def form(self) -> Size:
+        """Of its form."""
         return size_of(self.key).times(size_of(self.query), self.key.pieces[0][0].shape[0])
 
     @property
     def carried(self) -> Size:
+        """Of the value matrix, with the output projection."""
         if self.output is None:
             return size_of(self.value)
         return size_of(self.output).times(size_of(self.value), self.value.pieces[0][0].shape[0])
 
 
 def read_heads(weights: Weights, layer: int) -> list[LimbHead]:
+    """The heads of a layer, from 1, of weights that are machine numbers.
+
+    Raises:
+        BadInput: there are letters, or fractions.
+
+    Example:
+        >>> import numpy as np
+        >>> one = {name: np.full((80, 80), 0.5) for name in ("Q1", "K1", "V1")}
+        >>> [head] = read_heads(Weights.of(one), 1)
+        >>> head.form.power, head.output is None
+        (-2, True)
+    """
+    weights.require_numbers("the heads of a layer")
     shape, named = weights.architecture(1), weights.all_held
     heads = []
     for h in range(1, shape.heads + 1):

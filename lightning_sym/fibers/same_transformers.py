@@ -80,8 +80,10 @@ def _by_graph(pair: Pair) -> Comparison | None:
     """Large networks whose streams are a matrix times each other: before balls, which take longer."""
     if not GraphStreams.possible(*pair.weights, pair.tokens):
         return None
-    require_memory(sum(map(graph_memory, pair.shapes)), DEFAULT_MEMORY, "residues of the weights of a layer")
-    pair.work.spend(sum(map(sampling_cost, pair.shapes)), "streams at a random vector")
+    cost = sum(map(sampling_cost, pair.shapes))
+    if sum(map(graph_memory, pair.shapes)) > DEFAULT_MEMORY or not pair.work.allows(cost):
+        return None
+    pair.work.spend(cost, "streams at a random vector")
     # a matrix that takes the wider stream to the narrower one is not unique
     wider = pair.shapes[0].widths[0] > pair.shapes[1].widths[0]
     graph = GraphStreams(*(pair.weights[::-1] if wider else pair.weights), pair.tokens)

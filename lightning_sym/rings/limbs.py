@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.rings.dyadic import Plain
+from lightning_sym.errors import BadInput
+from lightning_sym.rings.dyadic import Plain, is_plain
 from lightning_sym.rings.prime_field import reduce_mod
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +30,7 @@ class Limbs:
         >>> half = Limbs.of(np.array([[0.5, -3.0]]))
         >>> half.power, half.bound, half.residues(4194301).tolist()
         (-1, 7, [[-2097150.0, -3.0]])
-        >>> Limbs.of(np.array([[2**62, 7]])).residues(4194301).tolist() == [[2**62 % 4194301, 7]]
+        >>> np.mod(Limbs.of(np.array([[2**62, 7]])).residues(4194301), 4194301).tolist() == [[2**62 % 4194301, 7]]
         True
     """
 
@@ -39,7 +40,13 @@ class Limbs:
 
     @classmethod
     def of(cls, matrix: Plain) -> Limbs:
-        """Of finite numbers."""
+        """Of finite numbers.
+
+        Raises:
+            BadInput: the array holds no machine numbers: others would be rounded.
+        """
+        if not is_plain(matrix):
+            raise BadInput(f"residues must be those of machine numbers, got an array of {np.asarray(matrix).dtype}")
         found = _of_integers(matrix) if matrix.dtype.kind in "iu" else _of_floats(matrix)
         pieces = [(piece, power) for piece, power in found if piece.any()]
         if not pieces:

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from lightning_sym.errors import BadInput
 from lightning_sym.rings.limbs import BITS, Limbs
 from lightning_sym.rings.prime_field import MORE_PRIMES
 
@@ -46,3 +47,9 @@ def test_residues_are_those_of_the_numbers(name: str, p: int) -> None:
     found = Limbs.of(matrix).residues(p)
     assert np.abs(found).max() <= p // 2 + 1
     assert np.mod(found, p).astype(int).tolist() == exact
+
+
+def test_what_would_be_rounded_is_refused() -> None:
+    for matrix in (np.array([[Fraction(1, 3)]], dtype=object), np.array([[1j]])):
+        with pytest.raises(BadInput, match=r"^residues must be those of machine numbers, got an array of"):
+            Limbs.of(matrix)
