@@ -218,8 +218,12 @@ def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix
         >>> found.fractions().tolist(), left_factor(RationalMatrix.of([[0, 2]]), RationalMatrix.of([[1, 2]]))
         ([[Fraction(3, 2)]], None)
     """
+    size = known.shape[0]
+    guessed = _guessed([known.above(wanted)]) if known.shape[1] >= LARGE else None
+    if guessed is not None and guessed.pivots == tuple(range(size)):
+        return guessed.basis.rows(range(size, size + wanted.shape[0]))
     columns = Subspace.spanned(known.mT)
-    if columns.dimension < known.shape[0]:
+    if columns.dimension < size:
         return None
     # the row space of `known` is known by these columns
     chosen = known.mT.rows(columns.pivots).mT.inverse()

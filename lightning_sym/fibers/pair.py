@@ -41,9 +41,7 @@ class Pair:
     source: random.Random
     shapes: tuple[Architecture, Architecture] = field(init=False)
     prefix: int | None = field(init=False, default=None)
-    circuits: tuple[Circuits, Circuits] = field(init=False)
     arrangements: tuple[Arrangement, Arrangement] | None = field(init=False, default=None)
-    lengths: list[int] = field(init=False)
     evaluated: tuple[Architecture, ...] = field(init=False)
     bits: int = field(init=False, default=0)
     agreed: int = field(init=False, default=0)
@@ -52,13 +50,21 @@ class Pair:
     def __post_init__(self) -> None:
         first, second = self.weights
         self.shapes = first.architecture(self.tokens), second.architecture(self.tokens)
-        self.circuits = Circuits.of(first), Circuits.of(second)
-        self.lengths = [max(map(_length, w.all_held.values())) for w in self.weights]
         self.evaluated = self.shapes
         cost = 10 * sum(self._outputs_cost(number, 128) for number in range(2))
         if self.shapes[0].causal and (200 * self.tokens**2 > DEFAULT_MEMORY or not self.work.allows(cost)):
             self.prefix = min(PREFIX, self.tokens)
         self.evaluated = tuple(w.architecture(self.prefix or self.tokens) for w in self.weights)
+
+    @cached_property
+    def circuits(self) -> tuple[Circuits, Circuits]:
+        """What the functions see."""
+        return Circuits.of(self.weights[0]), Circuits.of(self.weights[1])
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Bits of the longest entry of either."""
+        return [max(map(_length, w.all_held.values())) for w in self.weights]
 
     @cached_property
     def exact(self) -> list[list[RationalMatrix]]:
@@ -71,7 +77,7 @@ class Pair:
 
     def in_balls(self, number: int) -> list[BallMatrix] | list[LaterBalls]:
         """All matrices of a network; those of a large one when they are needed."""
-        if self.weights[number].too_many:
+        if self.weights[number].as_given:
             return list(map(LaterBalls, self.weights[number].all_held.values()))
         return list(map(BallMatrix.of, self.exact[number]))
 
@@ -126,7 +132,7 @@ class Pair:
         return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x.fractions(), outputs=outputs, prefix=self.prefix)
 
     def _outputs_cost(self, number: int, bits: int) -> float:
-        return outputs_cost(self.evaluated[number], bits, combined=not self.weights[number].too_many)
+        return outputs_cost(self.evaluated[number], bits, combined=not self.weights[number].as_given)
 
     def affords_balls(self, bits: int) -> bool:
         """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""

@@ -8,10 +8,18 @@ from fractions import Fraction
 
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import arranged, padded
-from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import arrangement_cost, streams_cost, streams_memory
+from lightning_sym.fibers.cost import (
+    arrangement_cost,
+    graph_cost,
+    graph_memory,
+    sampling_cost,
+    streams_cost,
+    streams_memory,
+)
 from lightning_sym.fibers.determined import apart_by_theorem
+from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
 from lightning_sym.fibers.pair import Pair
 from lightning_sym.fibers.softmax import first_difference
@@ -68,22 +76,47 @@ def _with_bits_enough(pair: Pair, scale: int) -> Comparison | None:
     return None
 
 
+def _by_graph(pair: Pair) -> Comparison | None:
+    """Large networks whose streams are a matrix times each other: before balls, which take longer."""
+    if not GraphStreams.possible(*pair.weights, pair.tokens):
+        return None
+    cost = sum(map(sampling_cost, pair.shapes))
+    if sum(map(graph_memory, pair.shapes)) > DEFAULT_MEMORY or not pair.work.allows(cost):
+        return None
+    pair.work.spend(cost, "streams at a random vector")
+    # a matrix that takes the wider stream to the narrower one is not unique
+    wider = pair.shapes[0].widths[0] > pair.shapes[1].widths[0]
+    graph = GraphStreams(*(pair.weights[::-1] if wider else pair.weights), pair.tokens)
+    if graph.classes is None:
+        return None
+    pair.work.spend(sum(graph_cost(s, graph.longest) for s in pair.shapes), "common streams")
+    streams = graph.proved(pair.work.tell)
+    if streams is None:
+        return None
+    if wider:
+        layers = tuple(replace(layer, spelled=layer.spelled[::-1]) for layer in streams.layers)
+        streams = replace(streams, layers=layers)
+    return _moving_together(pair, streams)
+
+
+def _moving_together(pair: Pair, streams: CommonStreams) -> Comparison:
+    """Equal functions, with the group element where there is one."""
+    symmetry = StreamSymmetry(head_classes(streams, (_names(pair.shapes[0]), _names(pair.shapes[1]))))
+    element = group_element(*pair.weights, streams)
+    if element is not None:
+        symmetry = replace(symmetry, **element)
+    return Comparison(Answer.SAME, Reason.STREAMS, symmetry=symmetry)
+
+
 def _by_streams(pair: Pair) -> Comparison | None:
-    first, second = pair.circuits
     if pair.shapes[0].depth != pair.shapes[1].depth:
         return None
     for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
         pair.work.spend(streams_cost(shape, bits), "common streams", number, 2)
     needed = sum(streams_memory(s, bits, s.heads) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
-    require_memory(needed, DEFAULT_MEMORY, "the heads of a layer")
-    streams = common_streams(first, second, pair.tokens, pair.work.tell)
-    if not streams.same:
-        return None
-    symmetry = StreamSymmetry(head_classes(streams, (_names(pair.shapes[0]), _names(pair.shapes[1]))))
-    element = group_element(*pair.weights, pair.circuits, streams)
-    return Comparison(
-        Answer.SAME, Reason.STREAMS, symmetry=symmetry if element is None else replace(symmetry, **element)
-    )
+    require_memory(needed, DEFAULT_MEMORY, "the heads of a layer and the embeddings")
+    streams = common_streams(*pair.circuits, pair.tokens, pair.work.tell)
+    return _moving_together(pair, streams) if streams.same else None
 
 
 def _by_virtual_weights(pair: Pair) -> Comparison | None:
@@ -218,6 +251,7 @@ def _by_coefficients(pair: Pair) -> Comparison | None:
 
 STRATEGIES: tuple[Callable[[Pair], Comparison | None], ...] = (
     _by_virtual_weights,
+    _by_graph,
     _by_few_inputs,
     _by_streams,
     _by_arrangement,

@@ -150,7 +150,7 @@ class _Search:
 
         def pair(letter: str) -> tuple[RationalMatrix, RationalMatrix]:
             one, other = (
-                RationalMatrix.of(w[letter + n]) for w, n in zip((self.first, self.second), names, strict=True)
+                RationalMatrix.of(w.held(letter + n)) for w, n in zip((self.first, self.second), names, strict=True)
             )
             return one, other
 
@@ -176,9 +176,7 @@ class _Search:
         return True
 
 
-def group_element(
-    first: Weights, second: Weights, circuits: tuple[Circuits, Circuits], streams: CommonStreams
-) -> dict[str, Any] | None:
+def group_element(first: Weights, second: Weights, streams: CommonStreams) -> dict[str, Any] | None:
     """Arguments of `transform` that map the first network to the second; `None` where they were not found.
 
     Raises:
@@ -192,6 +190,7 @@ def group_element(
     if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
         return None
     search = _Search(first, second, shape, between)
+    circuits = Circuits.of(first), Circuits.of(second)
     for i, common in enumerate(streams.layers, start=1):
         if not _paired(search, i, [list(c.layers[i - 1]) for c in circuits], common.spelled):
             return None
@@ -229,15 +228,21 @@ def _paired(search: _Search, layer: int, heads: Sequence[Sequence[Any]], spelled
     free = list(range(len(heads[0])))
     order = []
     for new, target in enumerate(heads[1]):
-        attention, value = before.mT @ target.attention @ before, target.value @ before
-        for old in free:
-            scale = _scale(spelled[0][old], spelled[1][new]) if lightning else Fraction(1)
-            if (
-                scale
-                and heads[0][old].attention.scaled(scale) == attention
+        if lightning:
+            scales = {old: _scale(spelled[0][old], spelled[1][new]) for old in free}
+        else:  # equal circuits are written in the same letters
+            scales = {old: Fraction(1) for old in free if spelled[0][old] == spelled[1][new]}
+        possible = {old: scale for old, scale in scales.items() if scale}
+        if len(possible) > 1:  # one alone is tried at once: what is found is applied and compared in the end
+            attention, value = before.mT @ target.attention @ before, target.value @ before
+            possible = {
+                old: scale
+                for old, scale in possible.items()
+                if heads[0][old].attention.scaled(scale) == attention
                 and after @ heads[0][old].value == value.scaled(scale)
-                and search.inside(layer, old + 1, new + 1, scale)
-            ):
+            }
+        for old, scale in possible.items():
+            if search.inside(layer, old + 1, new + 1, scale):
                 order.append(old + 1)
                 free.remove(old)
                 break

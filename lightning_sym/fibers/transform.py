@@ -142,7 +142,7 @@ def transform(
 
     matrices: dict[str, npt.ArrayLike] = {}
     if shape.embed is not None:
-        matrices["E"] = _product(g[0][0], weights["E"]) if 0 in g else weights["E"]
+        matrices["E"] = _product(g[0][0], weights.held("E")) if 0 in g else weights["E"]
     for i in range(1, shape.depth + 1):
         a, rows = shape.attention_ranks[i - 1], (shape.value_ranks or shape.widths[1:])[i - 1]
         for place, h in enumerate(orders[i], start=1):
@@ -154,15 +154,15 @@ def transform(
                 before=g.get(i - 1),
                 after=g.get(i) if shape.value_ranks is None else change,
                 scale=_multiples(factor, a, rows) if factor != 1 else None,
-            ).act(Layer(*(RationalMatrix.of(weights[letter + old]) for letter in "QKV")))
+            ).act(Layer(*(RationalMatrix.of(weights.held(letter + old)) for letter in "QKV")))
             matrices |= {letter + new: m.fractions() for letter, m in zip("QKV", changed, strict=True)}
             if shape.value_ranks is not None:
-                output = RationalMatrix.of(weights["O" + old])
+                output = RationalMatrix.of(weights.held("O" + old))
                 output = output if change is None else output @ change[1]
                 matrices["O" + new] = (output if i not in g else g[i][0] @ output).fractions()
     if shape.unembed is not None:
         last = g.get(shape.depth)
-        matrices["U"] = weights["U"] if last is None else (RationalMatrix.of(weights["U"]) @ last[1]).fractions()
+        matrices["U"] = weights["U"] if last is None else (RationalMatrix.of(weights.held("U")) @ last[1]).fractions()
     return Weights.of(matrices, weights.form)
 
 
@@ -170,7 +170,7 @@ def _called(shape: Architecture, layer: int, head: int) -> str:
     return f"layer {layer}" if shape.heads == 1 else f"head {layer}.{head}"
 
 
-def _product(matrix: RationalMatrix, array: ObjectArray) -> ObjectArray:
+def _product(matrix: RationalMatrix, array: npt.NDArray[Any]) -> ObjectArray:
     return (matrix @ RationalMatrix.of(array)).fractions()
 
 

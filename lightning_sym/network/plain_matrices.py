@@ -17,6 +17,9 @@ from lightning_sym.rings.arrays import ObjectArray, Rows, count_entries, exact_m
 from lightning_sym.rings.dyadic import Plain, is_plain, require_finite
 from lightning_sym.rings.expressions import entry
 
+MOST_EXACT = 2**14
+"""Entries of all matrices together that become exact numbers at once; more wait until they are asked for."""
+
 MOST_BYTES = 2**30
 """Bytes of all matrices together that are held as they were read."""
 
@@ -38,7 +41,7 @@ def require_bytes(matrices: Mapping[str, Plain]) -> None:
 
 
 class PlainMatrices(Mapping[str, ObjectArray]):
-    """By name, matrices that become exact when they are asked for, one at a time.
+    """By name, matrices that become exact when they are asked for, one at a time; they stay so if there is room.
 
     Attributes:
         plain: the arrays of integers or floats, not writeable.
@@ -49,14 +52,19 @@ class PlainMatrices(Mapping[str, ObjectArray]):
         ([[Fraction(1, 2), Fraction(2, 1)]], 'float32')
     """
 
-    __slots__ = ("plain",)
+    __slots__ = ("_exact", "plain")
 
     def __init__(self, plain: Mapping[str, Plain]) -> None:
         require_bytes(plain)
         self.plain = {name: _fixed(matrix, name) for name, matrix in plain.items()}
+        self._exact: dict[str, ObjectArray] = {}
 
     def __getitem__(self, name: str) -> ObjectArray:
-        return exact_matrix(self.plain[name], name)
+        if (known := self._exact.get(name)) is None:
+            known = exact_matrix(self.plain[name], name)
+            if count_entries(self.plain) <= arrays.MOST_ENTRIES:
+                self._exact[name] = known
+        return known
 
     def __contains__(self, name: object) -> bool:
         return name in self.plain
@@ -114,7 +122,8 @@ def exact_or_plain(matrices: Mapping[str, Rows]) -> Mapping[str, ObjectArray]:
         >>> exact_or_plain({"Q1": np.ones((1, 1))})["Q1"].tolist()
         [[Fraction(1, 1)]]
     """
-    if count_entries(matrices) > arrays.MOST_ENTRIES and all(map(is_plain, matrices.values())):
+    most = min(MOST_EXACT, arrays.MOST_ENTRIES)
+    if count_entries(matrices) > most and all(map(is_plain, matrices.values())):
         return PlainMatrices({name: np.asarray(matrix) for name, matrix in matrices.items()})
     require_entries(matrices)
     return MappingProxyType({name: exact_matrix(matrix, name, entry) for name, matrix in matrices.items()})
@@ -130,6 +139,17 @@ class HeldMatrices:
     def all_held(self) -> Mapping[str, npt.NDArray[Any]]:
         """All matrices as they are held."""
         return self.matrices.plain if isinstance(self.matrices, PlainMatrices) else self.matrices
+
+    @property
+    def as_given(self) -> bool:
+        """Whether the matrices are arrays of machine numbers, as they were given.
+
+        Example:
+            >>> from lightning_sym.network.weights import Weights
+            >>> Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[1]]}).as_given
+            False
+        """
+        return isinstance(self.matrices, PlainMatrices)
 
     @property
     def too_many(self) -> bool:
@@ -185,4 +205,9 @@ def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
         return False
     if one.dtype.kind == other.dtype.kind:
         return bool(np.array_equal(one, other))
-    return all(row.tolist() == more.tolist() for row, more in zip(one, other, strict=True))
+    return all(_ratios(row) == _ratios(more) for row, more in zip(one, other, strict=True))
+
+
+def _ratios(row: npt.NDArray[Any]) -> list[Any]:
+    """Numerators and denominators; letters as they are, which are equal to no number."""
+    return [x.as_integer_ratio() if hasattr(x, "as_integer_ratio") else x for x in row.tolist()]

@@ -18,12 +18,15 @@ from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.dyadic import Plain
 from lightning_sym.rings.elementary import ELEMENTARY, Elementary, rotary_angles
-from lightning_sym.rings.float_products import Digits, product
+from lightning_sym.rings.float_products import LARGEST, Digits, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 
 LONGEST_EXPONENT = 2**20
 """Bits before the point of an exponent of a ball: larger balls are not made decimal."""
+
+LARGE = 2**12
+"""Entries of a matrix of floats from which on BLAS is faster than flint."""
 
 ENTRIES_AT_ONCE = 2**20
 """Entries of large matrices that are balls at one time."""
@@ -147,12 +150,13 @@ class BallMatrix:
             >>> BallMatrix.of([[1, 5]]).farthest(BallMatrix.of([[2, 3]]))
             Fraction(2, 1)
         """
-        largest = Fraction(0)
+        largest = arb(0)
         for x, y in zip(self.flint.entries(), other.flint.entries(), strict=True):
             if not (difference := x - y).is_finite():
                 return None
-            largest = max(largest, exactly(difference.abs_upper()))
-        return largest
+            if (bound := difference.abs_upper()) > largest:  # both are points
+                largest = bound
+        return exactly(largest)
 
     def clearest(self, other: BallMatrix) -> tuple[Fraction, tuple[int, int]] | None:
         """A lower bound for the distance of two entries, positive and the largest, and their place.
@@ -203,12 +207,20 @@ class LaterBalls:
         if isinstance(other, LaterBalls):
             return LaterBalls(*self._factors, *other._factors)
         for factor in reversed(self._factors):
-            step = max(1, ENTRIES_AT_ONCE // factor.shape[1])
-            entries: list[arb] = []
-            for start in range(0, factor.shape[0], step):
-                entries += (BallMatrix.of(factor[start : start + step]) @ other).flint.entries()
-            other = BallMatrix(arb_mat(factor.shape[0], other.shape[1], entries))
+            if factor.dtype.kind == "f" and factor.size >= LARGE and np.abs(factor).max() < LARGEST:
+                other = other.after(factor)
+            else:
+                other = BallMatrix(arb_mat(factor.shape[0], other.shape[1], _one_by_one(factor, other)))
         return other
+
+
+def _one_by_one(factor: Plain, other: BallMatrix) -> list[arb]:
+    """The entries of a product, a few rows at a time."""
+    step = max(1, ENTRIES_AT_ONCE // factor.shape[1])
+    entries: list[arb] = []
+    for start in range(0, factor.shape[0], step):
+        entries += (BallMatrix.of(factor[start : start + step]) @ other).flint.entries()
+    return entries
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,17 +246,23 @@ class DecimalBall:
         if not ball.is_finite() or abs(int(ball.mid().man_exp()[1])) > LONGEST_EXPONENT:
             raise BadInput("a ball must be finite, and not very large, to be written in decimals")
         middle, radius = exactly(ball.mid()), exactly(ball.rad())
+        top, low = middle.numerator, middle.denominator  # of both denominators one is a multiple of the other
+        common = max(low, radius.denominator)
         digits = 0
         if radius:  # as many as are known, and one more
-            while radius * 10**digits < 1:
-                digits += 1 if radius * 10 ** (digits + 16) >= 1 else 16
+            size, unit = radius.numerator, radius.denominator
+            digits = max(0, (unit.bit_length() - size.bit_length() - 1) * 30102 // 100000)
+            while size * 10**digits < unit:
+                digits += 1
             digits += 1
-        elif middle.denominator > 1:
-            digits = middle.denominator.bit_length() - 1  # a power of two, so its decimals end there
+        elif low > 1:
+            digits = low.bit_length() - 1  # a power of two, so its decimals end there
         scale = 10**digits
-        rounded = Fraction(round(middle * scale), scale)
-        outwards = radius + abs(middle - rounded)
-        return cls(rounded, Fraction(-int(-outwards * scale // 1), scale))
+        rounded, rest = divmod(top * scale, low)
+        rounded += 2 * rest > low or (2 * rest == low and rounded % 2)
+        outwards = radius.numerator * scale * (common // radius.denominator)
+        outwards += abs(top * scale - rounded * low) * (common // low)
+        return cls(Fraction(rounded, scale), Fraction(-(-outwards // common), scale))
 
     def meets(self, other: DecimalBall) -> bool:
         """Whether the two have a number in common."""
