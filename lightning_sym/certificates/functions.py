@@ -47,7 +47,12 @@ def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
     return "one layer" if tokens > 1 and all(shape.depth == 1 for shape in shapes) else None
 
 
-def _same(first: Weights, second: Weights, tokens: int) -> Document:
+def same_proof(first: Weights, second: Weights, tokens: int) -> Document:
+    """What a checker can follow to see that two networks of one form have the same function.
+
+    Raises:
+        BadInput: nothing of the kinds that it knows is there.
+    """
     one, other = Circuits.of(first), Circuits.of(second)
     if len(one.layers) == len(other.layers) and common_streams(one, other, tokens).same:
         return {"by": "streams"}
@@ -149,7 +154,7 @@ def function_certificate(comparison: Comparison, first: Weights, second: Weights
         if shape.heads * shape.depth > MOST_HEADS:
             raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {shape.heads * shape.depth:,}")
     same = comparison.answer is Answer.SAME
-    proof: dict[str, Any] = _same(first, second, tokens) if same else _different(comparison, first, second, tokens)
+    proof: dict[str, Any] = same_proof(first, second, tokens) if same else _different(comparison, first, second, tokens)
     return opening(comparison.answer.value) | {
         "form": first.form.to_json(),
         "tokens": tokens,

@@ -122,11 +122,15 @@ class Exact:
 
     def f(self, i: int) -> Shown:
         """Every head is seen where the first of three tokens is seen with weight one half."""
+        return _not_zero(self._pairings(i, self.means[i], self.halved(i)))
+
+    def halved(self, i: int) -> RationalMatrix:
+        """A multiple of `M_{i-1}(1/2) E`."""
         columns = self.embed
         for j in range(1, i):
             behind = self.net.after(j, columns)
-            columns = columns + behind if self.net.skip else behind  # a multiple of it
-        return _not_zero(self._pairings(i, self.means[i], columns))
+            columns = columns + behind if self.net.skip else behind
+        return columns
 
     def span(self, letter: str, i: int) -> Shown:
         """A rank."""

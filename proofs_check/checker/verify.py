@@ -427,6 +427,7 @@ def _different(data: Any) -> str:  # outputs for an input that differ
 def check(data: Any) -> str:
     """What a certificate proves."""
     kinds: Any = {"dimension": _dimension, "same": _equal, "different": _different,
+        "fiber": lambda x: _more("functions", "a fiber").prove(x),
         "transformer": lambda x: _more("transformers.py", "a large transformer").prove(x)}
     of = take(data, "a certificate", dict).get("format") == "lightning-sym/certificate", str(data.get("version")) == "1"
     need(all(of), "the format must be lightning-sym/certificate, and the version must be 1")

@@ -1,12 +1,13 @@
-"""The same or different functions, for networks with a form: softmax, masks, skip connections, heads, embeddings.
+"""The same or different functions, and fibers, for networks with a form: softmax, masks, skip connections, heads, embeddings.
 
 verify.py imports this folder when it meets such a certificate (docs/certificate.md, section 4.1). `network` reads
 weights, `streams` follows what two networks have in common, `levels` lets heads stand in other layers, `theorems`
-compares what a function shows, `outputs` evaluates.
+compares what a function shows, `outputs` evaluates; the folder `fibers` is about all weights with one function.
 """
 
 from typing import Any
 
+from proofs_check.checker.functions import fibers
 from proofs_check.checker.functions.levels import levels
 from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.functions.outputs import outputs
@@ -15,26 +16,32 @@ from proofs_check.checker.functions.theorems import THEOREMS
 from proofs_check.checker.verify import COUNT, SIZE, need, take
 
 
-def prove(data: Any) -> str:
-    """What a certificate with a form proves."""
-    *_, kind, form, t, first, second, proof = take(data, "a certificate", {
-        "format": str, "version": COUNT, "kind": str, "form": Form.read, "tokens": SIZE, "first": dict, "second": dict,
-        "proof": dict})  # fmt: skip
-    one, other = Network(first, form), Network(second, form)
+def _shown(form: Form, t: int, one: Network, other: Network, proof: Any, same: bool) -> str:
+    """What proves that two networks have the same function, or have not."""
     need((one.n, one.m) == (other.n, other.m), "both networks must have the same input and output width")
-    by, same = str(proof.pop("by", None)), kind == "same"
+    kind, by = "same" if same else "different", str(proof.pop("by", None))
     need(
         by in {*THEOREMS, *(("streams", "levels") if same else ("input",))},
         f"there is no proof of this kind by {by[:40]!a}",
     )
     if by in ("input", "levels"):
-        shown = (outputs if by == "input" else levels)(form, t, one, other, proof)
-    else:
-        take(proof, "the proof, besides by,", {})
-        if by == "streams":
-            shown = streams(form, t, one, other)
-        else:
-            found, shown = THEOREMS[by](form, t, one, other)
-            need(found is same, f"the functions must be {kind}, the theorem says that they are not")
+        return (outputs if by == "input" else levels)(form, t, one, other, proof)
+    take(proof, "the proof, besides by,", {})
+    if by == "streams":
+        return streams(form, t, one, other)
+    found, shown = THEOREMS[by](form, t, one, other)
+    need(found is same, f"the functions must be {kind}, the theorem says that they are not")
+    return shown
+
+
+def prove(data: Any) -> str:
+    """What a certificate with a form proves."""
+    if data["kind"] == "fiber":
+        return fibers.prove(data, _shown)
+    *_, kind, form, t, first, second, proof = take(data, "a certificate", {
+        "format": str, "version": COUNT, "kind": str, "form": Form.read, "tokens": SIZE, "first": dict, "second": dict,
+        "proof": dict})  # fmt: skip
+    one, other, same = Network(first, form), Network(second, form), kind == "same"
+    shown = _shown(form, t, one, other, proof, same)
     claim = "the same function" if same else "different functions"
     return f"{claim} of {t} tokens, for {form}, of {one} and of {other}; by: {shown}"

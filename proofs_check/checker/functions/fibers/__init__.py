@@ -1,0 +1,176 @@
+"""Which weights of a softmax network have the same function as given ones, by a theorem whose hypotheses they fulfil.
+
+The folder above imports this when it meets such a certificate (docs/certificate.md, section 4.2). `points` shows that
+conditions hold, `failing` that they do not, `sizes` counts dimensions.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from proofs_check.checker.functions.fibers.failing import Spaces
+from proofs_check.checker.functions.fibers.points import Points
+from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
+from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.verify import COUNT, LAYERS, SIZE, _prime, need, room, take
+
+PLACE, SEEDS, MANY = range(LAYERS + 1), range(2**64), "docs/transformer-fibers.md"
+ONE = "docs/softmax-fibers.md"
+Case = tuple[Form, int, Network]
+
+
+class Theorem(NamedTuple):
+    """What it is about, the conditions that it needs, and what it says of the fiber."""
+
+    about: Any
+    needs: Any
+    says: str
+
+
+def _words(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
+    """The conditions of Theorem 4."""
+    layers = range(1, depth + 1)
+    names = [*"ab", *"c" * (t == 2)]
+    inner = [("a'", i) for i in range(1, depth) if not form.causal]
+    return [(name, i) for name in names for i in layers] + inner
+
+
+def _spans(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
+    """And those of Corollary 5."""
+    ranks = [(name, i) for name in "FUS" for i in range(depth + (name != "S"))]
+    return _words(form, t, depth) + ranks
+
+
+def _blocks(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
+    """Those of Theorem 11."""
+    names = ["e", "b unmasked", "f"] if form.causal else ["e"]
+    return _words(form, t, depth) + [(name, i) for name in names for i in range(1, depth + 1)]
+
+
+def _nothing(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
+    return []
+
+
+def _plain(form: Form, t: int, w: Network) -> bool:
+    return not form.skip and all(len(heads) == 1 for heads in w.layers)
+
+
+THEOREMS = {
+    f"{ONE}, Theorem 1": Theorem(
+        lambda form, t, w: _plain(form, t, w) and not form.causal, _nothing,
+        "those with the same V~ and the same A~_i up to the first blind layer",
+    ),
+    f"{ONE}, Theorem 4": Theorem(
+        lambda form, t, w: _plain(form, t, w) and form.causal, _nothing,
+        "those with the same V~ and the same A~_i, but for t = 2 zero ones may move past skew ones, B -> 2^(z' - z) B",
+    ),
+    f"{MANY}, Corollary 5": Theorem(
+        lambda form, t, w: True, _spans,
+        "those that differ by permutations of heads, bases of the stream, and factors of the same K^T Q and O V, also "
+        "among weights of smaller widths and with fewer heads",
+    ),
+    f"{MANY}, Theorem 7": Theorem(
+        lambda form, t, w: t == 2, _words, "those with the same words U W E and formal scores, heads permuted"
+    ),
+    f"{MANY}, Theorem 8": Theorem(
+        lambda form, t, w: len(w.layers) == 1, _nothing,
+        "those with the same e U E and the same sums of U V E over the heads with one form E^T A E, for t = 2 up to "
+        "what opposite forms share",
+    ),
+    f"{MANY}, Theorem 11": Theorem(
+        lambda form, t, w: t > 2, _blocks, "those with the same words U W E and blocks E^T W^T A W E, heads permuted"
+    ),
+}  # fmt: skip
+
+
+def _possible(form: Form, t: int, depth: int) -> set[tuple[str, int]]:
+    """All conditions of networks such as this one."""
+    return {*_spans(form, t, depth), *(_blocks(form, t, depth) if t > 2 else ())}
+
+
+def _symmetries(form: Form, w: Network) -> list[str]:
+    """Names of what acts on the weights of every network of this shape."""
+    many = any(len(heads) > 1 for heads in w.layers)
+    stream = bool(w.E and w.U) if form.skip else bool(w.E or w.U or len(w.layers) > 1)
+    projected = any(head.O for heads in w.layers for head in heads)
+    has = {"heads": many, "query-key": True, "value-output": projected, "stream": stream}
+    return [name for name, there in has.items() if there]
+
+
+def _alike(w: Network) -> bool:
+    """The heads of a layer have matrices of the same shapes."""
+    return all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers)
+
+
+def _conditions(case: Case, listed: Any) -> Iterator[tuple[bool, tuple[str, int], str, Any]]:
+    """Each one, whether it holds, in words, and the points that show it."""
+    form, t, w = case
+    known, points, spaces = _possible(form, t, len(w.layers)), dict[Any, Points](), list[Spaces]()
+    form_of = {"name": str, "layer": PLACE, "holds": bool, "evidence": dict}
+    for name, i, holds, evidence in (take(x, "a condition", form_of) for x in listed):
+        need((name, i) in known, f"there must be conditions of this network, each once, {name[:20]!a}, {i} is none")
+        known.remove((name, i))
+        if holds:
+            at = tuple(take(evidence, "the evidence", {"prime": _prime, "seed": SEEDS}))
+            points[at] = points.get(at) or Points(*case, *at)
+            need(points[at].holds(name, i), f"residues modulo {at[0]} must show that {name} of layer {i} holds")
+            yield True, (name, i), name, points[at]
+        else:
+            spaces = spaces or [Spaces(*case)]
+            free = room[0]
+            yield False, (name, i), spaces[0].fails(name, i, evidence), None
+            room[0] = free
+
+
+def prove(data: Any, same: Any) -> str:
+    """What a certificate of kind fiber proves; `same` proves that two networks have one function."""
+    *_, form, t, weights, name, listed, symmetries, blind, minimal, dimension, another = take(data, "a certificate", {
+        "format": str, "version": COUNT, "kind": str, "form": Form.read, "tokens": SIZE, "weights": dict,
+        "theorem": (str,), "conditions": [dict], "symmetries": [str], "blind": (PLACE,), "minimal": bool,
+        "dimension": (COUNT,), "another": (dict,)})  # fmt: skip
+    case = form, t, Network(weights, form)
+    w = case[2]
+    need(form.softmax and t > 1, "fibers are those of softmax networks and two tokens or more")
+    need(_alike(w), "the heads of a layer must have matrices of the same shapes")
+    want = _symmetries(form, w)
+    need(symmetries == want, f"the symmetries of this network must be {', '.join(want)}")
+    found = list(_conditions(case, listed))
+    shown, failing = {at for holds, at, _, _ in found if holds}, [said for holds, _, said, _ in found if not holds]
+    claim = f"{t} tokens, for {form}, of {w}"
+    if name is None:
+        need(failing, "without a theorem there must be a condition that fails")
+        told, size, seen, least = f"conditions of {MANY} that do not hold, of {claim}", None, None, False
+    else:
+        need(name in THEOREMS and THEOREMS[name].about(*case), f"{name[:60]!a} must be a theorem about this network")
+        missing = [at for at in THEOREMS[name].needs(form, t, len(w.layers)) if at not in shown]
+        need(not missing, f"{name} needs conditions that are not shown: {str(missing)[:100]}")
+        told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
+        size, seen, least = None, None, name == f"{MANY}, Corollary 5"
+        if least:
+            size = orbit(form, w, next(points for _, _, _, points in found if points))
+        elif name.startswith(ONE):
+            one = OneHead(*case)
+            size, seen = one.dimension, one.blind
+    need(blind == seen, f"the first blind layer must be {seen}, it is {blind}")
+    need(minimal is least, "minimal must be true with Corollary 5, and only then")
+    need(dimension == size, f"the dimension must be {size}, it is {dimension}")
+    parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
+    parts.append("no smaller heads, widths or ranks have this function" if least else "")
+    if shown:
+        page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"
+        names = dict.fromkeys(each for each, _ in sorted(shown))
+        primes = dict.fromkeys(points.p for _, _, _, points in found if points)
+        parts.append(f"{', '.join(names)} hold by residues modulo {', '.join(map(str, primes))} ({page})")
+    parts += [f"{', '.join(failing)} do not, exactly" if failing else ""]
+    if another is not None:
+        second, proof = take(another, "another", {"weights": dict, "proof": dict})
+        other = Network(second, form)
+        need([*_shapes(other)] == [*_shapes(w)], "the other network must have the same shape")
+        parts.append(f"another network with this function by {same(form, t, w, other, proof, True)}")
+    parts.append(f"({name})" if name else "")
+    return "; ".join(part for part in parts if part)
+
+
+def _shapes(w: Network) -> Iterator[Any]:
+    for m in (w.E, w.U, *(m for heads in w.layers for head in heads for m in head)):
+        yield len(m), len(m[0]) if m else 0
+    yield [len(heads) for heads in w.layers]
