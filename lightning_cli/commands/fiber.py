@@ -129,8 +129,8 @@ def command(
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
     if certificate is not None:
-        from lightning_sym.certificates.files import require_certificate_path, write_certificate
         from lightning_sym.certificates.fibers import fiber_certificate
+        from lightning_sym.certificates.files import require_certificate_path, write_certificate
         from lightning_sym.errors import BadInput
 
         require_certificate_path(certificate)

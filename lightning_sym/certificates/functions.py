@@ -110,7 +110,12 @@ def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArr
     raise BadInput(f"a certificate needs an input where the outputs are apart with at most {PRECISIONS[-1]} bits")
 
 
-def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
+def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
+    """Where outputs are too long over the rationals: an input at which they differ modulo a prime, and the prime.
+
+    Raises:
+        BadInput: none was found.
+    """
     shapes = [w.architecture(_evaluated_tokens(first, tokens)) for w in (first, second)]
     for p in PRIMES:
         generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)
@@ -122,7 +127,7 @@ def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
             x = random_residues(generator, (shapes[0].input_width, shapes[0].tokens), p)
             outputs = (network_output(x, s, w).residues() for s, w in zip(shapes, networks, strict=True))
             if not np.array_equal(*outputs):
-                return {"input": x.residues().tolist(), "prime": p, "bits": None}
+                return {"input": x.residues().tolist(), "prime": p}
     raise BadInput(f"a certificate needs an input where the outputs differ modulo one of the primes {PRIMES}")
 
 
@@ -135,7 +140,7 @@ def _different(comparison: Comparison, first: Weights, second: Weights, tokens: 
     elif comparison.input is not None and max(_longest(w) for w in (first, second)) <= 64:
         found = {"input": rational_document(comparison.input), "prime": None, "bits": None}
     else:
-        found = _modulo_a_prime(first, second, tokens)
+        found = difference_modulo_a_prime(first, second, tokens) | {"bits": None}
     return {"by": "input", **found}
 
 

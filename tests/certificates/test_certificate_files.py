@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from bad_certificates import BAD, TEXTS
+from bad_fibers import FIBER_REASONS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,7 @@ def test_the_schema_names_what_the_grammar_names() -> None:
 # ---- files that others may send
 
 REASONS = {
+    **FIBER_REASONS,
     "a_list": "a certificate must be of type dict",
     "another_point": "the minor must not be 0",
     "boolean_entry": "Q of layer 1 must be an integer from 0 to 4194300, found 'True'",
@@ -145,7 +147,7 @@ REASONS = {
     "unknown_family": "families must be ones of this network, each once, 'magic' is none",
     "unknown_key": "'comment'",
     "unknown_key_inside": "'dropout'",
-    "unknown_kind": "the kind must be one of dimension, same, different, transformer",
+    "unknown_kind": "the kind must be one of dimension, same, different, fiber, transformer",
     "unknown_normalization": "'taylor'",
     "unknown_variety": "the pieces of 'all maps' must be []",
     "unsorted_columns": "columns must increase",

@@ -1,13 +1,13 @@
-"""The same or different functions, and fibers, for networks with a form: softmax, masks, skip connections, heads, embeddings.
+"""The same or different functions, and fibers, for networks with a form: masks, skip connections, heads, embeddings.
 
-verify.py imports this folder when it meets such a certificate (docs/certificate.md, section 4.1). `network` reads
+verify.py imports this folder when it meets such a certificate (docs/certificate.md, sections 4.1 and 4.2). `network` reads
 weights, `streams` follows what two networks have in common, `levels` lets heads stand in other layers, `theorems`
 compares what a function shows, `outputs` evaluates; the folder `fibers` is about all weights with one function.
 """
 
 from typing import Any
 
-from proofs_check.checker.functions import fibers
+from proofs_check.checker.functions.fibers import prove as prove_fiber
 from proofs_check.checker.functions.levels import levels
 from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.functions.outputs import outputs
@@ -37,7 +37,7 @@ def _shown(form: Form, t: int, one: Network, other: Network, proof: Any, same: b
 def prove(data: Any) -> str:
     """What a certificate with a form proves."""
     if data["kind"] == "fiber":
-        return fibers.prove(data, _shown)
+        return prove_fiber(data, _shown)
     *_, kind, form, t, first, second, proof = take(data, "a certificate", {
         "format": str, "version": COUNT, "kind": str, "form": Form.read, "tokens": SIZE, "first": dict, "second": dict,
         "proof": dict})  # fmt: skip

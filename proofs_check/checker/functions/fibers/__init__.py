@@ -73,8 +73,8 @@ THEOREMS = {
     ),
     f"{MANY}, Theorem 8": Theorem(
         lambda form, t, w: len(w.layers) == 1, _nothing,
-        "those with the same e U E and the same sums of U V E over the heads with one form E^T A E, for t = 2 up to "
-        "what opposite forms share",
+        "those with the same e U E and, with the sums M_m of U V E over the heads with E^T A E = m, the same M_m for "
+        "every m, or for t = 2 the same sum of all M_m and the same M_m - M_-m",
     ),
     f"{MANY}, Theorem 11": Theorem(
         lambda form, t, w: t > 2, _blocks, "those with the same words U W E and blocks E^T W^T A W E, heads permuted"
@@ -164,13 +164,6 @@ def prove(data: Any, same: Any) -> str:
     if another is not None:
         second, proof = take(another, "another", {"weights": dict, "proof": dict})
         other = Network(second, form)
-        need([*_shapes(other)] == [*_shapes(w)], "the other network must have the same shape")
-        parts.append(f"another network with this function by {same(form, t, w, other, proof, True)}")
+        parts.append(f"of {other} there is another with this function, by {same(form, t, w, other, proof, True)}")
     parts.append(f"({name})" if name else "")
     return "; ".join(part for part in parts if part)
-
-
-def _shapes(w: Network) -> Iterator[Any]:
-    for m in (w.E, w.U, *(m for heads in w.layers for head in heads for m in head)):
-        yield len(m), len(m[0]) if m else 0
-    yield [len(heads) for heads in w.layers]

@@ -89,13 +89,17 @@ class Spaces:
         if name in "FUS":
             (most,) = take(evidence, "the evidence", {"rank": COUNT})
             found, width = len(_basis({"F": self.F, "U": self.R, "S": self.S}[name][i])), self.w.widths[i]
-            need(found <= most < width, f"{name} of layer {i} has rank {found} of {width}, which must be at most {most}")
+            need(
+                found <= most < width,
+                f"the rank of {name} of layer {i} must be at most {most} < {width}, it is {found}",
+            )
             return f"{name} of layer {i} (rank {found} of {width})"
         heads = len(self.w.layers[i - 1])
         (c,) = take(evidence, "the evidence", {"relation": [_rational, heads]})
         need(any(c), "a relation must not be zero")
-        shown = getattr(self, f"_{name.replace(chr(39), '_prime').replace(' ', '_')}", lambda *_: False)(i, c)
-        need(shown, f"the relation must show that {name} of layer {i} fails")
+        tests = {"a": self._a, "a'": self._a_prime, "b": self._b, "b unmasked": self._b_unmasked, "c": self._c,
+                 "f": self._f}  # fmt: skip
+        need(name in tests and tests[name](i, c), f"the relation must show that {name} of layer {i} fails")
         terms = ", ".join(f"{x} of head {h}" for h, x in enumerate(c, 1) if x)
         return f"{name} of layer {i} ({terms[:200]})"
 

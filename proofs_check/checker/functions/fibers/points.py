@@ -40,7 +40,7 @@ class Points:
     def __init__(self, form: Form, t: int, w: Network, p: int, seed: int) -> None:
         self.form, self.t, self.w, self.p, self.drawn = form, t, w, p, numbers(seed, p)
         self.layers = [
-            [Residues(*m, T(m[2]), T(m[3])) for m in ([self.modulo(x) for x in head] for head in heads)]
+            [Residues(q, k, v, o, T(v), T(o)) for q, k, v, o in (map(self.modulo, head) for head in heads)]
             for heads in w.layers
         ]
         U = self.modulo(w.U)
@@ -132,7 +132,13 @@ class Points:
     def holds(self, name: str, i: int) -> bool:
         """Whether the residues show it."""
         free = room[0]
-        shown: bool = getattr(self, f"_{name.replace(chr(39), '_prime').replace(' ', '_')}")(i)
+        if name in "FUS":
+            batch = {"F": self.streams, "U": self.above, "S": self.first}[name][i]
+            shown = self.rank(batch) == self.w.widths[i]
+        else:
+            tests = {"a": self._a, "a'": self._a_prime, "b": self._b, "b unmasked": self._b_unmasked, "c": self._c,
+                     "e": self._e, "f": self._f}  # fmt: skip
+            shown = tests[name](i)
         room[0] = free
         return shown
 
@@ -222,15 +228,6 @@ class Points:
             columns = self.behind(heads, columns, half)
         return all(map(any, self._values(i, self.means[i], columns)))
 
-    def _F(self, i: int) -> bool:
-        return self.rank(self.streams[i]) == self.w.widths[i]
-
-    def _U(self, i: int) -> bool:
-        return self.rank(self.above[i]) == self.w.widths[i]
-
-    def _S(self, i: int) -> bool:
-        return self.rank(self.first[i]) == self.w.widths[i]
-
     def _e(self, i: int) -> bool:
         queries = (2,) if i == len(self.layers) else (0, 1, 2)
         pairs = [(j, k) for k in queries for j in range(3) if (j < k if self.form.causal else j != k)]
@@ -242,7 +239,9 @@ class Points:
         streams = [self._formal(self.layers[i - 2], stream) for _ in range(2)] if i > 1 else [stream]
         tables = [[self._differences(h, x, pairs) for h in heads] for x in streams]
         sides = [[[x for table in each for x in table[k]] for k in range(count)] for each in tables]
-        rows = sides[0] if i == 1 else [[(x - y) % self.p for x, y in zip(*r, strict=True)] for r in zip(*sides, strict=True)]  # noqa: E501  # fmt: skip
+        rows = sides[0]
+        if i > 1:
+            rows = [[(x - y) % self.p for x, y in zip(*both, strict=True)] for both in zip(*sides, strict=True)]
         return self.rank(rows) == len(heads) * len(pairs)
 
     def _formal(self, heads: list[Residues], stream: Matrix) -> Matrix:

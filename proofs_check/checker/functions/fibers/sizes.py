@@ -8,7 +8,7 @@ from typing import Any
 
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.network import Form, Head, Network, integral
-from proofs_check.checker.functions.spans import Space, dots
+from proofs_check.checker.functions.spans import Space, add, dots
 from proofs_check.checker.verify import Matrix, T, spend
 
 MOST_ORDERS = 256
@@ -62,7 +62,7 @@ class OneHead:
         self.value = T(dots(columns, u) if u else columns)
         self.zero = not any(map(any, self.value))
         zero = [not any(map(any, m)) for m in forms]
-        skew = [all(a == -b for row, other in zip(m, T(m), strict=True) for a, b in zip(row, other, strict=True)) for m in forms]  # noqa: E501  # fmt: skip
+        skew = [not any(map(any, add(m, 1, T(m)))) for m in forms]
         blind = [i for i in range(depth) if zero[i] or (t == 2 and skew[i])]
         self.blind = blind[0] + 1 if blind and not (form.causal or self.zero) else None
         self.orders, places = 1, [(forms,)]
@@ -72,7 +72,8 @@ class OneHead:
             places = [(forms[: self.blind or depth] + [None] * (depth - (self.blind or depth)),)]
         elif t == 2:
             places = list(map(_placements, _stretches(forms, zero, skew)))
-            self.orders = prod(comb(len(x), sum(not any(map(any, m)) for m in x)) for x in _stretches(forms, zero, skew))
+            counted = (sum(not any(map(any, m)) for m in part) for part in _stretches(forms, zero, skew))
+            self.orders = prod(map(comb, map(len, _stretches(forms, zero, skew)), counted))
         self.dimension = None
         if self.orders <= MOST_ORDERS:
             self.dimension = max(self._dimension([m for part in order for m in part]) for order in product(*places))
@@ -84,7 +85,10 @@ class OneHead:
         for m in reversed(forms):
             space.grow([*m, *T(m)] if m else [])
             contained.insert(0, len(space.basis))
-        w, chain = self.w, list[Any]()  # width, dimension that the row space must contain, inner width, rank
+        w, chain = (
+            self.w,
+            list[tuple[int, int, int, Any]](),
+        )  # width, dimension that the row space must contain, inner width, rank
         chain += [(w.n, w.n, 0, None)] * bool(w.E)
         for i, (head,) in enumerate(w.layers):
             rank = None if forms[i] is None else len(Space(forms[i]).basis)
@@ -104,7 +108,7 @@ class OneHead:
                 own += 2 * inner * p if rank is None else factors(p, p, inner, rank)
             if j == len(chain) - 1:
                 return own if p == least else -(10**18)
-            after, bound, last = *chain[j + 1][:2], j + 2 == len(chain)
+            (after, bound, _, _), last = chain[j + 1], j + 2 == len(chain)
             found = -(10**18)
             for q in range(bound, min(after, p) + 1):
                 free = (width - p) * after + (0 if last else (q - bound) * (p - q) + q * after)
@@ -137,7 +141,7 @@ def _placements(part: list[Any]) -> Any:
     if len(part) == 1 or not full or len(full) == len(part):
         return [part]
     empty = next(m for m in part if not any(map(any, m)))
-    orders = []
+    orders = list[Any]()
     for places in combinations(range(len(part)), len(full)):
         if len(orders) > MOST_ORDERS:
             break
