@@ -23,6 +23,8 @@ WIDEST, MOST = 64, 64
 
 _LETTERS = {"rank E = d": "F", "rank U = d": "U", "F = R^d": "F", "rank Uh = d": "U", "rank S = d": "S"}
 
+_ORDER = ("a", "a'", "b", "b unmasked", "c", "e", "f", "F", "U", "S")
+
 Place = tuple[str, int]
 """A condition by its name in certificates, and its layer."""
 
@@ -69,6 +71,7 @@ def fiber_certificate(found: SoftmaxFiber, weights: Weights) -> Document:
         known |= {(name, i): True for name in "FUS" for i in range(depth + (name != "S"))}
     listed = list(_held([place for place, holds in known.items() if holds], weights, shape.tokens, whole=exact))
     listed += _failing([place for place, holds in known.items() if holds is False], weights, shape.tokens)
+    listed.sort(key=lambda c: (_ORDER.index(c["name"]), c["layer"]))
     if theorem is None and not any(c["holds"] is False for c in listed):
         raise BadInput(
             "a certificate needs a theorem that applies, or a condition that is known to fail, there is neither"

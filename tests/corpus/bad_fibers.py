@@ -143,12 +143,16 @@ FIBER_LIES: dict[str, tuple[str, tuple[Change, ...], str]] = {
         (("theorem", f"{PAGE}, Theorem 11"),),
         "Theorem 11' must be a theorem about this network",
     ),
-    "fiber_narrow_at_two_tokens": ("fiber_narrow", (("tokens", 2), ("conditions", lambda x: [c for c in x if c["name"] != "a"])), "'e', 1 is none"),
+    "fiber_narrow_at_two_tokens": (
+        "fiber_narrow",
+        (("tokens", 2), ("conditions", lambda listed: [c for c in listed if c["name"] not in "a"])),
+        "'b unmasked', 1 is none",
+    ),
     "fiber_words_at_three_tokens": ("fiber_two_tokens", (("tokens", 3),), "'c', 1 is none"),
     "fiber_of_one_token": ("fiber_residual", (("tokens", 1),), "fibers are those of softmax networks and two tokens"),
     "fiber_without_softmax": ("fiber_residual", (("form.normalization", "none"),), "fibers are those of softmax"),
     "fiber_of_another_mask": ("fiber_residual", (("form.mask", "none"),), "not shown: [(\"a'\", 1)]"),
-    "fiber_theorem_of_another_mask": ("fiber_blind", (("form.mask", "causal"),), "must be a theorem about this network"),
+    "fiber_theorem_of_another_mask": ("fiber_blind", (("form.mask", "causal"),), "must be a theorem about"),
     "fiber_theorem_without_a_mask": (
         "fiber_skew",
         (("theorem", f"{ONE}, Theorem 1"),),

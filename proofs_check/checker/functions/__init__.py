@@ -1,8 +1,8 @@
 """The same or different functions, and fibers, for networks with a form: masks, skip connections, heads, embeddings.
 
-verify.py imports this folder when it meets such a certificate (docs/certificate.md, sections 4.1 and 4.2). `network` reads
-weights, `streams` follows what two networks have in common, `levels` lets heads stand in other layers, `theorems`
-compares what a function shows, `outputs` evaluates; the folder `fibers` is about all weights with one function.
+verify.py imports this folder when it meets such a certificate (docs/certificate.md, sections 4.1 and 4.2). `network`
+reads weights, `streams` follows what two networks have in common, `levels` lets heads stand in other layers,
+`theorems` compares what a function shows, `outputs` evaluates; `fibers` is about all weights with one function.
 """
 
 from typing import Any

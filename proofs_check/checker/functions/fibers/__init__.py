@@ -14,7 +14,7 @@ from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.verify import COUNT, LAYERS, SIZE, _prime, need, room, take
 
 PLACE, SEEDS, MANY = range(LAYERS + 1), range(2**64), "docs/transformer-fibers.md"
-ONE = "docs/softmax-fibers.md"
+ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 Case = tuple[Form, int, Network]
 
 
@@ -63,7 +63,7 @@ THEOREMS = {
         lambda form, t, w: _plain(form, t, w) and form.causal, _nothing,
         "those with the same V~ and the same A~_i, but for t = 2 zero ones may move past skew ones, B -> 2^(z' - z) B",
     ),
-    f"{MANY}, Corollary 5": Theorem(
+    EXACT: Theorem(
         lambda form, t, w: True, _spans,
         "those that differ by permutations of heads, bases of the stream, and factors of the same K^T Q and O V, also "
         "among weights of smaller widths and with fewer heads",
@@ -121,49 +121,54 @@ def _conditions(case: Case, listed: Any) -> Iterator[tuple[bool, tuple[str, int]
             room[0] = free
 
 
+def _from_theorem(case: Case, name: Any, found: list[Any]) -> tuple[str, Any, Any]:
+    """What is known of the fiber, its dimension, and the first blind layer."""
+    form, t, w = case
+    claim = f"{t} tokens, for {form}, of {w}"
+    if name is None:
+        need(not all(holds for holds, _, _, _ in found), "without a theorem there must be a condition that fails")
+        return f"conditions of {MANY} that do not hold for {claim}; nothing is said of other weights", None, None
+    need(name in THEOREMS and THEOREMS[name].about(*case), f"{name[:60]!a} must be a theorem about this network")
+    shown = {at for holds, at, _, _ in found if holds}
+    missing = [at for at in THEOREMS[name].needs(form, t, len(w.layers)) if at not in shown]
+    need(not missing, f"{name} needs conditions that are not shown: {str(missing)[:100]}")
+    told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
+    if name == EXACT:
+        return told, orbit(form, w, next(points for _, _, _, points in found if points)), None
+    one = OneHead(*case) if name.startswith(ONE) else None
+    return told, one and one.dimension, one and one.blind
+
+
 def prove(data: Any, same: Any) -> str:
     """What a certificate of kind fiber proves; `same` proves that two networks have one function."""
     *_, form, t, weights, name, listed, symmetries, blind, minimal, dimension, another = take(data, "a certificate", {
         "format": str, "version": COUNT, "kind": str, "form": Form.read, "tokens": SIZE, "weights": dict,
         "theorem": (str,), "conditions": [dict], "symmetries": [str], "blind": (PLACE,), "minimal": bool,
         "dimension": (COUNT,), "another": (dict,)})  # fmt: skip
-    case = form, t, Network(weights, form)
-    w = case[2]
+    w = Network(weights, form)
     need(form.softmax and t > 1, "fibers are those of softmax networks and two tokens or more")
     need(_alike(w), "the heads of a layer must have matrices of the same shapes")
     want = _symmetries(form, w)
     need(symmetries == want, f"the symmetries of this network must be {', '.join(want)}")
-    found = list(_conditions(case, listed))
-    shown, failing = {at for holds, at, _, _ in found if holds}, [said for holds, _, said, _ in found if not holds]
-    claim = f"{t} tokens, for {form}, of {w}"
-    if name is None:
-        need(failing, "without a theorem there must be a condition that fails")
-        told, size, seen, least = f"conditions of {MANY} that do not hold, of {claim}", None, None, False
-    else:
-        need(name in THEOREMS and THEOREMS[name].about(*case), f"{name[:60]!a} must be a theorem about this network")
-        missing = [at for at in THEOREMS[name].needs(form, t, len(w.layers)) if at not in shown]
-        need(not missing, f"{name} needs conditions that are not shown: {str(missing)[:100]}")
-        told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
-        size, seen, least = None, None, name == f"{MANY}, Corollary 5"
-        if least:
-            size = orbit(form, w, next(points for _, _, _, points in found if points))
-        elif name.startswith(ONE):
-            one = OneHead(*case)
-            size, seen = one.dimension, one.blind
+    found = list(_conditions((form, t, w), listed))
+    told, size, seen = _from_theorem((form, t, w), name, found)
     need(blind == seen, f"the first blind layer must be {seen}, it is {blind}")
-    need(minimal is least, "minimal must be true with Corollary 5, and only then")
+    need(minimal is (name == EXACT), "minimal must be true with Corollary 5, and only then")
     need(dimension == size, f"the dimension must be {size}, it is {dimension}")
     parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
-    parts.append("no smaller heads, widths or ranks have this function" if least else "")
-    if shown:
+    parts.append("minimal in heads, widths and ranks" if minimal else "")
+    places: dict[str, list[int]] = {}
+    for _, (each, i), _, _ in (x for x in found if x[0]):
+        places.setdefault(each, []).append(i)
+    if places:
+        primes = ", ".join(dict.fromkeys(str(points.p) for _, _, _, points in found if points))
+        names = "; ".join(f"{each} {','.join(map(str, sorted(at)))}" for each, at in places.items())
         page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"
-        names = dict.fromkeys(each for each, _ in sorted(shown))
-        primes = dict.fromkeys(points.p for _, _, _, points in found if points)
-        parts.append(f"{', '.join(names)} hold by residues modulo {', '.join(map(str, primes))} ({page})")
-    parts += [f"{', '.join(failing)} do not, exactly" if failing else ""]
+        parts.append(f"conditions, with their layers, that hold by residues modulo {primes}: {names} ({page})")
+    failing = ", ".join(said for holds, _, said, _ in found if not holds)
+    parts.append(f"that do not hold over the rationals: {failing}" if failing else "")
     if another is not None:
         second, proof = take(another, "another", {"weights": dict, "proof": dict})
         other = Network(second, form)
-        parts.append(f"of {other} there is another with this function, by {same(form, t, w, other, proof, True)}")
-    parts.append(f"({name})" if name else "")
-    return "; ".join(part for part in parts if part)
+        parts.append(f"the same function is that of another one of {other}, by {same(form, t, w, other, proof, True)}")
+    return "; ".join(part for part in [*parts, name or ""] if part)
