@@ -54,9 +54,13 @@ def _spoiled(weights: Document, rng: random.Random) -> None:
 
 
 def _head_left_out(weights: Document) -> None:
-    last = max((name[1:] for name in weights if "." in name), default="")
-    for name in [name for name in weights if last and name[1:] == last]:
-        del weights[name]
+    """The last one of each layer."""
+    heads = {name.split(".")[1] for name in weights if "." in name}
+    last = max(heads, default="")
+    for name in [name for name in weights if "." in name]:
+        m = weights.pop(name)
+        if not name.endswith(f".{last}"):
+            weights[name if len(heads) > 2 else name.split(".")[0]] = m
 
 
 def _evidence(document: Document, rng: random.Random) -> None:

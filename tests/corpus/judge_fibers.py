@@ -41,6 +41,14 @@ def _decided(weights: Weights, t: int, name: str, i: int, known: dict[tuple[str,
     return {"e": other.e, "c": other.c, "a'": other.a_prime}[name](i).holds or None
 
 
+def _is_there(shape: Any, name: str, i: int) -> bool:
+    """Whether networks of this shape have this condition."""
+    first, last = (0 if name in "FUS" else 1), shape.depth - (name in ("a'", "S"))
+    about = {"a'": not shape.causal, "c": shape.tokens == 2, "e": shape.tokens > 2}
+    masked = shape.causal and shape.tokens > 2 if name in ("b unmasked", "f") else True
+    return first <= i <= last and about.get(name, True) and masked
+
+
 def fiber_is_true(document: Document) -> bool | None:
     """Whether the claim is true; `None` if that is not decided."""
     form, t = NetworkForm.from_json(document["form"]), document["tokens"]
@@ -52,6 +60,8 @@ def fiber_is_true(document: Document) -> bool | None:
     found = softmax_fiber(weights, t)
     known = _known(found.conditions)
     values = {(c["name"], c["layer"]): c["holds"] for c in document["conditions"]}
+    if any(not _is_there(shape, *at) for at in values):
+        return False
     decided = {at: _decided(weights, t, *at, known) for at in values}
     if any(holds is not None and holds is not values[at] for at, holds in decided.items()):
         return False

@@ -68,6 +68,7 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "query_plan": lambda: {"architecture": SHAPE_OF_A_BOX, "digits": 9},
     "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
+    "fiber_certificate": lambda: {"found": lightning_sym.softmax_fiber(SOFTMAX_WEIGHTS), "weights": SOFTMAX_WEIGHTS},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
     "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
     "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
