@@ -56,6 +56,7 @@ def fiber_certificate(found: SoftmaxFiber, weights: Weights) -> Document:
         ('docs/transformer-fibers.md, Corollary 5', 1, ['query-key'])
     """
     require_arguments(fiber_certificate, locals())
+    weights.require_numbers("a certificate")
     shape = found.architecture
     if shape != weights.architecture(shape.tokens):
         raise BadInput(f"the weights must be those of the fiber, {shape}; got {weights.architecture(shape.tokens)}")

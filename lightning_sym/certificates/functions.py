@@ -114,8 +114,10 @@ def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> D
     """Where outputs are too long over the rationals: an input at which they differ modulo a prime, and the prime.
 
     Raises:
-        BadInput: none was found.
+        BadInput: none was found, or there are letters.
     """
+    for weights in (first, second):
+        weights.require_numbers("a certificate")
     shapes = [w.architecture(_evaluated_tokens(first, tokens)) for w in (first, second)]
     for p in PRIMES:
         generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)

@@ -85,7 +85,9 @@ MUTANTS: dict[str, tuple[ModuleType, str, str, Callable[[], Document]]] = {
     "ranks may fall short": (
         points, "shown = self.rank(batch) == self.w.widths[i]", "shown = True", bad("narrow_said_to_be_full")
     ),
-    "a set may be flipped": (points, "if not any(new) or not without", "if not without", bad("heads_that_can_be_flipped")),
+    "a set may be flipped": (
+        points, "if not any(new) or not without", "if not without", bad("heads_that_can_be_flipped")
+    ),
     "conditions need not be shown": (fibers, "need(not missing,", "need(True,", bad("condition_left_out")),
     "any theorem": (
         fibers, "name in THEOREMS and THEOREMS[name].about(*case)", "name in THEOREMS", bad("one_layer_of_two")

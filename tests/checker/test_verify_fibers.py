@@ -15,8 +15,8 @@ from change_fibers import change_fiber
 from checker import CORPUS
 from form_pairs import drawn, weights
 from judge_fibers import fiber_is_true
-from small_transformers import has_rank, shape
 from small_transformers import drawn as small
+from small_transformers import has_rank, shape
 
 from lightning_sym import SOFTMAX, Architecture, Weights, fiber_certificate, softmax_fiber
 from lightning_sym.errors import BadInput

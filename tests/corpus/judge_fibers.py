@@ -46,7 +46,7 @@ def _is_there(shape: Any, name: str, i: int) -> bool:
     first, last = (0 if name in "FUS" else 1), shape.depth - (name in ("a'", "S"))
     about = {"a'": not shape.causal, "c": shape.tokens == 2, "e": shape.tokens > 2}
     masked = shape.causal and shape.tokens > 2 if name in ("b unmasked", "f") else True
-    return first <= i <= last and about.get(name, True) and masked
+    return bool(first <= i <= last and about.get(name, True) and masked)
 
 
 def fiber_is_true(document: Document) -> bool | None:
