@@ -92,11 +92,12 @@ def _theorem_holds(document: Document, shape: Any, found: Any, decided: dict[tup
     if document["dimension"] != dimension:
         return False
     words = all(decided.get((c, i)) for c in "ab" for i in range(1, shape.depth + 1))
-    return {
+    found_true: dict[str | None, Any] = {
         None: any(not holds for holds in decided.values()),
         "docs/softmax-fibers.md, Theorem 1": one and not shape.causal,
         "docs/softmax-fibers.md, Theorem 4": one and shape.causal,
         f"{MANY}, Theorem 7": t == 2 and words and all(decided.get(("c", i)) for i in range(1, shape.depth + 1)),
         f"{MANY}, Theorem 8": shape.depth == 1,
         f"{MANY}, Theorem 11": t > 2 and words and all(decided.get(("e", i)) for i in range(1, shape.depth + 1)),
-    }[name]
+    }
+    return bool(found_true[name])
