@@ -21,9 +21,11 @@ def _shown(form: Form, t: int, one: Network, other: Network, proof: Any, same: b
     need((one.n, one.m) == (other.n, other.m), "both networks must have the same input and output width")
     kind, by = "same" if same else "different", str(proof.pop("by", None))
     need(
-        by in {*THEOREMS, *(("streams", "levels") if same else ("input",))},
+        by in {*THEOREMS, *(("streams", "levels", "through") if same else ("input",))},
         f"there is no proof of this kind by {by[:40]!a}",
     )
+    if by == "through":
+        return _through(form, t, one, other, proof)
     if by in ("input", "levels"):
         return (outputs if by == "input" else levels)(form, t, one, other, proof)
     take(proof, "the proof, besides by,", {})
@@ -32,6 +34,18 @@ def _shown(form: Form, t: int, one: Network, other: Network, proof: Any, same: b
     found, shown = THEOREMS[by](form, t, one, other)
     need(found is same, f"the functions must be {kind}, the theorem says that they are not")
     return shown
+
+
+def _through(form: Form, t: int, here: Network, last: Network, proof: Any) -> str:
+    """From network to network, each with the function of the one before."""
+    between, end = take(proof, "the proof, besides by,", {"networks": [dict], "proof": dict})
+    said = []
+    for item in between:
+        weights, each = take(item, "a network between", {"weights": dict, "proof": dict})
+        there = Network(weights, form)
+        said.append(_shown(form, t, here, there, each, True))
+        here = there
+    return "; then ".join([*said, _shown(form, t, here, last, end, True)])
 
 
 def prove(data: Any) -> str:
