@@ -13,7 +13,7 @@ from checker import CORPUS
 
 from proofs_check.checker import functions, verify
 from proofs_check.checker.functions import fibers
-from proofs_check.checker.functions.fibers import failing, points, sizes
+from proofs_check.checker.functions.fibers import failing, holding, sizes
 
 Document = dict[str, Any]
 
@@ -66,27 +66,27 @@ def with_streams_that_vanish_at_one_half() -> Document:
 
 ZERO = [[0, 0], [0, 0]]
 MUTANTS: dict[str, tuple[ModuleType, str, str, Callable[[], Document]]] = {
-    "scores may be equal": (points, " and not alike", "", spoiled("unmasked", Q1_2="Q1.1", K1_2="K1.1")),
+    "scores may be equal": (holding, " and not alike", "", spoiled("unmasked", Q1_2="Q1.1", K1_2="K1.1")),
     "opposite scores are different": (
-        points, "if self.t == 2 else []", "if False else []",
+        holding, "if net.t == 2 else []", "if False else []",
         spoiled("residual", Q2_2=[[3, 2]], Q2_1=[[-3, -2]], K2_2="K2.1"),
     ),
     "scores of the first layer may be dependent": (
-        points, "if self.t == 2 and i < len(self.layers):", "if False:",
+        holding, "if net.t == 2 and i < len(net.layers):", "if False:",
         spoiled("residual", Q1_2=[[2, 4]], Q1_1=[[1, 2]], K1_2="K1.1"),
     ),
     "heads may be unseen": (
-        points, "return all(map(any, self._values(i, above, self.streams[i - 1])))", "return True",
+        holding, "return all(map(any, _values(net, i, above, net.streams[i - 1])))", "return True",
         spoiled("unmasked", V2_2=ZERO),
     ),
     "first tokens may be like second ones": (
-        points, "self._values(i, self.means[i], columns)", "[[1]]", with_streams_that_vanish_at_one_half
+        holding, "_values(net, i, net.means[i], columns)", "[[1]]", with_streams_that_vanish_at_one_half
     ),
     "ranks may fall short": (
-        points, "shown = self.rank(batch) == self.w.widths[i]", "shown = True", bad("narrow_said_to_be_full")
+        holding, "shown = net.rank(batch) == net.w.widths[i]", "shown = True", bad("narrow_said_to_be_full")
     ),
     "a set may be flipped": (
-        points, "if not any(new) or not without", "if not without", bad("heads_that_can_be_flipped")
+        holding, "if not any(new) or not without", "if not without", bad("heads_that_can_be_flipped")
     ),
     "conditions need not be shown": (fibers, "need(not missing,", "need(True,", bad("condition_left_out")),
     "any theorem": (
@@ -116,7 +116,7 @@ def test_a_bent_checker_proves_a_lie(name: str, monkeypatch: pytest.MonkeyPatch)
     bent = careless(module, clause, other)
     if module is fibers:
         monkeypatch.setattr(functions, "prove_fiber", bent.prove)
-    for part in ("Points", "Spaces", "OneHead", "orbit"):
+    for part in ("holds", "Spaces", "OneHead", "orbit"):
         if module is not fibers and hasattr(bent, part):
             monkeypatch.setattr(fibers, part, getattr(bent, part))
     assert proved(document)

@@ -31,6 +31,12 @@ def _equal(tokens: int, depth: int) -> tuple[int, Weights]:
     return tokens, Weights.of({**w.named(), "Q1.2": w["Q1.1"], "K1.2": w["K1.1"]}, w.form)
 
 
+def _dependent(tokens: int) -> tuple[int, Weights]:
+    """Values of three heads are dependent, but no set of them adds up to zero."""
+    _, w = _drawn((2, 2), tokens, heads=3)
+    return tokens, Weights.of({**w.named(), "V1.3": w["V1.1"] + w["V1.2"]}, w.form)
+
+
 FIBERS: dict[str, tuple[int, Weights]] = {
     "fiber_residual": _drawn((2, 2, 2), 2, heads=2, value_ranks=(1, 1), skip=True, causal=True, embed=3, unembed=2),
     "fiber_unmasked": _drawn((2, 2, 2), 3, heads=2, embed=2),
@@ -39,5 +45,6 @@ FIBERS: dict[str, tuple[int, Weights]] = {
     "fiber_one_layer": _equal(3, 1),
     "fiber_blind": _named(2, _layers(EYE, SKEW, EYE)),
     "fiber_skew": _named(2, _layers(SKEW, NOTHING, EYE, SKEW), causal=True),
+    "fiber_dependent_values": _dependent(2),
     "fiber_equal_heads": _equal(2, 2),
 }

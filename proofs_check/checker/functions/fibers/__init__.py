@@ -1,13 +1,14 @@
 """Which weights of a softmax network have the same function as given ones, by a theorem whose hypotheses they fulfil.
 
-The folder above imports this when it meets such a certificate (docs/certificate.md, section 4.2). `points` shows that
-conditions hold, `failing` that they do not, `sizes` counts dimensions.
+The folder above imports this when it meets such a certificate (docs/certificate.md, section 4.2). `points` evaluates
+modulo a prime, `holding` shows that conditions hold, `failing` that they do not, `sizes` counts dimensions.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from proofs_check.checker.functions.fibers.failing import Spaces
+from proofs_check.checker.functions.fibers.holding import holds
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
 from proofs_check.checker.functions.network import Form, Network
@@ -106,13 +107,13 @@ def _conditions(case: Case, listed: Any) -> Iterator[tuple[bool, tuple[str, int]
     form, t, w = case
     known, points, spaces = _possible(form, t, len(w.layers)), dict[Any, Points](), list[Spaces]()
     form_of = {"name": str, "layer": PLACE, "holds": bool, "evidence": dict}
-    for name, i, holds, evidence in (take(x, "a condition", form_of) for x in listed):
+    for name, i, true, evidence in (take(x, "a condition", form_of) for x in listed):
         need((name, i) in known, f"there must be conditions of this network, each once, {name[:20]!a}, {i} is none")
         known.remove((name, i))
-        if holds:
+        if true:
             at = tuple(take(evidence, "the evidence", {"prime": _prime, "seed": SEEDS}))
             points[at] = points.get(at) or Points(*case, *at)
-            need(points[at].holds(name, i), f"residues modulo {at[0]} must show that {name} of layer {i} holds")
+            need(holds(points[at], name, i), f"residues modulo {at[0]} must show that {name} of layer {i} holds")
             yield True, (name, i), name, points[at]
         else:
             spaces = spaces or [Spaces(*case)]
