@@ -103,6 +103,17 @@ def test_the_dimension_is_what_the_differential_leaves(architecture: Architectur
     assert not has_rank(network, architecture.tokens, rank + 1, inputs)
 
 
+def test_another_prime_is_taken_where_the_first_shows_nothing() -> None:
+    network = small(SHAPES[0], seed=3, bound=3)
+    network = Weights.of({**network.named(), "Q1.1": network["Q1.1"] * 4194301}, network.form)
+    document = certificate(network, 2)
+    primes = {c["name"]: c["evidence"]["prime"] for c in document["conditions"]}
+    assert (primes["a"], primes["b"]) == (4194287, 4194301)
+    assert said(document) is not None
+    document["conditions"][0]["evidence"]["prime"] = 4194301
+    assert said(document) is None
+
+
 def test_changed_certificates_prove_nothing_false() -> None:
     rng, found = Random(5), Counter[str]()
     for _ in range(400):
