@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lightning_sym.atlas.store import Atlas
     from lightning_sym.atlas.sweep import Sweep, sweep
     from lightning_sym.certificates.dimension import dimension_certificate
+    from lightning_sym.certificates.fibers import fiber_certificate
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
     from lightning_sym.checkpoints.circuits import Circuits, circuits
@@ -95,6 +96,7 @@ _ROOMS = {
     "lightning_sym.atlas.store": ("Atlas",),
     "lightning_sym.atlas.sweep": ("Sweep", "sweep"),
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
+    "lightning_sym.certificates.fibers": ("fiber_certificate",),
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
     "lightning_sym.checkpoints.circuits": ("Circuits", "circuits"),
@@ -217,6 +219,7 @@ __all__ = [
     "equations",
     "fiber",
     "fingerprint",
+    "fiber_certificate",
     "forward",
     "layer_orbits",
     "load_jet",

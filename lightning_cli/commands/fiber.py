@@ -86,8 +86,9 @@ def softmax_document(result: SoftmaxFiber) -> dict[str, Any]:
 @click.command(
     "fiber",
     epilog="""\b
-Example:
+Examples:
   lightning-sym fiber weights.json --tokens 2
+  lightning-sym fiber weights.json --tokens 3 --certificate fiber-certificate.json
 
 Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more; for lightning attention also if its dimension is
 undecided.""",
@@ -97,6 +98,12 @@ undecided.""",
 @options.weight_form
 @options.seed
 @options.work
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Softmax: write the theorem and the evidence of its conditions into FILE, for `lightning-sym verify`.",
+)
 @options.as_json
 def command(
     file: str,
@@ -106,6 +113,7 @@ def command(
     skip: bool,
     seed: int,
     work: float,
+    certificate: str | None,
     as_json: bool,
 ) -> int:
     """Describe all weights that give the same function as those in FILE.
@@ -120,11 +128,22 @@ def command(
     from lightning_sym.fibers.fiber import fiber
 
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
+    if certificate is not None:
+        from lightning_sym.certificates.fibers import fiber_certificate
+        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+        from lightning_sym.errors import BadInput
+
+        require_certificate_path(certificate)
+        if weights.form.normalization is None:
+            raise BadInput(f"a certificate of a fiber needs a softmax network, got {weights.form}")
     if weights.form.normalization is not None:
         from lightning_sym.fibers.softmax_fiber import softmax_fiber
 
         with progress_bar() as progress:
             found = softmax_fiber(weights, tokens, seed=seed, work=work, progress=progress)
+        if certificate is not None:
+            write_certificate(certificate, fiber_certificate(found, weights))
+            click.echo(f"certificate: {certificate}", err=True)
         if as_json:
             write_json(softmax_document(found))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -12,19 +13,20 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.limits import MOST_HEADS
 from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.arrangement import heads_in_levels, padded
+from lightning_sym.fibers.arrangement import arranged, heads_in_levels, padded
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
 from lightning_sym.fibers.softmax import PROVED
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import Balls, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.rings.rationals import RationalMatrix
 
 MOST_BITS = 4096
 """Bits of intervals that a checker computes with."""
@@ -47,21 +49,77 @@ def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
     return "one layer" if tokens > 1 and all(shape.depth == 1 for shape in shapes) else None
 
 
-def _same(first: Weights, second: Weights, tokens: int) -> Document:
+def same_proof(first: Weights, second: Weights, tokens: int) -> Document:
+    """What a checker can follow to see that two networks of one form have the same function.
+
+    Raises:
+        BadInput: nothing of the kinds that it knows is there.
+    """
     one, other = Circuits.of(first), Circuits.of(second)
     if len(one.layers) == len(other.layers) and common_streams(one, other, tokens).same:
         return {"by": "streams"}
     if (theorem := _theorem(first, second, tokens)) is not None:
         return {"by": theorem}
-    if first.form.skip:
-        (here, places), (there, others) = (heads_in_levels(circuits, tokens) for circuits in (one, other))
-        both = padded(here, there)
-        if both is not None and common_streams(*both, tokens).same:
-            return {"by": "levels", "first": places, "second": others}
-    raise BadInput(
-        "a certificate needs common streams, with heads in other layers too, or a theorem on all networks of this "
-        "form, there is neither: heads are merged before others move, or layers are cut"
-    )
+    proof = _by_levels(one, other, tokens) or _through(one, other, tokens)
+    if proof is None:
+        raise BadInput(
+            "a certificate needs common streams, with heads in other layers too and through other networks, or a "
+            "theorem on all networks of this form, there is neither"
+        )
+    return proof
+
+
+def _by_levels(one: Circuits, other: Circuits, tokens: int) -> Document | None:
+    if not one.form.skip:
+        return None
+    (here, places), (there, others) = (heads_in_levels(circuits, tokens) for circuits in (one, other))
+    both = padded(here, there)
+    if both is None or not common_streams(*both, tokens).same:
+        return None
+    return {"by": "levels", "first": places, "second": others}
+
+
+def _link(one: Circuits, other: Circuits, tokens: int) -> Document | None:
+    both = padded(one, other)
+    if both is not None and common_streams(*both, tokens).same:
+        return {"by": "streams"}
+    return _by_levels(one, other, tokens)
+
+
+def _through(one: Circuits, other: Circuits, tokens: int) -> Document | None:
+    """From network to network: heads of each merged, left out and moved, as far as they go."""
+    here, there = (arranged(circuits, tokens).stages for circuits in (one, other))
+    way = [_filled(circuits) for circuits in (one, *here, *reversed(there), other)]
+    at, between = 0, list[Document]()
+    while at < len(way) - 1:  # the farthest one that is seen to be the same
+        links = ((j, _link(way[at], way[j], tokens)) for j in range(len(way) - 1, at, -1))
+        at, proof = next(((j, proof) for j, proof in links if proof is not None), (len(way), None))
+        if proof is None:
+            return None
+        if at < len(way) - 1:
+            between.append({"weights": _circuits_document(way[at]), "proof": proof})
+    return {"by": "through", "networks": between, "proof": proof}
+
+
+def _filled(circuits: Circuits) -> Circuits:
+    """One layer at least, and one head in each: of zeros, where there is none."""
+    layers, widths = list(map(list, circuits.layers)), circuits.widths
+    if not layers and circuits.form.skip:
+        layers, widths = [[]], (*widths, *widths)
+    for heads, before, behind in zip(layers, widths, widths[1:], strict=False):
+        if not heads:
+            heads.append(Circuit(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before)))
+    return replace(circuits, layers=layers, widths=widths)
+
+
+def _circuits_document(circuits: Circuits) -> Document:
+    """Weights with Q = A and K = 1."""
+    found = {"E": circuits.embed, "U": circuits.unembed}
+    for i, heads in enumerate(circuits.layers, 1):
+        for h, head in enumerate(heads, 1):
+            unit = RationalMatrix.identity(circuits.widths[i - 1])
+            found |= {f"Q{i}.{h}": head.attention, f"K{i}.{h}": unit, f"V{i}.{h}": head.value}
+    return {name: rational_document(matrix.fractions()) for name, matrix in found.items()}
 
 
 def _longest(weights: Weights) -> int:
@@ -105,7 +163,14 @@ def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArr
     raise BadInput(f"a certificate needs an input where the outputs are apart with at most {PRECISIONS[-1]} bits")
 
 
-def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
+def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
+    """Where outputs are too long over the rationals: an input at which they differ modulo a prime, and the prime.
+
+    Raises:
+        BadInput: none was found, or there are letters.
+    """
+    for weights in (first, second):
+        weights.require_numbers("a certificate")
     shapes = [w.architecture(_evaluated_tokens(first, tokens)) for w in (first, second)]
     for p in PRIMES:
         generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)
@@ -117,7 +182,7 @@ def _modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
             x = random_residues(generator, (shapes[0].input_width, shapes[0].tokens), p)
             outputs = (network_output(x, s, w).residues() for s, w in zip(shapes, networks, strict=True))
             if not np.array_equal(*outputs):
-                return {"input": x.residues().tolist(), "prime": p, "bits": None}
+                return {"input": x.residues().tolist(), "prime": p}
     raise BadInput(f"a certificate needs an input where the outputs differ modulo one of the primes {PRIMES}")
 
 
@@ -130,7 +195,7 @@ def _different(comparison: Comparison, first: Weights, second: Weights, tokens: 
     elif comparison.input is not None and max(_longest(w) for w in (first, second)) <= 64:
         found = {"input": rational_document(comparison.input), "prime": None, "bits": None}
     else:
-        found = _modulo_a_prime(first, second, tokens)
+        found = difference_modulo_a_prime(first, second, tokens) | {"bits": None}
     return {"by": "input", **found}
 
 
@@ -149,7 +214,7 @@ def function_certificate(comparison: Comparison, first: Weights, second: Weights
         if shape.heads * shape.depth > MOST_HEADS:
             raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {shape.heads * shape.depth:,}")
     same = comparison.answer is Answer.SAME
-    proof: dict[str, Any] = _same(first, second, tokens) if same else _different(comparison, first, second, tokens)
+    proof: dict[str, Any] = same_proof(first, second, tokens) if same else _different(comparison, first, second, tokens)
     return opening(comparison.answer.value) | {
         "form": first.form.to_json(),
         "tokens": tokens,

@@ -9,7 +9,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
-from lightning_sym.certificates.functions import function_certificate
+from lightning_sym.certificates.functions import difference_modulo_a_prime, function_certificate
 from lightning_sym.certificates.numbers import number_document, rational_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
@@ -17,37 +17,11 @@ from lightning_sym.fibers.connection import Connection
 from lightning_sym.fibers.transform import swap
 from lightning_sym.fibers.virtual_moves import MoveName, rescaling_factors, visible_weights
 from lightning_sym.limits import require_integer
-from lightning_sym.network.attention import forward
 from lightning_sym.network.virtual_weights import exact_virtual_weights
-from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-
-_TRIES = 16
-"""Random inputs modulo each prime, where two deep networks are known to differ."""
+from lightning_sym.network.weights import Weights
 
 _MOST_PRODUCTS = 10**6
 """Numbers that are compared to see that a layer is the same function."""
-
-
-def difference_modulo_a_prime(first: Weights, second: Weights, tokens: int) -> Document:
-    """For networks too deep to be evaluated over the rationals: an input where the outputs differ modulo a prime.
-
-    Raises:
-        BadInput: none was found.
-    """
-    rows = first.layers[0].query.shape[1]
-    for p in PRIMES:
-        generator, one = np.random.default_rng(p), PrimeFieldMatrix.of(np.array([[1]]), p)
-        try:
-            networks = [[Layer(*map(one.like, layer)) for layer in w.layers] for w in (first, second)]
-        except ValueError:  # the prime divides a denominator
-            continue
-        for _ in range(_TRIES):
-            x = random_residues(generator, (rows, tokens), p)
-            one_output, other = (forward(x, layers).residues() for layers in networks)
-            if not np.array_equal(one_output, other):
-                return {"input": x.residues().tolist(), "prime": p}
-    raise BadInput(f"a certificate needs an input where the outputs differ modulo one of the primes {PRIMES}")
 
 
 def steps_between(comparison: Comparison, first: Weights, second: Weights, tokens: int) -> list[Document]:

@@ -40,11 +40,13 @@ class Arrangement:
         circuits: all heads in memory.
         places: by layer and head of `circuits`, the heads of the first network that it is made of.
         zero: whether the function is zero.
+        stages: the networks on the way, each with the function of the one before; the last one is `circuits`.
     """
 
     circuits: Circuits
     places: tuple[tuple[tuple[Place, ...], ...], ...]
     zero: bool
+    stages: tuple[Circuits, ...] = ()
 
 
 @dataclass(eq=False)
@@ -85,15 +87,18 @@ def arranged(circuits: Circuits, tokens: int) -> Arrangement:
     def streams(network: Circuits) -> CommonStreams:
         return common_streams(network, network, tokens)
 
+    stages = list[Circuits]()
     while True:
         size, common = list(map(len, _lists(found))), streams(found)
         found, places = _cut(*_in_letters(found, places, common, tokens), common)
+        stages.append(found)
         if found.form.skip:
             found, places = _in_levels(found, places, streams(found))
+            stages.append(found)
         if list(map(len, _lists(found))) == size:
             break
     zero = not (found.unembed @ _half(streams(found).reached, found.widths[-1]))
-    return Arrangement(found, tuple(map(tuple, places)), zero)
+    return Arrangement(found, tuple(map(tuple, places)), zero, tuple(stages))
 
 
 def _lists(circuits: Circuits) -> list[list[Circuit]]:

@@ -8,7 +8,7 @@ column here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.factored import FactoredNetwork, added, residue_network
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 
 SUBSETS = 16
 """Heads of a layer up to which all sets of heads are gone through."""
@@ -44,11 +44,14 @@ class ConditionTests:
         tokens: $t$.
         seed: picks the points.
         idle_heads: test heads whose values are 0 too.
+        primes: the first that divides no denominator is taken.
     """
 
-    def __init__(self, weights: Weights, tokens: int, seed: int = 0, *, idle_heads: bool = True) -> None:
+    def __init__(
+        self, weights: Weights, tokens: int, seed: int = 0, *, idle_heads: bool = True, primes: Sequence[int] = PRIMES
+    ) -> None:
         self.net: FactoredNetwork[PrimeFieldMatrix]
-        self.net, self.p = residue_network(weights, idle_heads=idle_heads)
+        self.net, self.p = residue_network(weights, idle_heads=idle_heads, primes=primes)
         self.shape = weights.architecture(tokens)
         self._generator = np.random.default_rng(seed)
         self.count = self.shape.heads * (self.shape.heads + 1) // 2 + MORE

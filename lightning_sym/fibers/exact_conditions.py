@@ -77,9 +77,13 @@ class Exact:
         if self.shape.tokens == 2:
             return shown
         # of each head one of two forms, this one without conditions on layers below
-        first = _rows([[_symmetric(h.scores(self.embed, self.embed))] for h in self.net.layers[i - 1]])
-        if not (self.net.skip or i == 1):
-            first = first * 0
+        heads, reached = (
+            self.net.layers[i - 1],
+            self.net.skip or i == 1,
+        )  # without skip the stream may be narrower behind
+        first = _rows(
+            [[_symmetric(h.scores(self.embed, self.embed))] if reached else [RationalMatrix.of([[0]])] for h in heads]
+        )
         if (alone := _not_zero(first)).holds or rows is None or shown is None:
             return alone if alone.holds else None
         either = _not_zero(np.hstack([first, rows]))
@@ -122,11 +126,15 @@ class Exact:
 
     def f(self, i: int) -> Shown:
         """Every head is seen where the first of three tokens is seen with weight one half."""
+        return _not_zero(self._pairings(i, self.means[i], self.halved(i)))
+
+    def halved(self, i: int) -> RationalMatrix:
+        """A multiple of `M_{i-1}(1/2) E`."""
         columns = self.embed
         for j in range(1, i):
             behind = self.net.after(j, columns)
-            columns = columns + behind if self.net.skip else behind  # a multiple of it
-        return _not_zero(self._pairings(i, self.means[i], columns))
+            columns = columns + behind if self.net.skip else behind
+        return columns
 
     def span(self, letter: str, i: int) -> Shown:
         """A rank."""

@@ -137,8 +137,10 @@ def factored(
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
 
 
-def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[FactoredNetwork[PrimeFieldMatrix], int]:
-    """The network modulo the first of `PRIMES` that divides no denominator, and this prime.
+def residue_network(
+    weights: Weights, *, idle_heads: bool = True, primes: Sequence[int] = PRIMES
+) -> tuple[FactoredNetwork[PrimeFieldMatrix], int]:
+    """The network modulo the first of `primes` that divides no denominator, and this prime.
 
     Raises:
         BadInput: there is none.
@@ -149,10 +151,10 @@ def residue_network(weights: Weights, *, idle_heads: bool = True) -> tuple[Facto
         4194287
     """
     weights.require_numbers()
-    for p in PRIMES:
+    for p in primes:
         field = PrimeFieldMatrix.of(np.array([[1]]), p)
         try:
             return factored(weights, field.like, idle_heads=idle_heads), p
         except ValueError:  # the prime divides a denominator
             continue
-    raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, PRIMES))}")
+    raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, primes))}")

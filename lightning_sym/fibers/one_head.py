@@ -25,12 +25,13 @@ MOST_ORDERS = 256
 
 
 class OneHeadFiber(NamedTuple):
-    """A fiber: what gives it, in words, what moves inside it, and its dimension in all weights."""
+    """A fiber: what gives it, in words, what moves inside it, its dimension in all weights, the first blind layer."""
 
     theorem: Theorem
     description: str
     generators: tuple[str, ...]
     dimension: int | None
+    blind: int | None = None
 
 
 def _cost(weights: Weights) -> float:
@@ -74,7 +75,8 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
     zero = [not form for form in forms]
     if shape.causal:
         return _causal(shape, forms, value, zero, skew, theorem)
-    blind = next((i for i in range(depth) if zero[i] or (tokens == 2 and skew[i])), depth - 1)
+    first = next((i for i in range(depth) if zero[i] or (tokens == 2 and skew[i])), None)
+    blind = depth - 1 if first is None else first
     seen: list[RationalMatrix | None] = [form if i <= blind else None for i, form in enumerate(forms)]
     description = f"V~ and {_named(1, blind + 1)} are determined"
     generators: tuple[str, ...] = _MOVES
@@ -83,7 +85,8 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
         free = _named(blind + 2, depth)
         description += f"; layer {blind + 1} is blind (A~_{blind + 1} is {what}): free behind it: {free}"
         generators += (f"all Q, K behind layer {blind + 1}",)
-    return OneHeadFiber(theorem, description, generators, _dimension(shape, seen, value))
+    number = None if first is None else first + 1
+    return OneHeadFiber(theorem, description, generators, _dimension(shape, seen, value), number)
 
 
 _MOVES = ("GL(a) on Q, K", "bases of the streams, and all weights with these virtual weights")

@@ -47,6 +47,7 @@ class SoftmaxFiber(Result):
         dimension: of the fiber, in all weights; `None` if not computed.
         minimal: in which sense no smaller network has this function; empty if that is not known.
         second: another network with this function, where the conditions fail and one was found.
+        blind: with one head a layer, no skip connection and no mask, the first blind layer; `None` if there is none.
     """
 
     architecture: Architecture
@@ -58,6 +59,7 @@ class SoftmaxFiber(Result):
     dimension: int | None
     minimal: str = ""
     second: SecondNetwork | None = None
+    blind: int | None = None
 
     def lines(self) -> Lines:
         """As the command `fiber` prints it."""
@@ -125,7 +127,9 @@ def softmax_fiber(
     shape, budget = require_softmax(weights, tokens), Work(work, progress)
     if shape.heads == 1 and not shape.skip:
         known = one_head_fiber(weights, tokens, budget)
-        return SoftmaxFiber(shape, (), known.theorem, True, known.description, known.generators, known.dimension)
+        return SoftmaxFiber(
+            shape, (), known.theorem, True, known.description, known.generators, known.dimension, blind=known.blind
+        )
     if tokens == 1:
         return SoftmaxFiber(
             shape, (), None, True, "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",

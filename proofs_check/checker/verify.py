@@ -426,12 +426,12 @@ def _different(data: Any) -> str:  # outputs for an input that differ
     return f"different functions of {name}; their outputs differ at an input, {where}"
 def check(data: Any) -> str:
     """What a certificate proves."""
-    kinds: Any = {"dimension": _dimension, "same": _equal, "different": _different,
+    kinds: Any = {"dimension": _dimension, "same": _equal, "different": _different, "fiber": None,
         "transformer": lambda x: _more("transformers.py", "a large transformer").prove(x)}
     of = take(data, "a certificate", dict).get("format") == "lightning-sym/certificate", str(data.get("version")) == "1"
     need(all(of), "the format must be lightning-sym/certificate, and the version must be 1")
     need(str(data.get("kind")) in kinds, f"the kind must be one of {', '.join(kinds)}")
-    plain = "form" not in data or data["kind"] in ("dimension", "transformer")
+    plain = data["kind"] in ("dimension", "transformer") or "form" not in data and data["kind"] != "fiber"
     return str(kinds[data["kind"]](data) if plain else _more("functions", "a network with a form").prove(data))
 def main(arguments: list[str] | None = None) -> int:
     """One line for each file; whether all are proved."""

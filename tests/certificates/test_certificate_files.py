@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from bad_certificates import BAD, TEXTS
+from bad_fibers import FIBER_REASONS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,7 @@ def test_the_schema_names_what_the_grammar_names() -> None:
 # ---- files that others may send
 
 REASONS = {
+    **FIBER_REASONS,
     "a_list": "a certificate must be of type dict",
     "another_point": "the minor must not be 0",
     "boolean_entry": "Q of layer 1 must be an integer from 0 to 4194300, found 'True'",
@@ -145,7 +147,7 @@ REASONS = {
     "unknown_family": "families must be ones of this network, each once, 'magic' is none",
     "unknown_key": "'comment'",
     "unknown_key_inside": "'dropout'",
-    "unknown_kind": "the kind must be one of dimension, same, different, transformer",
+    "unknown_kind": "the kind must be one of dimension, same, different, fiber, transformer",
     "unknown_normalization": "'taylor'",
     "unknown_variety": "the pieces of 'all maps' must be []",
     "unsorted_columns": "columns must increase",
@@ -175,6 +177,11 @@ REASONS = {
     "levels_that_are_missing": "there must be a level, or null, for each head of each layer",
     "levels_from_zero": "must be an integer from 1 to 64",
     "levels_without_skip": "heads can stand in other layers with skip connections only",
+    "through_another_function": "must agree on all that their streams have in common",
+    "through_to_another_function": "must agree on all that their streams have in common",
+    "through_nothing": "there must be a level, or null, for each head of each layer",
+    "through_by_trust": "there is no proof of this kind by 'merging'",
+    "through_for_different": "there is no proof of this kind by 'through'",
     "levels_for_different": "there is no proof of this kind by 'levels'",
     "streams_for_different": "there is no proof of this kind by 'streams'",
     "input_for_same": "there is no proof of this kind by 'input'",

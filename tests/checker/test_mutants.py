@@ -31,6 +31,9 @@ def test_the_other_road_tells_true_from_false() -> None:
         if document["kind"] == "transformer":
             false = document | {"dimension": document["dimension"] - 1}
             assert (is_true(document, {}), is_true(false, {})) == (True, False)
+        elif document["kind"] == "fiber":
+            false = document | {"minimal": not document["minimal"]}
+            assert (is_true(document, {}), is_true(false, {})) == (True, False)
         elif document["kind"] != "dimension":
             other = {"same": "different", "different": "same"}[document["kind"]]
             assert (is_true(document, {}), is_true(document | {"kind": other}, {})) == (True, False)

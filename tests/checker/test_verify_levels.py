@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from copy import deepcopy
 from random import Random
 from typing import Any
 
+from checker import CORPUS
 from form_pairs import matrix, named, weights
 from judge_functions import are_the_same
 
@@ -89,3 +91,19 @@ def test_what_the_program_writes_is_proved() -> None:
             assert are_the_same(written)
         found[written["proof"]["by"]] += 1
     assert found["levels"] > 3
+
+
+def test_heads_are_merged_before_others_move() -> None:
+    """Neither common streams nor levels show it at once: two heads read what their sum does not."""
+    document = json.loads((CORPUS / "good" / "through.json").read_text(encoding="utf-8"))
+    assert document["proof"]["by"] == "through"
+    assert are_the_same(document)
+    assert proved(document)
+    assert not proved(document | {"proof": {"by": "streams"}})
+    for name in ("V1.1", "V2.1", "Q2.1"):  # the network between must have the function of both
+        changed = deepcopy(document)
+        between = changed["proof"]["networks"][0]["weights"]
+        between[name][1][0] += 1
+        assert not proved(changed)
+        assert not proved(changed | {"first": between})
+        assert not proved(changed | {"second": between})

@@ -27,7 +27,17 @@ MODULES = {
 }
 FUNCTIONS = [
     import_module(f"proofs_check.checker.functions.{name}")
-    for name in ("levels", "network", "outputs", "spans", "streams", "theorems")
+    for name in (
+        "levels",
+        "network",
+        "outputs",
+        "spans",
+        "streams",
+        "theorems",
+        "fibers.points",
+        "fibers.holding",
+        "fibers.failing",
+    )
 ]
 
 Document = dict[str, Any]
@@ -217,7 +227,7 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
 
 SITES = {"verify.py": 7, "spaces.py": 6, "mixing.py": 3, "cancelling.py": 1, "frames.py": 3, "first_layers.py": 1,
          "transformers.py": 1, "network.py": 1, "outputs.py": 2, "spans.py": 3, "streams.py": 3,
-         "levels.py": 1,
+         "levels.py": 1, "failing.py": 1, "holding.py": 2, "points.py": 3,
          "theorems.py": 3}  # fmt: skip
 """Lines that count bytes, by file."""
 

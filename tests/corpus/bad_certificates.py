@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from bad_fibers import BAD_FIBERS
 from bad_levels import BAD_LEVELS
 
 Document = dict[str, Any]
@@ -134,7 +135,7 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "unknown_family": ("two_layers", (("upper_bounds.0.families", ["magic"]),)),
     "wrong_version": ("one_layer", (("version", 2),)),
     "wrong_format": ("one_layer", (("format", "certificate"),)),
-    "unknown_kind": ("one_layer", (("kind", "fiber"),)),
+    "unknown_kind": ("one_layer", (("kind", "ideal"),)),
     "unknown_key": ("one_layer", (("comment", "trust me"),)),
     "unknown_key_inside": ("one_layer", (("network.dropout", 0),)),
     "missing_key": ("one_layer", (("network", without("causal")),)),
@@ -259,6 +260,7 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "streams_of_other_depth": ("visible_weights", (("proof.by", "streams"), ("second", one_layer_less))),
     "streams_for_different": ("streams", (("kind", "different"),)),
     **BAD_LEVELS,
+    **BAD_FIBERS,
     "input_for_same": ("intervals", (("kind", "same"),)),
     "head_missing": ("streams", (("first", without("Q1.1")),)),
     "head_named_twice": ("streams", (("first.Q1", [[1, 2]]),)),

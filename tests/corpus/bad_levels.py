@@ -18,4 +18,9 @@ BAD_LEVELS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "levels_from_zero": ("levels", (("proof.first.0.0", 0),)),
     "levels_without_skip": ("levels", (("form.skip", False),)),
     "levels_for_different": ("levels", (("kind", "different"),)),
+    "through_another_function": ("through", (("proof.networks.0.weights", lambda w: w | {"V1.1": [[0, 0], [2, 0]]}),)),
+    "through_to_another_function": ("through", (("second", SIDE_BY_SIDE | {"V1.2": [[0, 0], [4, 0]]}),)),
+    "through_nothing": ("through", (("proof.networks", []),)),
+    "through_by_trust": ("through", (("proof.networks.0.proof", {"by": "merging"}),)),
+    "through_for_different": ("through", (("kind", "different"),)),
 }  # fmt: skip

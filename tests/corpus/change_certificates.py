@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
+from change_fibers import change_fiber
 from change_forms import change_form
 from change_shapes import change_shapes
 
@@ -232,7 +233,7 @@ CHANGES: dict[str, Callable[[Document, random.Random], None]] = {
     "integer": _integer, "swap": _swap, "columns": _columns, "length": _length, "claim": _claim, "weights": _weights,
     "network": _network, "exponentials": _exponentials,
     "families": _families, "prime": _prime, "string": _string, "keys": _keys, "shapes": change_shapes,
-    "form": change_form,
+    "form": change_form, "fiber": change_fiber,
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bad_certificates import BAD, FIRST, TEXTS, Document, changed
+from fibers_of_networks import FIBERS
 from networks_with_a_form import FORMS
 
 from lightning_sym import (
@@ -20,10 +21,12 @@ from lightning_sym import (
     Weights,
     certified_dimension,
     same_function,
+    softmax_fiber,
     swap,
     transform,
 )
 from lightning_sym.certificates.dimension import dimension_certificate
+from lightning_sym.certificates.fibers import fiber_certificate
 from lightning_sym.certificates.files import certificate_text
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.certificates.transformers import transformer_certificate
@@ -95,6 +98,7 @@ def good() -> dict[str, Document]:
     found["two_layers_undecided"] = changed(found["two_layers"], *families)
 
     found |= {name: with_a_form(*each) for name, each in FORMS.items()}
+    found |= {name: fiber_certificate(softmax_fiber(w, tokens), w) for name, (tokens, w) in FIBERS.items()}
     first = weights(FIRST)
     one = weights({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
     skew = weights({"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from change_certificates import Document, changed_text
+from judge_fibers import fiber_is_true
 from judge_functions import are_the_same
 from rich.console import Console
 from rich.progress import track
@@ -144,6 +145,8 @@ def is_true(document: Document, known: dict[str, tuple[int, int]]) -> bool | Non
             return False if document["lower"] > most or document["upper"] < least else None
         if document["kind"] == "transformer":
             return _transformer_is_true(document)
+        if document["kind"] == "fiber":
+            return fiber_is_true(document)
         if "form" in document:
             same = are_the_same(document)
             return None if same is None else same is (document["kind"] == "same")

@@ -43,12 +43,21 @@ ONE_BEHIND: Document = {
 }  # fmt: skip
 SIDE_BY_SIDE: Document = {f"{name[0]}1.{name[1]}": m for name, m in ONE_BEHIND.items()}
 
+# two heads of layer 2 with equal scores read what layer 1 writes, their sum does not
+TWO_BEHIND: Document = {
+    "Q1.1": [[1, 0]], "K1.1": [[1, 0]], "V1.1": [[0, 0], [1, 0]],
+    "Q1.2": [[0, 0]], "K1.2": [[0, 0]], "V1.2": [[0, 0], [0, 0]],
+    "Q2.1": [[2, 0]], "K2.1": [[1, 0]], "V2.1": [[0, 0], [3, 5]],
+    "Q2.2": [[2, 0]], "K2.2": [[1, 0]], "V2.2": [[0, 0], [0, -5]],
+}  # fmt: skip
+
 RESIDUAL = NetworkForm(SOFTMAX, causal=True, skip=True)
 FORMS: dict[str, tuple[Answer, NetworkForm, int, Document, Document]] = {
     "streams": (Answer.SAME, RESIDUAL, 3, TWO_HEADS, MERGED),
     "streams_lightning": (Answer.SAME, NetworkForm(causal=True, skip=True), 2, TWO_HEADS, MERGED),
     "levels": (Answer.SAME, NetworkForm(SOFTMAX, skip=True), 3, ONE_BEHIND, SIDE_BY_SIDE),
     "levels_lightning": (Answer.SAME, NetworkForm(causal=True, skip=True), 2, SIDE_BY_SIDE, ONE_BEHIND),
+    "through": (Answer.SAME, NetworkForm(SOFTMAX, skip=True), 3, TWO_BEHIND, SIDE_BY_SIDE),
     "visible_weights": (
         Answer.SAME, NetworkForm(SOFTMAX, causal=True), 2, then(SKEW, ZERO), then(ZERO, SKEW, 2),
     ),

@@ -135,3 +135,13 @@ def test_wrong_coordinates_are_not_given_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(normal_circuits, "columns_of", shifted)
     with pytest.raises(ProgramError, match="do not belong to the stream"):
         canonical(weights, 3)
+
+
+def test_a_stream_that_is_narrower_behind_is_decided_too() -> None:
+    """Without skip connections E does not reach the scores of the second layer, and has not their width."""
+    architecture = Architecture((3, 2, 2, 2), (1, 1, 1), 3, SOFTMAX, heads=2)
+    weights = Weights.random(architecture, seed=1)
+    weights = Weights.of({**weights.named(), "Q2.1": 0 * weights["Q2.1"]}, weights.form)
+    found = {(c.name, c.layer): c.holds for c in transformer_conditions(weights, 3).conditions}
+    assert found["(a')", 2] is False
+    assert found["(a')", 1] is True

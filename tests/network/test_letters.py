@@ -18,7 +18,17 @@ import sympy
 
 import lightning_sym
 import proofs_check
-from lightning_sym import Architecture, Layer, Weights, forward, network_output, polynomial_map, same_function
+from lightning_sym import (
+    SOFTMAX,
+    Architecture,
+    Layer,
+    Weights,
+    forward,
+    network_output,
+    polynomial_map,
+    same_function,
+    softmax_fiber,
+)
 from lightning_sym.errors import BadInput, RingError
 from lightning_sym.limits import Work
 from lightning_sym.network.form import NetworkForm
@@ -77,6 +87,7 @@ def argument(name: str, folder: Path) -> Any:
 SPECIAL: dict[str, dict[str, Any]] = {
     "group_element": {"circuits": (), "streams": None},
     "with_weights": {"path": ()},
+    "fiber_certificate": {"found": softmax_fiber(NUMBERS.with_form(NetworkForm(SOFTMAX)))},
     "tangent_dimension_bound": {"self": lightning_sym.equations(Architecture((2, 1), (1,), 2))},
 }
 

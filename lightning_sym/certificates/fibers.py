@@ -1,0 +1,166 @@
+"""Certificates of fibers: the theorem that applies to given weights, and its conditions, each with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.certificates.document import Document, opening
+from lightning_sym.certificates.functions import same_proof
+from lightning_sym.certificates.limits import MOST_HEADS
+from lightning_sym.certificates.numbers import number_document, weights_document
+from lightning_sym.errors import BadInput
+from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.condition_tests import ConditionTests, Shown
+from lightning_sym.fibers.exact_conditions import Exact
+from lightning_sym.fibers.failures import failing_relation
+from lightning_sym.fibers.softmax_fiber import SoftmaxFiber
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES
+
+WIDEST, MOST = 64, 64
+"""Widths, and heads in all, up to which a condition that fails is written down: its relation is checked exactly."""
+
+_LETTERS = {"rank E = d": "F", "rank U = d": "U", "F = R^d": "F", "rank Uh = d": "U", "rank S = d": "S"}
+
+_ORDER = ("a", "a'", "b", "b unmasked", "c", "e", "f", "F", "U", "S")
+
+Place = tuple[str, int]
+"""A condition by its name in certificates, and its layer."""
+
+
+def _place(name: str, layer: int) -> Place:
+    return _LETTERS.get(name, name.replace("(", "").replace(")", "").replace(",", "")), layer
+
+
+def fiber_certificate(found: SoftmaxFiber, weights: Weights) -> Document:
+    """A certificate for what is known of the weights with the same function (docs/certificate.md, section 4.2).
+
+    Where a theorem applies it says so, with all conditions that the theorem needs; where none does, it says which
+    conditions fail over the rationals, if that is known of one.
+
+    Args:
+        found: what `softmax_fiber` found for these weights.
+        weights: exact weights.
+
+    Raises:
+        BadInput: there is one token, or neither a theorem nor a condition that is known to fail.
+
+    Example:
+        >>> from lightning_sym.fibers.softmax_fiber import softmax_fiber
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> from lightning_sym.rings.normalization import SOFTMAX
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(SOFTMAX, skip=True))
+        >>> document = fiber_certificate(softmax_fiber(w, tokens=3), w)
+        >>> document["theorem"], document["dimension"], document["symmetries"]
+        ('docs/transformer-fibers.md, Corollary 5', 1, ['query-key'])
+    """
+    require_arguments(fiber_certificate, locals())
+    weights.require_numbers("a certificate")
+    shape = found.architecture
+    if shape != weights.architecture(shape.tokens):
+        raise BadInput(f"the weights must be those of the fiber, {shape}; got {weights.architecture(shape.tokens)}")
+    if shape.tokens == 1:
+        raise BadInput("a certificate of a fiber needs two tokens or more: the patterns of one are 1")
+    if (heads := shape.heads * shape.depth) > MOST_HEADS:
+        raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {heads:,}")
+    theorem = None if found.theorem is None else f"{found.theorem.page}, {found.theorem.number}"
+    known = {_place(c.name, c.layer): c.holds for c in found.conditions}
+    exact = theorem is not None and found.theorem is not None and found.theorem.number == "Corollary 5"
+    if exact:  # the others follow; a checker asks for all of them
+        depth = shape.depth
+        known |= {(name, i): True for name in "FUS" for i in range(depth + (name != "S"))}
+    listed = list(_held([place for place, holds in known.items() if holds], weights, shape.tokens, whole=exact))
+    listed += _failing([place for place, holds in known.items() if holds is False], weights, shape.tokens)
+    listed.sort(key=lambda c: (_ORDER.index(c["name"]), c["layer"]))
+    if theorem is None and not any(c["holds"] is False for c in listed):
+        raise BadInput(
+            "a certificate needs a theorem that applies, or a condition that is known to fail, there is neither"
+        )
+    stream = shape.embed is not None and shape.unembed is not None
+    if not shape.skip:
+        stream = shape.depth > 1 or shape.embed is not None or shape.unembed is not None
+    has = {"heads": shape.heads > 1, "query-key": True, "value-output": shape.value_ranks is not None, "stream": stream}
+    return opening("fiber") | {
+        "form": weights.form.to_json(),
+        "tokens": shape.tokens,
+        "weights": weights_document(weights),
+        "theorem": theorem,
+        "conditions": listed,
+        "symmetries": [name for name, there in has.items() if there],
+        "blind": found.blind,
+        "minimal": exact,
+        "dimension": found.dimension,
+        "another": _another(found, weights),
+    }
+
+
+def _another(found: SoftmaxFiber, weights: Weights) -> Document | None:
+    """Another network, if a checker can see that it has the same function."""
+    if found.second is None:
+        return None
+    try:
+        proof = same_proof(weights, found.second.weights, found.architecture.tokens)
+    except BadInput:
+        return None
+    return {"weights": weights_document(found.second.weights), "proof": proof}
+
+
+# ---- conditions that hold
+
+
+def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) -> Iterator[Document]:
+    """Each with the first prime modulo which residues show it."""
+    waiting = list(places)
+    for number in range(len(PRIMES)):
+        if not waiting:
+            return
+        try:
+            tests = ConditionTests(weights, tokens, primes=PRIMES[number:])
+        except BadInput:
+            break
+        if tests.p != PRIMES[number]:
+            continue
+        spans = {(letter, i): shown.holds for letter, i, shown in tests.spans()}
+        full = whole and all(spans.values())
+        held = [at for at in waiting if (full or spans.get(at) if at[0] in "FUS" else _test(tests, at).holds)]
+        yield from (_condition(at, True, {"prime": tests.p, "seed": 0}) for at in held)
+        waiting = [at for at in waiting if at not in held]
+    if (whole and waiting) or any(name not in "FUS" for name, _ in waiting):
+        raise BadInput(f"a certificate needs conditions that residues show modulo one of the primes {PRIMES}")
+
+
+def _condition(at: Place, holds: bool, evidence: Document) -> Document:
+    return {"name": at[0], "layer": at[1], "holds": holds, "evidence": evidence}
+
+
+def _test(tests: ConditionTests, at: Place) -> Shown:
+    name, i = at
+    if name in ("b", "b unmasked"):
+        return tests.b(i, causal=tests.shape.causal and name == "b")
+    shown: Shown = {"a": tests.a, "a'": tests.a_prime, "c": tests.c, "e": tests.e, "f": tests.f}[name](i)
+    return shown
+
+
+# ---- conditions that fail
+
+
+def _failing(places: list[Place], weights: Weights, tokens: int) -> Iterator[Document]:
+    """Each with a relation or a rank; without those for which none is found."""
+    shape = weights.architecture(tokens)
+    largest = max(*shape.widths, shape.input_width, shape.output_width)
+    if not places or largest > WIDEST or shape.heads * shape.depth > MOST:
+        return
+    spaces = Exact(weights, tokens)
+    for at in places:
+        name, i = at
+        if name in "FUS":
+            yield _condition(at, False, {"rank": _rank(spaces, name, i)})
+        elif (relation := failing_relation(spaces, name, i)) is not None:
+            yield _condition(at, False, {"relation": [number_document(x) for x in relation]})
+
+
+def _rank(spaces: Exact, name: str, i: int) -> int:
+    if name == "S":
+        return Subspace.spanned(spaces.first[i]).dimension
+    return (spaces.words if name == "F" else spaces.readers)[i].dimension

@@ -1,0 +1,122 @@
+"""A checker of fibers with one clause bent proves a lie that the straight one rejects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from checker import CORPUS
+
+from proofs_check.checker import functions, verify
+from proofs_check.checker.functions import fibers
+from proofs_check.checker.functions.fibers import failing, holding, sizes
+
+Document = dict[str, Any]
+
+
+def proved(document: Document) -> bool:
+    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+    try:
+        verify.check(json.loads(json.dumps(document)))
+    except verify.Rejected:
+        return False
+    return True
+
+
+def careless(module: ModuleType, clause: str, other: str) -> ModuleType:
+    """The module with one clause changed."""
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    assert source.count(clause) == 1
+    bent = ModuleType(module.__name__)
+    exec(source.replace(clause, other), vars(bent))  # noqa: S102 - the checker itself, bent
+    return bent
+
+
+def read(folder: str, name: str) -> Document:
+    document: Document = json.loads((CORPUS / folder / f"fiber_{name}.json").read_text(encoding="utf-8"))
+    return document
+
+
+def bad(name: str) -> Callable[[], Document]:
+    return lambda: read("bad", name)
+
+
+def spoiled(name: str, **weights: Any) -> Callable[[], Document]:
+    """A good one with other matrices; `Q1_2` stands for `Q1.2`, a name for that matrix."""
+
+    def made() -> Document:
+        document = read("good", name)
+        old = document["weights"]
+        new = {key.replace("_", "."): old[m] if isinstance(m, str) else m for key, m in weights.items()}
+        return document | {"weights": old | new}
+
+    return made
+
+
+def with_streams_that_vanish_at_one_half() -> Document:
+    """1 plus half of what the heads of layer 1 write is 0."""
+    document = read("good", "narrow")
+    rest = [[-x - 2 * (r == c) for c, x in enumerate(row)] for r, row in enumerate(document["weights"]["V1.2"])]
+    return document | {"weights": document["weights"] | {"V1.1": rest}}
+
+
+ZERO = [[0, 0], [0, 0]]
+MUTANTS: dict[str, tuple[ModuleType, str, str, Callable[[], Document]]] = {
+    "scores may be equal": (holding, " and not alike", "", spoiled("unmasked", Q1_2="Q1.1", K1_2="K1.1")),
+    "opposite scores are different": (
+        holding, "if net.t == 2 else []", "if False else []",
+        spoiled("residual", Q2_2=[[3, 2]], Q2_1=[[-3, -2]], K2_2="K2.1"),
+    ),
+    "scores of the first layer may be dependent": (
+        holding, "if net.t == 2 and i < len(net.layers):", "if False:",
+        spoiled("residual", Q1_2=[[2, 4]], Q1_1=[[1, 2]], K1_2="K1.1"),
+    ),
+    "heads may be unseen": (
+        holding, "return all(map(any, _values(net, i, above, net.streams[i - 1])))", "return True",
+        spoiled("unmasked", V2_2=ZERO),
+    ),
+    "first tokens may be like second ones": (
+        holding, "_values(net, i, net.means[i], columns)", "[[1]]", with_streams_that_vanish_at_one_half
+    ),
+    "ranks may fall short": (
+        holding, "shown = net.rank(batch) == net.w.widths[i]", "shown = True", bad("narrow_said_to_be_full")
+    ),
+    "a set may be flipped": (
+        holding, "if not any(new) or not without", "if not without", bad("heads_that_can_be_flipped")
+    ),
+    "conditions need not be shown": (fibers, "need(not missing,", "need(True,", bad("condition_left_out")),
+    "any theorem": (
+        fibers, "name in THEOREMS and THEOREMS[name].about(*case)", "name in THEOREMS", bad("one_layer_of_two")
+    ),
+    "any dimension": (fibers, "need(dimension == size,", "need(True,", bad("one_too_high")),
+    "any blind layer": (fibers, "need(blind == seen,", "need(True,", bad("blind_one_further")),
+    "any symmetries": (fibers, "need(symmetries == want,", "need(True,", bad("symmetry_invented")),
+    "a relation of any heads": (
+        failing, "need(name in tests and tests[name](i, c),", "need(True,", bad("relation_false")
+    ),
+    "a rank that is full": (
+        failing, "found <= most < width", "found <= most", bad("rank_that_does_not_fall_short")
+    ),
+    "a rank that is larger": (failing, "found <= most < width", "most < width", bad("rank_too_small")),
+    "three tokens do not see behind skew layers": (
+        sizes, "zero[i] or (t == 2 and skew[i])", "zero[i] or skew[i]", bad("blind_at_three_tokens")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_bent_checker_proves_a_lie(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, clause, other, made = MUTANTS[name]
+    document = made()
+    assert not proved(document)
+    bent = careless(module, clause, other)
+    if module is fibers:
+        monkeypatch.setattr(functions, "prove_fiber", bent.prove)
+    for part in ("holds", "Spaces", "OneHead", "orbit"):
+        if module is not fibers and hasattr(bent, part):
+            monkeypatch.setattr(fibers, part, getattr(bent, part))
+    assert proved(document)

@@ -1,0 +1,50 @@
+"""Small softmax networks whose fibers are certified, one for each theorem, and what is changed to make bad ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_sym import SOFTMAX, Architecture, Weights
+from lightning_sym.network.form import NetworkForm
+
+Document = dict[str, Any]
+EYE, SKEW, NOTHING = [[1, 0], [0, 1]], [[0, 1], [-1, 0]], [[0, 0], [0, 0]]
+
+
+def _drawn(widths: tuple[int, ...], tokens: int, seed: int = 4, **options: Any) -> tuple[int, Weights]:
+    shape = Architecture(widths, (1,) * (len(widths) - 1), tokens, normalization=SOFTMAX, **options)
+    return tokens, Weights.random(shape, seed=seed, bound=3)
+
+
+def _named(tokens: int, matrices: Document, *, causal: bool = False, skip: bool = False) -> tuple[int, Weights]:
+    return tokens, Weights.of(matrices, NetworkForm(SOFTMAX, causal=causal, skip=skip))
+
+
+def _layers(*scores: Any) -> Document:
+    """One head a layer, with these matrices Q, K and V the unit matrix."""
+    return {f"{c}{i}": q if c == "Q" else EYE for i, q in enumerate(scores, 1) for c in "QKV"}
+
+
+def _equal(tokens: int, depth: int) -> tuple[int, Weights]:
+    """The two heads of layer 1 have equal scores."""
+    _, w = _drawn((2,) * (depth + 1), tokens, heads=2, skip=True)
+    return tokens, Weights.of({**w.named(), "Q1.2": w["Q1.1"], "K1.2": w["K1.1"]}, w.form)
+
+
+def _dependent(tokens: int) -> tuple[int, Weights]:
+    """Values of three heads are dependent, but no set of them adds up to zero."""
+    _, w = _drawn((2, 2), tokens, heads=3)
+    return tokens, Weights.of({**w.named(), "V1.3": w["V1.1"] + w["V1.2"]}, w.form)
+
+
+FIBERS: dict[str, tuple[int, Weights]] = {
+    "fiber_residual": _drawn((2, 2, 2), 2, heads=2, value_ranks=(1, 1), skip=True, causal=True, embed=3, unembed=2),
+    "fiber_unmasked": _drawn((2, 2, 2), 3, heads=2, embed=2),
+    "fiber_narrow": _drawn((3, 3, 3), 3, seed=5, heads=2, skip=True, causal=True, embed=2, unembed=3),
+    "fiber_two_tokens": _drawn((3, 3, 3), 2, heads=1, skip=True, embed=2, unembed=3),
+    "fiber_one_layer": _equal(3, 1),
+    "fiber_blind": _named(2, _layers(EYE, SKEW, EYE)),
+    "fiber_skew": _named(2, _layers(SKEW, NOTHING, EYE, SKEW), causal=True),
+    "fiber_dependent_values": _dependent(2),
+    "fiber_equal_heads": _equal(2, 2),
+}

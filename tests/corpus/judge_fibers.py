@@ -1,0 +1,103 @@
+"""Is what a certificate of a fiber claims true? By the program's own tests and exact spaces, and balls for outputs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from judge_functions import are_the_same
+
+from lightning_sym import Weights, softmax_fiber
+from lightning_sym.fibers.condition_tests import ConditionTests
+from lightning_sym.fibers.conditions import Condition
+from lightning_sym.fibers.exact_conditions import Exact
+from lightning_sym.network.form import NetworkForm
+
+Document = dict[str, Any]
+MANY = "docs/transformer-fibers.md"
+EXACT = f"{MANY}, Corollary 5"
+
+
+def _known(listed: tuple[Condition, ...]) -> dict[tuple[str, int], bool | None]:
+    letters = {"rank E = d": "F", "rank U = d": "U", "F = R^d": "F", "rank Uh = d": "U", "rank S = d": "S"}
+    names = {"(a)": "a", "(a')": "a'", "(b)": "b", "(b), unmasked": "b unmasked", "(c)": "c", "(e)": "e", "(f)": "f"}
+    return {((names | letters)[c.name], c.layer): c.holds for c in listed}
+
+
+def _decided(weights: Weights, t: int, name: str, i: int, known: dict[tuple[str, int], bool | None]) -> bool | None:
+    """Whether a condition holds: exactly if that is decided, else by residues at other points."""
+    spaces, causal = Exact(weights, t), weights.form.causal
+    if name in "FUS":
+        return spaces.span(name, i).holds
+    if name in ("b", "b unmasked"):
+        return spaces.b(i, causal=causal and name == "b").holds
+    tests = {"a": spaces.a, "a'": spaces.a_prime, "c": spaces.c, "f": spaces.f}
+    shown = tests[name](i) if name in tests else None
+    if shown is not None:
+        return shown.holds
+    if known.get((name, i)) is not None:
+        return known[name, i]
+    other = ConditionTests(weights, t, seed=7)
+    return {"e": other.e, "c": other.c, "a'": other.a_prime}[name](i).holds or None
+
+
+def _is_there(shape: Any, name: str, i: int) -> bool:
+    """Whether networks of this shape have this condition."""
+    first, last = (0 if name in "FUS" else 1), shape.depth - (name in ("a'", "S"))
+    about = {"a'": not shape.causal, "c": shape.tokens == 2, "e": shape.tokens > 2}
+    masked = shape.causal and shape.tokens > 2 if name in ("b unmasked", "f") else True
+    return bool(first <= i <= last and about.get(name, True) and masked)
+
+
+def fiber_is_true(document: Document) -> bool | None:
+    """Whether the claim is true; `None` if that is not decided."""
+    form, t = NetworkForm.from_json(document["form"]), document["tokens"]
+    named = document["weights"]
+    weights = Weights.of({name: [[Fraction(x) for x in row] for row in m] for name, m in named.items()}, form)
+    shape = weights.architecture(t)
+    if form.normalization is None or t < 2:
+        return False
+    found = softmax_fiber(weights, t)
+    known = _known(found.conditions)
+    values = {(c["name"], c["layer"]): c["holds"] for c in document["conditions"]}
+    if any(not _is_there(shape, *at) for at in values):
+        return False
+    decided = {at: _decided(weights, t, *at, known) for at in values}
+    if any(holds is not None and holds is not values[at] for at, holds in decided.items()):
+        return False
+    if not _theorem_holds(document, shape, found, decided):
+        return False
+    second = document["another"]
+    same = second is None or are_the_same(
+        {"form": document["form"], "tokens": t, "first": named, "second": second["weights"]}
+    )
+    if same is False:
+        return False
+    return None if same is None or None in decided.values() else True
+
+
+def _theorem_holds(document: Document, shape: Any, found: Any, decided: dict[tuple[str, int], bool | None]) -> bool:
+    name, t, one = document["theorem"], document["tokens"], shape.heads == 1 and not shape.skip
+    blind = found.blind if name and name.startswith("docs/softmax") else None
+    dimension = found.dimension if name == EXACT or (name and name.startswith("docs/softmax")) else None
+    if document["blind"] != blind or document["minimal"] is not (name == EXACT):
+        return False
+    if name == EXACT and not one:  # the strongest: the program says so too
+        ranks = {("F", i) for i in range(shape.depth + 1)} | {("S", i) for i in range(shape.depth)}
+        return (
+            str(found.theorem).startswith("Corollary 5") and document["dimension"] == dimension and ranks <= {*decided}
+        )
+    if name == EXACT:  # one head: Theorem 1 or 4 gives the same number
+        return bool(document["dimension"] == dimension)
+    if document["dimension"] != dimension:
+        return False
+    words = all(decided.get((c, i)) for c in "ab" for i in range(1, shape.depth + 1))
+    found_true: dict[str | None, Any] = {
+        None: any(not holds for holds in decided.values()),
+        "docs/softmax-fibers.md, Theorem 1": one and not shape.causal,
+        "docs/softmax-fibers.md, Theorem 4": one and shape.causal,
+        f"{MANY}, Theorem 7": t == 2 and words and all(decided.get(("c", i)) for i in range(1, shape.depth + 1)),
+        f"{MANY}, Theorem 8": shape.depth == 1,
+        f"{MANY}, Theorem 11": t > 2 and words and all(decided.get(("e", i)) for i in range(1, shape.depth + 1)),
+    }
+    return bool(found_true[name])
