@@ -1,0 +1,188 @@
+"""One layer of each: the gauge guessed, then put into the equations, in floats and exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.equations import (
+    READ,
+    WRITTEN,
+    LayerGauge,
+    StreamMap,
+    inverses_fail,
+    layer_differences,
+    modulo_ones,
+)
+from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes_for
+from lightning_sym.checkpoints.folded import READERS, Folded, fold
+from lightning_sym.checkpoints.layer_fit import fit_layer, floats
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.units import block_units
+from lightning_sym.errors import TooLarge
+
+Mask = Any
+"""Where an equation does not hold, by tensor: arrays of truth values, or `None` where exactness was not asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFound:
+    """What was found in one layer.
+
+    Attributes:
+        gauge: the guess.
+        differences: of the second's tensors from what the symmetry makes of the first's, in the tensors' own numbers.
+        masks: where they are not zero exactly; `None` if the gauge has no exact numbers.
+        units: of all tensors.
+    """
+
+    gauge: LayerGauge
+    differences: dict[str, Floats]
+    masks: dict[str, Mask] | None
+    units: dict[str, Floats]
+
+
+def compare_layer(
+    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap, stored: str
+) -> LayerFound:
+    """Guess and compare.
+
+    Args:
+        first, second: `whole` blocks.
+        form: of the second.
+        groups: key and value heads of both.
+        stream: what was done to the stream.
+        stored: the type whose units count.
+    """
+    gauge, old, new = fit_layer(first, second, form, groups, stream)
+    same = StreamMap(Fraction(1), order=np.arange(form.width))
+    found = layer_differences(floats, old, new, gauge, same, form)
+    if form.norm == "layer":
+        found = _modulo(found)
+    masks = None
+    if gauge.nice() and stream.exact:
+        masks = exact_masks(first, second, gauge, stream, form)
+    for name, norm in READERS.items():
+        if name in found:
+            gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
+            found[name] = found[name] / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
+    units = block_units(second, stored)
+    if masks is not None:
+        for name, mask in masks.items():
+            found[name] = np.where(mask, found[name], 0.0)
+    _choose_bias(found, masks, units)
+    _blame_norms(found, masks, new, second)
+    return LayerFound(gauge, found, masks, units)
+
+
+def _modulo(found: dict[str, Any]) -> dict[str, Any]:
+    axes = {**dict.fromkeys(READ, -1), **WRITTEN}
+    return {name: modulo_ones(array, axes[name]) if name in axes else array for name, array in found.items()}
+
+
+def exact_masks(
+    first: Block, second: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm
+) -> dict[str, Mask] | None:
+    """Where the equations fail, exactly, over the rationals; `None` if a guessed inverse is none, or numbers are too long."""
+
+    def differences(of: Callable[[Any], Any]) -> dict[str, Any]:
+        found = layer_differences(of, fold(first, of), fold(second, of), gauge, stream, form)
+        return _modulo(found) if form.norm == "layer" else found
+
+    inner = float(np.log2(max(form.width, form.inner, len(second.up), form.heads * form.head_width)))
+
+    def size(array: Any) -> Size:
+        return Size.of(array, inner)
+
+    bits = max(part.bits for part in (*differences(size).values(), *inverses_fail(size, gauge)))
+    try:
+        primes = primes_for(bits)
+    except TooLarge:
+        return None
+    masks: dict[str, Mask] = {}
+    for prime in primes:
+
+        def residues(array: Any, prime: int = prime) -> Residues:
+            return Residues.of(array, prime)
+
+        if any(part.nonzero().any() for part in inverses_fail(residues, gauge)):
+            return None
+        for name, part in differences(residues).items():
+            masks[name] = part.nonzero() | masks.get(name, False)
+    return masks
+
+
+def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> None:
+    """Either the value bias goes along with the values, or it moves into the output bias: what fits better is said."""
+    apart = [float((np.abs(found[name]) / units[name]).max(initial=0)) for name in ("value_bias", "output_bias")]
+    together = float((np.abs(found["moved_bias"]) / units["output_bias"]).max(initial=0))
+    if masks is not None:
+        wrong = {name: bool(masks[name].any()) for name in ("value_bias", "output_bias", "moved_bias")}
+        moves = not wrong["moved_bias"] or (wrong["value_bias"] and wrong["output_bias"])
+    else:
+        moves = together < max(apart)
+    moved, mask = found.pop("moved_bias"), None if masks is None else masks.pop("moved_bias")
+    if moves:
+        found["value_bias"], found["output_bias"] = np.zeros_like(found["value_bias"]), moved
+        if masks is not None:
+            masks["value_bias"], masks["output_bias"] = np.zeros_like(masks["value_bias"]), mask
+
+
+PROPORTIONAL = 1e-3
+"""How well a column must follow another one, or biases a map, to say that a gain, or a norm's bias, is what differs."""
+
+
+def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, new: Folded, second: Block) -> None:
+    """Where the maps behind a norm differ in a whole column by one factor, it is the gain that differs.
+
+    And where their biases differ by what they make of one vector, it is the norm's bias. What is blamed is only how the
+    difference is told; the equations stay as they are.
+    """
+    for norm in ("norm1", "norm2"):
+        names = [name for name, of in READERS.items() if of == norm and name in found]
+        gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
+        rows = np.concatenate([found[name].reshape(-1, len(gain)) for name in names])
+        weights = np.concatenate([getattr(second, name).reshape(-1, len(gain)) for name in names]).astype(np.float64)
+        off = (rows != 0).mean(axis=0) > 0.5
+        blamed = np.zeros(len(gain))
+        if off.any() and off.mean() < 0.5:
+            for j in np.flatnonzero(off):
+                factor = float(rows[:, j] @ weights[:, j]) / max(float(weights[:, j] @ weights[:, j]), 1e-300)
+                rest = np.abs(rows[:, j] - factor * weights[:, j]).max(initial=0)
+                if rest <= PROPORTIONAL * np.abs(rows[:, j]).max(initial=0):
+                    blamed[j] = gain[j] * factor
+                    _clear(found, masks, names, (..., j))
+        found[f"{norm}_gain"] = blamed
+        found[f"{norm}_bias"] = _blame_bias(found, masks, [name for name in names if name != "key"], second, norm)
+
+
+def _blame_bias(
+    found: dict[str, Floats], masks: dict[str, Mask] | None, names: list[str], second: Block, norm: str
+) -> Floats:
+    width = len(getattr(second, f"{norm}_gain"))
+    none = np.zeros(width)
+    biases = [f"{name}_bias" for name in names]
+    if not np.asarray(getattr(second, f"{norm}_bias")).any() or not all(found[name].any() for name in biases):
+        return none
+    differences = np.concatenate([found[name].reshape(-1) for name in biases])
+    weights = np.concatenate([getattr(second, name).reshape(-1, width) for name in names]).astype(np.float64)
+    fitted = np.linalg.lstsq(weights, differences, rcond=1e-9)[0]
+    small = np.abs(fitted) < PROPORTIONAL * np.abs(fitted).max(initial=0)
+    fitted[small] = 0
+    if (fitted != 0).mean() > 0.5:
+        return none
+    if np.linalg.norm(differences - weights @ fitted) > PROPORTIONAL * np.linalg.norm(differences):
+        return none
+    _clear(found, masks, biases, ...)
+    return np.asarray(fitted)
+
+
+def _clear(found: dict[str, Floats], masks: dict[str, Mask] | None, names: list[str], index: Any) -> None:
+    for name in names:
+        found[name][index] = 0
+        if masks is not None:
+            masks[name][index] = False
