@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from lightning_sym.certificates.dimension import dimension_certificate
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
+    from lightning_sym.checkpoints.folders import open_checkpoint
+    from lightning_sym.checkpoints.writing import save_checkpoint
     from lightning_sym.dimension.certify import CertifiedDimension, Evidence, Status, certified_dimension
     from lightning_sym.errors import (
         BadInput,
@@ -92,6 +94,8 @@ _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
+    "lightning_sym.checkpoints.folders": ("open_checkpoint",),
+    "lightning_sym.checkpoints.writing": ("save_checkpoint",),
     "lightning_sym.dimension.certify": ("CertifiedDimension", "Evidence", "Status", "certified_dimension"),
     "lightning_sym.errors": (
         "BadInput",
@@ -206,6 +210,7 @@ __all__ = [
     "load_jet",
     "load_weights",
     "network_output",
+    "open_checkpoint",
     "polynomial_map",
     "query_plan",
     "recover",
@@ -214,6 +219,7 @@ __all__ = [
     "rescale",
     "same_certificate",
     "same_function",
+    "save_checkpoint",
     "save_jet",
     "save_weights",
     "singular_locus",

@@ -3,18 +3,22 @@ r"""Matrices of real numbers enclosed in balls, as flint holds them: for values 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+import numpy.typing as npt
+from flint import arb, arb_mat, ctx
 
 from lightning_sym.display import latex_words, notebook, typed
 from lightning_sym.errors import BadInput
-from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.balls import exactly
 from lightning_sym.rings.dyadic import Plain
+from lightning_sym.rings.elementary import ELEMENTARY, Elementary, rotary_angles
+from lightning_sym.rings.float_products import Digits, product
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -35,14 +39,17 @@ class BallMatrix:
         [1.00000000000000, 1.00000000000000]
     """
 
-    __slots__ = ("flint",)
+    __slots__ = ("_digits", "flint")
 
     def __init__(self, flint: arb_mat) -> None:
         self.flint = flint
+        self._digits: Digits | None = None
 
     @classmethod
     def of(cls, matrix: Rows | RationalMatrix) -> BallMatrix:
-        """Rational numbers, rounded outwards to the precision."""
+        """Rational numbers, rounded outwards to the precision; arrays of floats exactly."""
+        if isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8:
+            return cls(arb_mat(*two_axes(matrix), matrix.ravel().tolist()))
         exact = matrix if isinstance(matrix, RationalMatrix) else RationalMatrix.of(matrix)
         return cls(arb_mat(exact.flint))
 
@@ -83,6 +90,27 @@ class BallMatrix:
     def reciprocal(self, _inverse_constants: Rows) -> BallMatrix:
         """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
         return BallMatrix(arb_mat(*self.shape, [1 / x for x in self.flint.entries()]))
+
+    def elementary(self, name: Elementary) -> BallMatrix:
+        """A function of `rings.elementary`, of every entry.
+
+        Example:
+            >>> BallMatrix.of([[4]]).elementary("rsqrt").flint
+            [0.500000000000000]
+        """
+        return BallMatrix(arb_mat(*self.shape, [ELEMENTARY[name](x) for x in self.flint.entries()]))
+
+    def after(self, weights: npt.NDArray[Any]) -> BallMatrix:
+        """`weights @ self`, for finite floats, large (`rings.float_products`)."""
+        bits = int(ctx.prec)
+        if self._digits is None or self._digits.bits != bits:
+            self._digits = Digits.of(self.flint, bits)  # the same matrix is multiplied by weights of many heads
+        return BallMatrix(product(weights, self._digits))
+
+    def rotary(self, theta: Fraction, width: int, positions: Sequence[int]) -> tuple[BallMatrix, BallMatrix]:
+        """Cosines and sines of `position * theta^(-2k/width)`, of shape `width / 2 x t`."""
+        angles = [list(row) for row in rotary_angles(theta, width, positions)]
+        return tuple(BallMatrix(arb_mat([[f(x) for x in row] for row in angles])) for f in (arb.cos, arb.sin))
 
     def apart(self, other: BallMatrix) -> tuple[int, int] | None:
         """The first entry, row and column from 0, whose balls do not meet; `None` if there is none."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lightning_sym.testing.checkpoints import small_checkpoint
     from lightning_sym.testing.claims import Held, assert_holds
     from lightning_sym.testing.dimensions import assert_dimension
     from lightning_sym.testing.failures import Mismatch, NotDecided
@@ -24,6 +25,7 @@ _PLACES = {
     "assert_implements": "lightning_sym.testing.implements",
     "assert_same_function": "lightning_sym.testing.functions",
     "exact_weights": "lightning_sym.testing.strategies",
+    "small_checkpoint": "lightning_sym.testing.checkpoints",
 }
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "assert_implements",
     "assert_same_function",
     "exact_weights",
+    "small_checkpoint",
 ]
 
 

@@ -1,0 +1,139 @@
+"""The keys of a configuration: each is understood, known to be harmless, or refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal, NoReturn
+
+from lightning_sym.arguments import shown
+from lightning_sym.errors import FileFormatError
+
+Activation = Literal["gelu", "gelu_new", "silu"]
+
+LARGEST_SIZE = 10**9
+
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_new", "gelu_pytorch_tanh": "gelu_new", "silu": "silu",
+    "swish": "silu",
+}  # fmt: skip
+"""The names of activations in configurations; `gelu_fast` has another constant."""
+
+HARMLESS = frozenset((
+    # where it comes from
+    "_name_or_path", "name_or_path", "_commit_hash", "architectures", "transformers_version", "model_type",
+    "transformers.js_config", "is_llama_config",
+    # how it is computed, over the real numbers the same
+    "torch_dtype", "dtype", "use_cache", "_attn_implementation", "attn_implementation", "pretraining_tp",
+    "chunk_size_feed_forward", "reorder_and_upcast_attn", "_attn_implementation_autoset",
+    # training
+    "initializer_range", "attention_dropout", "attn_pdrop", "embd_pdrop", "resid_pdrop", "gradient_checkpointing",
+    # which ids are special, and how text is drawn from the logits
+    "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id", "prefix", "max_length",
+    "min_length", "do_sample", "early_stopping", "num_beams", "temperature", "top_k", "top_p", "repetition_penalty",
+    "length_penalty", "no_repeat_ngram_size", "num_return_sequences", "task_specific_params",
+    # what else is put out, or put on top for other tasks
+    "output_attentions", "output_hidden_states", "return_dict", "output_past", "id2label", "label2id", "num_labels",
+    "problem_type", "finetuning_task", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+    "summary_type", "summary_use_proj",
+))  # fmt: skip
+"""Keys that say nothing about the function from token ids to logits."""
+
+
+def refuse(text: str) -> NoReturn:
+    """Raise what is wrong with a file."""
+    raise FileFormatError(text)
+
+
+class Config:
+    """The values of a configuration; those that were not asked for at the end are unknown.
+
+    Args:
+        values: by key; decimals are `Fraction`.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self._asked: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, `default` where it is absent or `null`."""
+        self._asked.add(key)
+        value = self._values.get(key)
+        return default if value is None else value
+
+    def has(self, key: str) -> bool:
+        """Whether a key is there, be it as `null`."""
+        return key in self._values
+
+    def size(self, key: str, default: int | None = None) -> int:
+        """A positive integer.
+
+        Raises:
+            FileFormatError: it is none, or absent and without a default.
+        """
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
+            refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {_shown(value)}")
+        return value
+
+    def number(self, key: str, default: Fraction) -> Fraction:
+        """A positive number, exactly.
+
+        Raises:
+            FileFormatError: it is none.
+        """
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or value <= 0:
+            refuse(f"{key} must be a positive number, got {_shown(value)}")
+        return Fraction(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false.
+
+        Raises:
+            FileFormatError: it is neither.
+        """
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            refuse(f"{key} must be true or false, got {_shown(value)}")
+        return value
+
+    def activation(self, key: str, default: str) -> Activation:
+        """The activation of the MLP.
+
+        Raises:
+            FileFormatError: it is not one that is known.
+        """
+        value = self.get(key, default)
+        if not isinstance(value, str) or value not in ACTIVATIONS:
+            refuse(f"{key} must be one of {', '.join(ACTIVATIONS)}, got {_shown(value)}")
+        return ACTIVATIONS[value]
+
+    def require(self, key: str, *allowed: Any) -> None:
+        """Refuse every value that would mean another function than that of the key's absence.
+
+        Raises:
+            FileFormatError: it has another one.
+        """
+        value = self.get(key, allowed[0])
+        if not any(type(value) is type(each) and value == each for each in allowed):
+            refuse(f"{key} must be {' or '.join(map(_shown, allowed))} or absent, got {_shown(value)}")
+
+    def finish(self) -> None:
+        """Refuse, by name, what was not asked for and is not known to be harmless.
+
+        Raises:
+            FileFormatError: with the first such key.
+        """
+        for key, value in self._values.items():
+            if key not in self._asked and key not in HARMLESS and value is not None:
+                refuse(f"every key of the configuration must be understood, got {_shown(key)} = {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, Fraction) and value.denominator < 10**20 else shown(value)

@@ -1,0 +1,318 @@
+"""Arithmetic of weights: rounded to float64, or exact over the rationals.
+
+Exact arrays are float64 wherever every entry of a result is a float64, which is proved as it is computed; else they
+hold `Fraction`, which is slow and bounded. So what stands in a file as float16, bfloat16 or float32 stays a fast array.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product as pairs
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.rings.rationals import RationalMatrix, as_fraction
+
+Numbers = npt.NDArray[Any]
+"""float64 entries, or `Fraction`."""
+
+_Floats = npt.NDArray[np.float64]
+BITS = 53
+"""Of the significand of a float64."""
+SAFE = 2.0**300
+"""Numbers up to this size, and not below its inverse, are multiplied without overflow and underflow."""
+LARGEST = 2 * 10**7
+"""Operations on fractions that one step may take."""
+
+
+class Arithmetic(Protocol):
+    """What rewritings do with weights; all arrays broadcast."""
+
+    def numbers(self, array: Any) -> Numbers:
+        """An array in this arithmetic."""
+        ...
+
+    def product(self, first: Numbers, second: Numbers) -> Numbers:
+        """The matrix product of the last two axes."""
+        ...
+
+    def times(self, first: Numbers, second: Numbers) -> Numbers:
+        """The product entry by entry."""
+        ...
+
+    def over(self, first: Numbers, second: Numbers) -> Numbers:
+        """The quotient entry by entry."""
+        ...
+
+    def plus(self, first: Numbers, second: Numbers) -> Numbers:
+        """The sum."""
+        ...
+
+    def inverse(self, matrices: Numbers) -> Numbers:
+        """Inverses of square matrices."""
+        ...
+
+
+class Rounded:
+    """float64."""
+
+    def numbers(self, array: Any) -> Numbers:
+        return np.asarray(array, dtype=np.float64)
+
+    def product(self, first: Numbers, second: Numbers) -> Numbers:
+        return np.asarray(first @ second)
+
+    def times(self, first: Numbers, second: Numbers) -> Numbers:
+        return np.asarray(first * second)
+
+    def over(self, first: Numbers, second: Numbers) -> Numbers:
+        return np.asarray(first / second)
+
+    def plus(self, first: Numbers, second: Numbers) -> Numbers:
+        return np.asarray(first + second)
+
+    def inverse(self, matrices: Numbers) -> Numbers:
+        try:
+            return np.asarray(np.linalg.inv(matrices))
+        except np.linalg.LinAlgError:
+            raise BadInput("every matrix of a gauge must be invertible, got a singular one") from None
+
+
+class Exact:
+    """Over the rationals.
+
+    Example:
+        >>> third = Exact().over(np.array([1.0, 3.0]), np.array([3.0]))
+        >>> third.tolist(), Exact().times(third, np.array([3.0])).tolist()
+        ([Fraction(1, 3), Fraction(1, 1)], [1.0, 3.0])
+    """
+
+    def numbers(self, array: Any) -> Numbers:
+        array = np.asarray(array)
+        if array.dtype.kind == "f":
+            return np.asarray(array, dtype=np.float64)
+        return narrow(array.astype(object))
+
+    def product(self, first: Numbers, second: Numbers) -> Numbers:
+        if _are_floats(first, second):
+            if (found := exact_product(first, second)) is not None:
+                return found
+        elif (found := _over_one_denominator(first, second)) is not None:
+            return found
+        return _slowly(first, second, lambda a, b: a @ b, first.shape[-1])
+
+    def times(self, first: Numbers, second: Numbers) -> Numbers:
+        if _are_floats(first, second):
+            found = first * second
+            if _safe(first) and _safe(second) and not _product_error(first, second, found).any():
+                return np.asarray(found)
+        return _slowly(first, second, lambda a, b: a * b)
+
+    def over(self, first: Numbers, second: Numbers) -> Numbers:
+        if _are_floats(first, second):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = first / second
+            if _safe(first) and _safe(second) and _safe(found):
+                back = found * second
+                if (back == first).all() and not _product_error(found, second, back).any():
+                    return np.asarray(found)
+        return _slowly(first, second, lambda a, b: a / b)
+
+    def plus(self, first: Numbers, second: Numbers) -> Numbers:
+        if _are_floats(first, second):
+            total, error = _two_sum(first, second)
+            if np.isfinite(total).all() and not error.any():
+                return total
+        return _slowly(first, second, lambda a, b: a + b)
+
+    def inverse(self, matrices: Numbers) -> Numbers:
+        if not _rational(matrices):
+            return _by_elimination(matrices)
+        found = [RationalMatrix.of(to_objects(matrix)).inverse() for matrix in matrices]
+        if any(matrix is None for matrix in found):
+            raise BadInput("every matrix of a gauge must be invertible, got a singular one")
+        inverses = [matrix.fractions() for matrix in found if matrix is not None]
+        return narrow(np.array(inverses, dtype=object).reshape(matrices.shape))
+
+
+def to_objects(array: Numbers) -> Numbers:
+    """Fractions in place of floats; other entries as they are."""
+    if array.dtype == object:
+        return array
+    return np.array([Fraction(x) for x in array.ravel().tolist()], dtype=object).reshape(array.shape)
+
+
+def narrow(array: Numbers) -> Numbers:
+    """Float64 in place of rational numbers if all of them are floats; other entries as they are.
+
+    Example:
+        >>> narrow(np.array([Fraction(1, 2), 3], dtype=object)), narrow(np.array([Fraction(1, 3)], dtype=object))
+        (array([0.5, 3. ]), array([Fraction(1, 3)], dtype=object))
+    """
+    if array.dtype != object or not _rational(array):
+        return array
+    fractions = [as_fraction(x) for x in array.ravel()]
+    try:
+        floats = [float(x) for x in fractions]
+    except OverflowError:
+        floats = []
+    if floats == fractions:
+        return np.array(floats, dtype=np.float64).reshape(array.shape)
+    return np.array(fractions, dtype=object).reshape(array.shape)
+
+
+def exact_product(first: _Floats, second: _Floats) -> _Floats | None:
+    """The matrix product of two arrays of floats if all its entries are floats; `None` if not, or if that was not seen.
+
+    Rows on the left and columns on the right are cut into pieces of so few bits that all sums in their products are
+    exact in any order; the products are added without error (Shewchuk's expansions).
+
+    Example:
+        >>> exact_product(np.array([[2.0**40, 1.0]]), np.array([[2.0**12], [1.0]]))
+        array([[4.50359963e+15]])
+        >>> exact_product(np.array([[2.0**40, 1.0]]), np.array([[2.0**20], [1.0]])) is None
+        True
+    """
+    inner = first.shape[-1]
+    room = BITS - max(inner - 1, 0).bit_length()
+    if not (_safe(first) and _safe(second)) or room < 8:
+        return None
+    spans = _span(first, -1), _span(second, -2)
+    if sum(spans) <= room:
+        return np.asarray(first @ second)
+    short = min(min(spans) + 1, room // 2)
+    sizes = (short, room - short) if spans[0] <= spans[1] else (room - short, short)
+    expansion: list[_Floats] = []
+    for left, right in pairs(_pieces(first, -1, sizes[0]), _pieces(second, -2, sizes[1])):
+        expansion = _grown(expansion, left @ right)
+    total = np.asarray(sum(expansion))
+    return None if any(rest.any() for rest in _grown(expansion, -total)) else total
+
+
+def _rational(array: Numbers) -> bool:
+    return array.dtype != object or all(hasattr(x, "denominator") for x in array.ravel())
+
+
+def _are_floats(*arrays: Numbers) -> bool:
+    return all(array.dtype == np.float64 for array in arrays)
+
+
+def _safe(array: _Floats) -> bool:
+    sizes = np.abs(array)
+    return bool(((sizes < SAFE) & ((sizes > 1 / SAFE) | (sizes == 0))).all())
+
+
+def _slowly(first: Numbers, second: Numbers, operation: Any, inner: int = 1) -> Numbers:
+    """An operation on fractions."""
+    count = inner * max(np.prod(np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), dtype=int), 1)
+    if inner > 1:
+        count = count * first.shape[-2] * second.shape[-1]
+    else:
+        count = int(np.prod(np.broadcast_shapes(first.shape, second.shape), dtype=int))
+    if count > LARGEST:
+        raise TooLarge(
+            f"an exact rewriting whose numbers are no floats of 64 bits must take at most {LARGEST:,} operations on "
+            f"fractions a step, got {count:,}"
+        )
+    try:
+        return narrow(np.asarray(operation(to_objects(first), to_objects(second)), dtype=object))
+    except ZeroDivisionError:
+        raise BadInput("an exact rewriting must not divide by zero: a gain, or a scaling, is 0") from None
+
+
+def _over_one_denominator(first: Numbers, second: Numbers) -> Numbers | None:
+    """The product where one side holds fractions over a small common denominator: exact on integers, then divided."""
+    if not (_rational(first) and _rational(second)):
+        return None
+    bottom = 1
+    sides = []
+    for side in (first, second):
+        if side.dtype == object:
+            own = int(np.lcm.reduce([int(x.denominator) for x in side.ravel()], initial=1))
+            side = narrow(side * own)
+            bottom *= own
+        sides.append(side)
+    if bottom >> BITS or not _are_floats(*sides):
+        return None
+    found = exact_product(sides[0], sides[1])
+    return None if found is None else Exact().over(found, np.array([float(bottom)]))
+
+
+def _by_elimination(matrices: Numbers) -> Numbers:
+    """Inverses over any field, such as rational functions."""
+    stacked = []
+    for matrix in matrices:
+        size = len(matrix)
+        one = matrix[0, 0] ** 0
+        work = np.concatenate([matrix, np.where(np.eye(size, dtype=bool), one, one - one)], axis=1)
+        for column in range(size):
+            pivot = next((row for row in range(column, size) if work[row, column] != 0), None)
+            if pivot is None:
+                raise BadInput("every matrix of a gauge must be invertible, got a singular one")
+            work[[column, pivot]] = work[[pivot, column]]
+            work[column] = work[column] / work[column, column]
+            for row in range(size):
+                if row != column:
+                    work[row] = work[row] - work[column] * work[row, column]
+        stacked.append(work[:, size:])
+    return np.array(stacked, dtype=object)
+
+
+def _two_sum(first: _Floats, second: _Floats) -> tuple[_Floats, _Floats]:
+    """The rounded sum, and what it lacks (Knuth)."""
+    total = np.asarray(first + second)
+    part = total - first
+    return total, np.asarray((first - (total - part)) + (second - part))
+
+
+def _product_error(first: _Floats, second: _Floats, found: _Floats) -> _Floats:
+    """What the rounded product lacks (Dekker, Veltkamp)."""
+    (a, b), (c, d) = _halves(first), _halves(second)
+    return np.asarray(b * d - (((found - a * c) - b * c) - a * d))
+
+
+def _halves(array: _Floats) -> tuple[_Floats, _Floats]:
+    scaled = 134217729.0 * array
+    high = scaled - (scaled - array)
+    return high, array - high
+
+
+def _exponents(array: _Floats, axis: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Along an axis, the exponents of a power of two above all sizes, and of the lowest bit; equal for zeros."""
+    mantissa, exponent = np.frexp(array)
+    top = np.ldexp(mantissa, BITS).astype(np.int64)
+    low = np.frexp((top & -top).astype(np.float64))[1] - 1 + exponent - BITS
+    high = np.where(top == 0, -(2**20), exponent).max(axis=axis, keepdims=True, initial=-(2**20))
+    least = np.where(top == 0, 2**20, low).min(axis=axis, keepdims=True, initial=2**20)
+    return high.astype(np.int64), np.where(high == -(2**20), high, least).astype(np.int64)
+
+
+def _span(array: _Floats, axis: int) -> int:
+    """Bits that the numbers of a row (or column) take over its lowest one, the most of any."""
+    high, low = _exponents(array, axis)
+    return int((high - low).max(initial=0))
+
+
+def _pieces(array: _Floats, axis: int, size: int) -> list[_Floats]:
+    """Arrays that add up to this one, each of at most `size` bits along the axis."""
+    pieces = []
+    while array.any():
+        high, _ = _exponents(array, axis)
+        step = np.ldexp(1.0, np.maximum(high - size + 1, -1000).astype(np.int32))
+        piece = np.rint(array / step) * step
+        pieces.append(piece)
+        array = array - piece
+    return pieces or [array]
+
+
+def _grown(expansion: list[_Floats], more: _Floats) -> list[_Floats]:
+    """An expansion, smallest parts first, with one number more: no bit is lost, parts do not overlap."""
+    grown = []
+    for part in expansion:
+        more, rest = _two_sum(more, part)
+        if rest.any():
+            grown.append(rest)
+    return [*grown, more]

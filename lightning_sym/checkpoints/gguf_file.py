@@ -1,0 +1,199 @@
+"""A GGUF file: metadata, a table of tensors, the numbers; of its types those whose values are exact in a float64.
+
+The reader of the `gguf` package believes every count that a file states; here each is compared with the bytes that are
+left before anything is done so often. What the package knows of types is taken from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, prod
+from pathlib import Path
+from struct import calcsize, unpack
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.mapped_file import MappedFile
+from lightning_sym.checkpoints.model import Array
+from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
+from lightning_sym.errors import FileFormatError, MissingExtra
+from lightning_sym.network.readers.bounds import shown
+
+MOST_KEYS, MOST_TENSORS, LONGEST_TEXT = 4096, 25_000, 2**24
+
+_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_TEXT, _LIST = 8, 9
+_ALIGNMENT = "general.alignment"
+
+
+@dataclass(frozen=True)
+class GgufFile:
+    """What a GGUF file says, and where its tensors lie; lists among the values are left out."""
+
+    values: dict[str, Any]
+    tensors: dict[str, StoredTensor]
+
+
+def _halves(blocks: npt.NDArray[np.uint8], at: int) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(blocks[:, at : at + 2]).view("<f2").astype(np.float64)
+
+
+def _nibbles(blocks: npt.NDArray[np.uint8], at: int) -> npt.NDArray[Any]:
+    """The lower halves of sixteen bytes, then the upper ones."""
+    packed = blocks[:, at : at + 16]
+    return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float64)
+
+
+def _fifth_bits(blocks: npt.NDArray[np.uint8], at: int) -> npt.NDArray[Any]:
+    return 16.0 * np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little")
+
+
+# 32 numbers a block: a scale d, sometimes a shift m, both float16, and small integers q; the number is d q + m
+BLOCK_TYPES: dict[str, tuple[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[Any]]]] = {
+    "Q8_0": ("F32", lambda b: _halves(b, 0) * b[:, 2:].view(np.int8)),
+    "Q4_0": ("F32", lambda b: _halves(b, 0) * (_nibbles(b, 2) - 8)),
+    "Q4_1": ("F64", lambda b: _halves(b, 0) * _nibbles(b, 4) + _halves(b, 2)),
+    "Q5_0": ("F32", lambda b: _halves(b, 0) * (_nibbles(b, 6) + _fifth_bits(b, 2) - 16)),
+    "Q5_1": ("F64", lambda b: _halves(b, 0) * (_nibbles(b, 8) + _fifth_bits(b, 4)) + _halves(b, 2)),
+}
+"""By type, the smallest float with all its values, and the values: with exponents from -24 to 15, at most 45 bits."""
+
+
+@dataclass(frozen=True)
+class BlockTensor(StoredTensor):
+    """A tensor of a GGUF file, in blocks of numbers with a common scale or plain."""
+
+    block: int
+    width: int
+
+    @property
+    def holds(self) -> str | None:
+        return BLOCK_TYPES[self.kind][0] if self.kind in BLOCK_TYPES else super().holds
+
+    def read(self) -> Array:
+        if self.kind not in BLOCK_TYPES:
+            return super().read()
+        kind, values = BLOCK_TYPES[self.kind]
+        count = prod(self.shape) // self.block
+        raw = self.file.numbers(self.start, count * self.width, np.dtype(np.uint8)).reshape(count, self.width)
+        with np.errstate(invalid="ignore"):  # of scales that are infinite; who asks for the numbers refuses them
+            result: Array = values(raw).astype(ON_DISK[kind]).reshape(self.shape)
+        return result
+
+
+def read_gguf(path: Path) -> GgufFile:
+    """The metadata of a GGUF file and where its tensors lie.
+
+    Raises:
+        FileFormatError: it is not of its documented form, or a count in it is more than its bytes can hold.
+        MissingExtra: the package `gguf` is not installed.
+    """
+    try:
+        from gguf.constants import GGML_QUANT_SIZES
+    except ImportError as error:
+        raise MissingExtra("reading .gguf needs the extra: pip install lightning-sym[gguf]") from error
+    types = {int(kind): (str(kind.name), *sizes) for kind, sizes in GGML_QUANT_SIZES.items()}
+    at = _Cursor(MappedFile(path))
+    if at.file.size < 24 or at.file.bytes(0, 4) != b"GGUF":
+        _refuse("it does not begin as one")
+    at.place = 4
+    version = at.number("<I")
+    if version not in (2, 3):
+        _refuse(f"its version must be 2 or 3, little-endian, got {version}")
+    tensors, keys = at.number("<Q"), at.number("<Q")
+    if tensors > MOST_TENSORS or keys > MOST_KEYS:
+        _refuse(f"it must hold at most {MOST_TENSORS:,} tensors and {MOST_KEYS:,} keys, got {tensors:,} and {keys:,}")
+    values: dict[str, Any] = {}
+    for _ in range(keys):
+        key = at.text()
+        if key in values:
+            _refuse(f"its keys must not repeat, got {shown(key)} twice")
+        values[key] = at.value(at.number("<I"))
+    table = [_entry(at, types) for _ in range(tensors)]
+    alignment = values.get(_ALIGNMENT, 32)
+    if isinstance(alignment, bool) or not isinstance(alignment, int) or not 0 < alignment <= 2**20:
+        _refuse(f"{_ALIGNMENT} must be a small integer, got {shown(alignment)}")
+    begin = -(-at.place // alignment) * alignment
+    found: dict[str, StoredTensor] = {}
+    end = begin
+    for offset, name, shape, (kind, block, width) in sorted(table):
+        if begin + offset < end:
+            _refuse(f"{shown(name)} begins within the tensor before it")
+        if name in found:
+            _refuse(f"names of tensors must not repeat, got {shown(name)} twice")
+        end = begin + offset + prod(shape) // block * width
+        if end > at.file.size:
+            _refuse(f"it has {at.file.size:,} bytes, and {shown(name)} would end at {end:,}")
+        found[name] = BlockTensor(at.file, begin + offset, shape, kind, block, width)
+    return GgufFile(values, found)
+
+
+def _entry(at: _Cursor, types: dict[int, tuple[str, int, int]]) -> tuple[int, str, tuple[int, ...], Any]:
+    name, axes = at.text(), at.number("<I")
+    if axes > 4:
+        _refuse(f"{shown(name)} must have at most four axes, got {axes}")
+    shape = tuple(at.number("<Q") for _ in range(axes))[::-1]  # the first one runs fastest
+    kind, offset = at.number("<I"), at.number("<Q")
+    if kind not in types:
+        _refuse(f"{shown(name)} must be of a known type, got number {kind}")
+    if max(*shape, 1, 1) > 2**40 or (shape and shape[-1] % types[kind][1]):
+        _refuse(f"the rows of {shown(name)} must be whole blocks of {types[kind][0]}")
+    return offset, name, shape, types[kind]
+
+
+class _Cursor:
+    """Reads one thing after the other, nothing behind the end."""
+
+    def __init__(self, file: MappedFile) -> None:
+        self.file, self.place = file, 0
+
+    def _take(self, count: int) -> bytes:
+        if count > self.file.size - self.place:
+            _refuse(f"it has {self.file.size:,} bytes, and would need {self.place + count:,}")
+        self.place += count
+        return self.file.bytes(self.place - count, self.place)
+
+    def number(self, code: str) -> int:
+        (value,) = unpack(code, self._take(calcsize(code)))
+        return int(value)
+
+    def text(self) -> str:
+        if (length := self.number("<Q")) > LONGEST_TEXT:
+            _refuse(f"a text must have at most {LONGEST_TEXT:,} bytes, got {length:,}")
+        try:
+            return self._take(length).decode()
+        except UnicodeDecodeError:
+            return ""  # of some vocabularies; a key or a name is asked for, and would be missed
+
+    def value(self, kind: int) -> Any:
+        """A value; a float exactly, a list as an empty one: nothing that is asked for is a list."""
+        if kind == _TEXT:
+            return self.text()
+        if kind == _LIST:
+            inner, count = self.number("<I"), self.number("<Q")
+            if inner == _TEXT:
+                if count > (self.file.size - self.place) // 8:
+                    _refuse(f"it is too short for a list of {count:,} texts")
+                for _ in range(count):
+                    self._take(self.number("<Q"))
+            elif inner in _SCALARS:
+                self._take(0 if not count else count * calcsize(_SCALARS[inner]))
+            else:
+                _refuse(f"lists must be of texts or numbers, got type {inner}")
+            return []
+        if kind not in _SCALARS:
+            _refuse(f"values must be of a known type, got number {kind}")
+        (value,) = unpack(_SCALARS[kind], self._take(calcsize(_SCALARS[kind])))
+        if isinstance(value, float):
+            if not isfinite(value):
+                _refuse(f"numbers must be finite, got {value}")
+            return Fraction(value)
+        return value
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise FileFormatError(f"it must be a GGUF file: {reason}")

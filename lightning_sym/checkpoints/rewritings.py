@@ -1,0 +1,301 @@
+"""Symmetries applied: the same function with other weights. Propositions 1 to 12 of docs/checkpoints.md prove them.
+
+A checkpoint is rewritten one layer at a time, when the layer is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.stream import Reading, Stream, require, require_order, require_shape
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+
+_CENTRED = (
+    "query_shift", "key_shift", "value_shift", "gate_shift", "up_shift", "output_shift", "output_bias_shift",
+    "down_shift", "down_bias_shift", "embedding_shift", "positions_shift", "unembedding_shift",
+)  # fmt: skip
+"""Parts that only a norm allows that does not read the mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """A checkpoint under a symmetry; its arrays are float64, or `Fraction` where an exact number is no float64.
+
+    Attributes:
+        form: as before, but for the epsilon.
+        original: the checkpoint.
+        symmetry: what is done to it.
+        ring: exact or rounded.
+    """
+
+    form: CheckpointForm
+    original: Checkpoint
+    symmetry: Symmetry
+    ring: Arithmetic
+    stream: Stream
+
+    @property
+    def name(self) -> str:
+        """How answers call it."""
+        return f"{self.original.name}, rewritten"
+
+    def stored(self, piece: str) -> str:
+        """`F64`, whatever the original is stored in."""
+        return "F64"
+
+    def called(self, piece: str) -> str:
+        """The name that the original's files have for it."""
+        return self.original.called(piece)
+
+    def ends(self) -> Ends:
+        """Embedding, positions, final norm and unembedding."""
+        return _ends(self)
+
+    def block(self, layer: int) -> Block:
+        """Layer `layer`, from 0."""
+        found = _attention(self, layer, self.original.block(layer))
+        return _mlp(self, layer, found)
+
+
+def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> Rewritten:
+    """The checkpoint that a symmetry makes of another one: other weights, the same logits.
+
+    Args:
+        symmetry: what to do.
+        checkpoint: what to do it to.
+        exact: over the rationals; else in float64, where the result is a rounding and no rotation is asked whether it
+            is orthogonal.
+
+    Raises:
+        BadInput: it is no symmetry of this network; the message says which part, and what must be true. What depends
+            on the numbers of a layer is said when that layer is asked for.
+        TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
+
+    Example:
+        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
+        >>> one = random_checkpoint(small_form("gpt2"), seed=1)
+        >>> two = apply(Symmetry((LayerSymmetry(heads=np.array([1, 0])), LayerSymmetry())), one)
+        >>> bool((two.block(0).query[0] == one.block(0).query[1]).all())
+        True
+    """
+    require_arguments(apply, locals())
+    form = checkpoint.form
+    count = len(symmetry.layers)
+    require(count == form.layers, f"a symmetry must have as many layers as the network, {form.layers}, got {count}")
+    for part in symmetry.parts():
+        _require_allowed(part, form)
+    for number, layer in enumerate(symmetry.layers):
+        _require_shapes(layer, form, f"layer {number}: ")
+    ring: Arithmetic = Exact() if exact else Rounded()
+    epsilon = form.epsilon * symmetry.scale**2
+    return Rewritten(replace(form, epsilon=epsilon), checkpoint, symmetry, ring, Stream(symmetry, form, ring))
+
+
+def _require_allowed(part: str, form: CheckpointForm) -> None:
+    """Refuse by name what is no symmetry of this kind of network."""
+    name = part.rsplit(".", 1)[-1]
+    if name in _CENTRED:
+        require(
+            form.norm == "layer", f"{part}: shifts along the vector of ones need LayerNorm, this network has RMSNorm"
+        )
+    if name in ("bias1", "bias2"):
+        require(form.norm == "layer", f"{part}: RMSNorm has no bias")
+    if name == "queries":
+        require(form.theta is None, f"{part}: with rotary positions queries and keys allow turns only, no matrices")
+    if name == "key_bias":
+        require(form.theta is None, f"{part}: with rotary positions the function depends on key biases")
+    if name == "turns":
+        require(form.theta is not None, f"{part}: turns belong to rotary positions, this network has none")
+    if name == "ups":
+        require(form.activation == "silu", f"{part}: only the up map of a gated MLP may be scaled")
+    if name in ("final_gain", "moved", "unembedding_shift"):
+        require(not form.tied, f"{part}: the embedding is the unembedding too (tied); untie it first")
+    if name in ("moved", "positions_shift"):
+        require(form.theta is None, f"{part}: this network has no learned positions")
+
+
+def _require_shapes(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
+    heads, groups, a, inner = form.heads, form.groups, form.head_width, form.inner
+    if layer.heads is not None:
+        require_order(f"{where}heads", layer.heads, heads)
+        share = heads // groups
+        together = (np.asarray(layer.heads).reshape(groups, share) // share).T
+        require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
+    if layer.neurons is not None:
+        require_order(f"{where}neurons", layer.neurons, inner)
+    shapes: dict[str, tuple[int, ...]] = {
+        "values": (groups, a, a), "queries": (groups, a, a), "turns": (groups, a // 2, 2), "key_bias": (groups, a),
+        "value_bias": (groups, a), "ups": (inner,), "output_shift": (heads, a), "down_shift": (inner,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if (part := getattr(layer, name)) is not None:
+            require_shape(where + name, part, shape)
+    if layer.ups is not None:
+        require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
+    if layer.turns is not None:
+        turns = np.asarray(layer.turns)
+        require((turns != 0).any(axis=-1).all(), f"{where}turns must not be 0, 0 for any frequency")
+
+
+def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
+    """Plus a shift that broadcasts, if there is one."""
+    return array if shift is None else ring.plus(array, ring.numbers(shift))
+
+
+def _attention(new: Rewritten, number: int, block: Block) -> Block:
+    """The first half of a layer: norm, queries, keys, values, outputs."""
+    ring, stream, form, layer = new.ring, new.stream, new.form, new.symmetry.layers[number]
+    share = form.heads // form.groups
+    heads = np.arange(form.heads) if layer.heads is None else np.asarray(layer.heads, dtype=np.int64)
+    groups = heads[::share] // share
+    where = f"layer {number}: "
+    norm = Reading(stream, block.norm1_gain, block.norm1_bias, layer.gain1, layer.bias1, f"{where}norm 1")
+    query, query_bias = _gauged(block.query, block.query_bias, heads)
+    key, key_bias = _gauged(block.key, block.key_bias, groups)
+    value, value_bias = _gauged(block.value, block.value_bias, groups)
+    output = ring.numbers(block.output[heads])
+    if layer.values is not None:
+        gauge = ring.numbers(layer.values)
+        value, value_bias = _multiplied(ring, gauge, value, value_bias)
+        output = ring.product(output, np.repeat(ring.inverse(gauge), share, axis=0))
+    if layer.queries is not None:
+        gauge = ring.numbers(layer.queries)
+        query, query_bias = _multiplied(ring, np.repeat(gauge, share, axis=0), query, query_bias)
+        key, key_bias = _multiplied(ring, ring.inverse(gauge).swapaxes(-1, -2), key, key_bias)
+    if layer.turns is not None:
+        turns = ring.numbers(layer.turns)
+        query, query_bias = _multiplied(ring, np.repeat(turned_matrices(turns), share, axis=0), query, query_bias)
+        sizes = ring.times(turns, turns)
+        size = ring.plus(sizes[..., :1], sizes[..., 1:])
+        key, key_bias = _multiplied(ring, turned_matrices(ring.over(turns, size)), key, key_bias)
+    query, query_bias = norm.map(query, query_bias, layer.query_shift, f"{where}query")
+    key, key_bias = norm.map(key, key_bias, layer.key_shift, f"{where}key")
+    value, value_bias = norm.map(value, value_bias, layer.value_shift, f"{where}value")
+    if layer.key_bias is not None:
+        require(key_bias is not None, f"{where}key_bias: keys have no bias in this network")
+        key_bias = ring.numbers(layer.key_bias)
+    output = stream.written(output, 1)
+    output_bias = None if block.output_bias is None else stream.written(ring.numbers(block.output_bias))
+    if layer.value_bias is not None:
+        require(value_bias is not None, f"{where}value_bias: values have no bias in this network")
+        wanted = ring.numbers(layer.value_bias)
+        lost = ring.plus(value_bias, -wanted)  # type: ignore[arg-type]
+        wide = output.swapaxes(0, 1).reshape(form.width, -1)
+        through = ring.product(wide, np.repeat(lost, share, axis=0).reshape(-1, 1))[:, 0]
+        if output_bias is None:
+            fits = (through == 0).all()
+            require(fits, f"{where}value_bias: outputs have no bias in this network that could take up the difference")
+        else:
+            output_bias = ring.plus(output_bias, through)
+        value_bias = wanted
+    output = _shifted(ring, output, None if layer.output_shift is None else np.asarray(layer.output_shift)[:, None, :])
+    output_bias = _constant(ring, output_bias, layer.output_bias_shift, f"{where}output_bias_shift")
+    return replace(
+        block,
+        norm1_gain=norm.gain, norm1_bias=norm.bias, query=query, query_bias=query_bias, key=key, key_bias=key_bias,
+        value=value, value_bias=value_bias, output=output, output_bias=output_bias,
+    )  # fmt: skip
+
+
+def _gauged(weight: Numbers, bias: Numbers | None, order: Numbers) -> tuple[Numbers, Numbers | None]:
+    """A map and its bias in another order of heads."""
+    return weight[order], None if bias is None else bias[order]
+
+
+def _multiplied(
+    ring: Arithmetic, gauge: Numbers, weight: Numbers, bias: Numbers | None
+) -> tuple[Numbers, Numbers | None]:
+    """Matrices times maps, head by head, and times their biases."""
+    changed = ring.product(gauge, ring.numbers(weight))
+    return changed, None if bias is None else ring.product(gauge, ring.numbers(bias)[..., None])[..., 0]
+
+
+def turned_matrices(turns: Numbers) -> Numbers:
+    """Numbers `x + iy` for each frequency as matrices in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`.
+
+    Example:
+        >>> turned_matrices(np.array([[[3.0, 4.0]]])).tolist()
+        [[[3.0, -4.0], [4.0, 3.0]]]
+    """
+    groups, half, _ = turns.shape
+    zero = 0.0 if turns.dtype != object else turns.flat[0] * 0
+    found = np.full((groups, 2 * half, 2 * half), zero, dtype=turns.dtype)
+    k = np.arange(half)
+    found[:, k, k] = found[:, k + half, k + half] = turns[..., 0]
+    found[:, k, k + half], found[:, k + half, k] = -turns[..., 1], turns[..., 1]
+    return found
+
+
+def _constant(ring: Arithmetic, bias: Numbers | None, shift: Any, what: str) -> Numbers | None:
+    """A bias with one number added to all entries."""
+    if shift is None:
+        return bias
+    require(bias is not None, f"{what}: there is no such bias in this network")
+    return _shifted(ring, bias, np.array([shift], dtype=object))  # type: ignore[arg-type]
+
+
+def _mlp(new: Rewritten, number: int, block: Block) -> Block:
+    """The second half of a layer: norm, gate and up, down."""
+    ring, stream, layer = new.ring, new.stream, new.symmetry.layers[number]
+    where = f"layer {number}: "
+    norm = Reading(stream, block.norm2_gain, block.norm2_bias, layer.gain2, layer.bias2, f"{where}norm 2")
+    order = np.arange(new.form.inner) if layer.neurons is None else np.asarray(layer.neurons, dtype=np.int64)
+    gate, gate_bias = block.gate, block.gate_bias
+    if gate is not None:
+        gate, gate_bias = _gauged(gate, gate_bias, order)
+        gate, gate_bias = norm.map(gate, gate_bias, layer.gate_shift, f"{where}gate")
+    else:
+        require(layer.gate_shift is None, f"{where}gate_shift: this MLP has no gate")
+    up, up_bias = _gauged(block.up, block.up_bias, order)
+    down = ring.numbers(block.down[:, order])
+    if layer.ups is not None:
+        require(gate is not None, f"{where}ups: only the up map of a gated MLP may be scaled")
+        factors = ring.numbers(layer.ups)
+        up = ring.times(ring.numbers(up), factors[:, None])
+        up_bias = None if up_bias is None else ring.times(ring.numbers(up_bias), factors)
+        down = ring.over(down, factors)
+    up, up_bias = norm.map(up, up_bias, layer.up_shift, f"{where}up")
+    down = _shifted(ring, stream.written(down, 0), layer.down_shift)
+    down_bias = None if block.down_bias is None else stream.written(ring.numbers(block.down_bias))
+    down_bias = _constant(ring, down_bias, layer.down_bias_shift, f"{where}down_bias_shift")
+    return replace(
+        block,
+        norm2_gain=norm.gain, norm2_bias=norm.bias, gate=gate, gate_bias=gate_bias, up=up, up_bias=up_bias, down=down,
+        down_bias=down_bias,
+    )  # fmt: skip
+
+
+def _ends(new: Rewritten) -> Ends:
+    """What stands before and behind the layers."""
+    ring, stream, asked, form = new.ring, new.stream, new.symmetry, new.form
+    old = new.original.ends()
+    embedding = stream.written(ring.numbers(old.embedding))
+    positions = None if old.positions is None else stream.written(ring.numbers(old.positions))
+    norm = Reading(stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
+    gain, bias, unembedding = norm.gain, norm.bias, None
+    if asked.moved is not None:
+        require_shape("moved", asked.moved, (form.width,))
+        embedding = _shifted(ring, embedding, asked.moved)
+        positions = _shifted(ring, positions, -ring.numbers(asked.moved))  # type: ignore[arg-type]
+    if form.tied:  # c E R^T reads c^-1 diag(g') n
+        gain, bias = stream.unscaled(gain), None if bias is None else stream.unscaled(bias)
+    else:
+        assert old.unembedding is not None  # noqa: S101 - for the type checker
+        unembedding, _ = norm.map(old.unembedding, None, asked.unembedding_shift, "the unembedding")
+    if asked.embedding_shift is not None:
+        require_shape("embedding_shift", asked.embedding_shift, (form.vocabulary,))
+        if form.tied:
+            what = "embedding_shift: tied, the gains of the final norm must be equal, and the sum of its bias 0"
+            total = 0 if bias is None else sum(ring.numbers(bias).tolist())
+            require((gain == gain[0]).all() and total == 0, what)
+        embedding = _shifted(ring, embedding, np.asarray(asked.embedding_shift)[:, None])
+    if asked.positions_shift is not None:
+        require_shape("positions_shift", asked.positions_shift, (form.context,))
+        positions = _shifted(ring, positions, np.asarray(asked.positions_shift)[:, None])  # type: ignore[arg-type]
+    return Ends(embedding, positions, gain, bias, unembedding)

@@ -1,0 +1,135 @@
+"""A checkpoint in files: its numbers are read when they are asked for, and no number may be infinite or none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lightning_sym.checkpoints.layout import Place, by_tensor, cut
+from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.stored_types import StoredTensor
+from lightning_sym.display import Lines, text_table
+from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.limits import require_integer
+from lightning_sym.network.readers.bounds import shown
+
+_P = TypeVar("_P", bound=Pieces)
+
+
+class StoredCheckpoint:
+    """A checkpoint that lies in files, as `open_checkpoint` gives it; they must not change while it is used.
+
+    Args:
+        path: a folder or a file.
+        form: what was read from its configuration.
+        places: of all pieces.
+        tensors: at least those of the places, of their shapes.
+        again: opens it again, in another process.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        form: CheckpointForm,
+        places: Mapping[str, Place],
+        tensors: Mapping[str, StoredTensor],
+        again: Callable[[str], StoredCheckpoint],
+    ) -> None:
+        self._path, self._form, self._places, self._tensors, self._again = path, form, places, tensors, again
+        self._held = by_tensor(places)
+
+    @property
+    def form(self) -> CheckpointForm:
+        """Everything about it that is not a weight."""
+        return self._form
+
+    @property
+    def name(self) -> str:
+        """Its path, as it was given."""
+        return str(self._path)
+
+    def ends(self) -> Ends:
+        """Embedding, positions, final norm, unembedding.
+
+        Raises:
+            FileFormatError: a number is not finite.
+        """
+        return self._pieces(Ends, "")
+
+    def block(self, layer: int) -> Block:
+        """Layer `layer`, from 0.
+
+        Raises:
+            FileFormatError: a number is not finite.
+            BadInput: there is no such layer.
+        """
+        require_integer(layer, "the layer", 0, self.form.layers - 1)
+        return self._pieces(Block, f"{layer}.")
+
+    def stored(self, piece: str) -> str:
+        """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it."""
+        return str(self._tensors[self._place(piece).tensor].holds)
+
+    def called(self, piece: str) -> str:
+        """The tensor that holds a piece."""
+        return self._place(piece).tensor
+
+    def _place(self, piece: str) -> Place:
+        if piece not in self._places:
+            raise BadInput(f"{self.name} must have the piece that is asked for, got {shown(piece)}")
+        return self._places[piece]
+
+    def _pieces(self, kind: type[_P], before: str) -> _P:
+        read: dict[str, Array] = {}
+        found: dict[str, Any] = {}
+        for field in fields(kind):
+            piece = before + field.name
+            if (place := self._places.get(piece)) is None:
+                found[field.name] = None
+                continue
+            if place.tensor not in read:
+                read[place.tensor] = self._finite(place.tensor)
+            found[field.name] = cut(self.form, piece, self._held[place.tensor], place, read[place.tensor])
+        return kind(**found)
+
+    def _finite(self, tensor: str) -> Array:
+        try:
+            array = self._tensors[tensor].read()
+        except BadInput as error:
+            raise type(error)(f"{self.name}: {error}") from error
+        finite = np.isfinite(array)
+        if not finite.all():
+            first = tuple(int(i) for i in np.unravel_index(int(np.argmin(finite)), array.shape))
+            raise FileFormatError(
+                f"{self.name}: {tensor} must hold finite numbers, got {array[first]} at {list(first)}"
+            )
+        return array
+
+    def lines(self) -> Lines:
+        """What it is, line by line: label and text."""
+        form, types = self.form, Counter(self._tensors[name].kind for name in self._held)
+        positions = "learned" if form.theta is None else f"rotary, base {form.theta}"
+        said = f"{form.layers} of width {form.width:,}, {form.heads} heads of width {form.head_width}"
+        return [
+            ("checkpoint", self.name),
+            ("family", form.family),
+            ("layers", f"{said} in {form.groups} groups, {form.inner:,} neurons ({form.activation})"),
+            ("tokens", f"{form.vocabulary:,} ids, {'tied' if form.tied else 'not tied'}, context {form.context:,}"),
+            ("norm", f"{'LayerNorm' if form.norm == 'layer' else 'RMSNorm'}, epsilon {float(form.epsilon):g}"),
+            ("positions", positions),
+            ("stored", ", ".join(f"{count} tensors {kind}" for kind, count in sorted(types.items()))),
+        ]
+
+    def __str__(self) -> str:
+        return text_table(self.lines())
+
+    def __repr__(self) -> str:
+        return f"open_checkpoint({self.name!r})"
+
+    def __reduce__(self) -> Any:
+        return self._again, (self.name,)

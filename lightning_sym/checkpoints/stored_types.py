@@ -1,0 +1,108 @@
+"""The types that weights are stored in: exactly into arrays, and back, exactly or rounded to nearest even."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.mapped_file import MappedFile
+from lightning_sym.checkpoints.model import Array
+from lightning_sym.errors import BadInput
+
+ON_DISK: dict[str, np.dtype[Any]] = {
+    name: np.dtype(code) for name, code in {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}.items()
+}
+"""The types that are read and written, as NumPy holds them in a file; of bfloat16 it only sees the bits."""
+
+
+def from_disk(raw: npt.NDArray[Any], kind: str) -> Array:
+    """Stored numbers as floats with these values; bfloat16 is the upper half of float32.
+
+    Example:
+        >>> from_disk(np.array([0x3F80, 0xC000], dtype="<u2"), "BF16")
+        array([ 1., -2.], dtype=float32)
+    """
+    if kind == "BF16":
+        return (raw.astype(np.uint32) << 16).view(np.float32)
+    return raw
+
+
+def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[Any]:
+    """Numbers as they are stored in a type.
+
+    Args:
+        array: finite numbers.
+        kind: one of `ON_DISK`.
+        rounded: whether numbers may change, to the nearest one of the type, of two to the even one.
+
+    Raises:
+        BadInput: a number is not finite, would become infinite, or would change although it may not.
+
+    Example:
+        >>> from_disk(to_disk(np.array([1.01]), "BF16", rounded=True), "BF16")
+        array([1.0078125], dtype=float32)
+        >>> to_disk(np.array([1.01]), "BF16")
+        Traceback (most recent call last):
+        ...
+        lightning_sym.errors.BadInput: numbers must be of the type BF16, got 1.01; a stored type rounds them
+    """
+    if not np.isfinite(array).all():
+        raise BadInput("numbers must be finite to be stored")
+    with np.errstate(over="ignore", under="ignore"):
+        result = _bfloat16(array) if kind == "BF16" else array.astype(ON_DISK[kind])
+    back = from_disk(result, kind)
+    if not np.isfinite(back).all():
+        worst = array[~np.isfinite(back)].flat[0]
+        raise BadInput(f"numbers must be in the range of {kind}, got {worst}")
+    if not rounded and not np.array_equal(back, array):
+        raise BadInput(
+            f"numbers must be of the type {kind}, got {array[back != array].flat[0]}; a stored type rounds them"
+        )
+    return result
+
+
+def _bfloat16(array: Array) -> npt.NDArray[Any]:
+    """The bits of the nearest bfloat16, of two the even one."""
+    single = array.astype(np.float32)
+    if array.dtype == np.float64:
+        # to odd, so that rounding once more is as if it were done once: 24 bits are more than 8 + 2
+        toward_zero = np.where(np.abs(single) > np.abs(array), np.nextafter(single, np.float32(0)), single)
+        odd = (toward_zero.astype(np.float32).view(np.uint32) | 1).view(np.float32)
+        single = np.where(single == array, single, odd)
+    bits = single.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor in a file.
+
+    Attributes:
+        file: where.
+        start: its first byte.
+        shape: as stored, the last index running fastest.
+        kind: the type it is stored in, one that holds weights or any other.
+    """
+
+    file: MappedFile
+    start: int
+    shape: tuple[int, ...]
+    kind: str
+
+    @property
+    def holds(self) -> str | None:
+        """The smallest of `F16`, `BF16`, `F32`, `F64` with all values of its type; `None`: no type of weights."""
+        return self.kind if self.kind in ON_DISK else None
+
+    def read(self) -> Array:
+        """Its numbers, exactly; of bfloat16 as float32.
+
+        Raises:
+            FileFormatError: the file changed meanwhile.
+        """
+        raw = self.file.numbers(self.start, prod(self.shape), ON_DISK[self.kind])
+        return from_disk(raw, self.kind).reshape(self.shape)

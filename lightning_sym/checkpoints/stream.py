@@ -1,0 +1,209 @@
+"""What a symmetry does to the residual stream, and to the norms and maps that read it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.symmetry import Symmetry
+from lightning_sym.errors import BadInput
+
+
+def require(holds: Any, what: str) -> None:
+    """Refuse what is no symmetry.
+
+    Raises:
+        BadInput: with what must be true.
+    """
+    if not holds:
+        raise BadInput(what)
+
+
+class Stream:
+    """`x -> c R x`: what writes into the stream is multiplied on its axis of coordinates, what reads it by `R^T`."""
+
+    def __init__(self, symmetry: Symmetry, form: CheckpointForm, ring: Arithmetic) -> None:
+        self.ring, self.scale = ring, symmetry.scale
+        self._centred = form.norm == "layer"
+        require(self.scale > 0, f"scale must be positive, got {self.scale}")
+        self._order = self._signs = self._matrix = None
+        width = form.width
+        if symmetry.rotation is not None:
+            alone = symmetry.order is None and symmetry.signs is None
+            require(alone, "a symmetry must have a rotation or order and signs, got both")
+            require_shape("rotation", symmetry.rotation, (width, width))
+            self._matrix = ring.numbers(symmetry.rotation)
+        if symmetry.order is not None:
+            require_order("order", symmetry.order, width)
+            self._order = np.asarray(symmetry.order, dtype=np.int64)
+        if symmetry.signs is not None:
+            require_shape("signs", symmetry.signs, (width,))
+            signs = np.asarray(symmetry.signs, dtype=np.float64)
+            require((np.abs(signs) == 1).all(), "signs must be 1 or -1")
+            self._signs = None if (signs == 1).all() else signs
+        self._require_symmetry(width)
+
+    def _require_symmetry(self, width: int) -> None:
+        """`R` is orthogonal, which floats cannot say, and keeps the vector of ones, up to its sign, with LayerNorm."""
+        what = "with LayerNorm a rotation must keep the vector of ones, up to its sign"
+        if self._signs is not None and self._centred:
+            require(len(set(self._signs.tolist())) == 1, what)
+        if self._matrix is None or not isinstance(self.ring, Exact):
+            return
+        one = np.eye(width)
+        square = self.ring.product(self._matrix, self._matrix.T)
+        require((square == one).all(), "a rotation must be orthogonal, over the rationals: R R^T = 1")
+        if self._centred:
+            image = self.ring.product(self._matrix, np.ones((width, 1)))
+            require((image == 1).all() or (image == -1).all(), what)
+
+    def _turned(self, array: Numbers) -> Numbers:
+        """`R` times an array whose first axis is that of the stream."""
+        if self._matrix is not None:
+            return self.ring.product(self._matrix, array.reshape(len(array), -1)).reshape(array.shape)
+        if self._order is not None:
+            array = array[self._order]
+        if self._signs is not None:
+            array = np.where((self._signs > 0).reshape(-1, *[1] * (array.ndim - 1)), array, -array)
+        return array
+
+    def scaled(self, array: Numbers) -> Numbers:
+        """`c` times an array."""
+        return array if self.scale == 1 else self.ring.times(array, self._number(self.scale))
+
+    def _number(self, number: Fraction) -> Numbers:
+        return self.ring.numbers(np.array([number], dtype=object))
+
+    def written(self, array: Numbers, axis: int = -1) -> Numbers:
+        """What is added to the stream: `c R` on that axis."""
+        return self.scaled(np.moveaxis(self._turned(np.moveaxis(array, axis, 0)), 0, axis))
+
+    def read(self, array: Numbers) -> Numbers:
+        """A map that reads the stream, `(..., d)`: times `R^T`."""
+        return np.moveaxis(self._turned(np.moveaxis(array, -1, 0)), 0, -1)
+
+    def turned(self, bias: Numbers) -> Numbers:
+        """`R` times a vector."""
+        return self._turned(bias)
+
+    def carried(self, gain: Numbers) -> Numbers | None:
+        """The gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""
+        if self._matrix is None:
+            return gain if self._order is None else gain[self._order]
+        mixed = self._matrix != 0
+        first = gain[mixed.argmax(axis=1)]
+        return first if bool(((first[:, None] == gain[None, :]) | ~mixed).all()) else None
+
+    def unscaled(self, array: Numbers) -> Numbers:
+        """An array over `c`."""
+        return array if self.scale == 1 else self.ring.over(array, self._number(self.scale))
+
+
+class Reading:
+    """A norm and what it does to the maps that read it: `W (g n + b) + w` stays what it is.
+
+    Args:
+        stream: the change of the stream.
+        gain, bias: of the norm.
+        new_gain, new_bias: to be had; `None`: carried along.
+        what: the norm's name, for errors.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        gain: Numbers,
+        bias: Numbers | None,
+        new_gain: Any = None,
+        new_bias: Any = None,
+        what: str = "norm",
+    ) -> None:
+        self.stream, self.ring = stream, stream.ring
+        ring = self.ring
+        self.old_gain, self.old_bias = ring.numbers(gain), None if bias is None else ring.numbers(bias)
+        self.folded = new_gain is not None
+        if self.folded:
+            require_shape(f"the gain of {what}", new_gain, gain.shape)
+            self.gain = ring.numbers(new_gain)
+            require((self.gain != 0).all(), f"the gain of {what} to be had must not be 0 anywhere")
+        else:
+            carried = stream.carried(self.old_gain)
+            if carried is None:
+                raise BadInput(f"the rotation must not mix different gains of {what}; give the gain to be had by it")
+            self.gain = carried
+        self.moves_bias = new_bias is not None
+        self.bias = None
+        if self.old_bias is None:
+            require(not self.moves_bias, f"{what} must have a bias for one to be had")
+        elif self.moves_bias:
+            require_shape(f"the bias of {what}", new_bias, gain.shape)
+            self.bias = ring.numbers(new_bias)
+        elif self.folded:
+            zero = (self.old_gain == 0).any()
+            require(not zero, f"{what} has gains that are 0, so that its bias to be had must be given")
+            self.bias = ring.times(self.gain, stream.turned(ring.over(self.old_bias, self.old_gain)))
+        else:
+            self.bias = stream.turned(self.old_bias)
+
+    def map(
+        self, weight: Numbers, bias: Numbers | None, shift: Any = None, what: str = "map"
+    ) -> tuple[Numbers, Numbers | None]:
+        """A map that reads the norm, `(..., d)`, and its bias `(...,)`, with the shift `u` along the ones."""
+        ring = self.ring
+        old = ring.numbers(weight)
+        bias = None if bias is None else ring.numbers(bias)
+        if self.folded:
+            new = ring.over(self.stream.read(ring.times(old, self.old_gain)), self.gain)
+        else:
+            new = self.stream.read(old)
+        more: list[Numbers] = []
+        if self.moves_bias and self.old_bias is not None and self.bias is not None:
+            before, after = _applied(ring, old, self.old_bias), _applied(ring, new, self.bias)
+            if bias is not None:
+                more += [before, -after]
+            else:
+                require((before == after).all(), f"{what} has no bias that could take up that of its norm")
+        if shift is not None:
+            require_shape(f"the shift of {what}", shift, weight.shape[:-1])
+            direction = ring.numbers(shift)
+            new = ring.plus(new, ring.over(direction[..., None], self.gain))
+            if self.bias is not None:
+                total = _applied(ring, ring.over(self.bias, self.gain)[None], np.ones(len(self.gain)))
+                if bias is not None:
+                    more.append(-ring.times(direction, total))
+                else:
+                    require((total == 0).all(), f"{what} has no bias, so that sum(bias / gain) of its norm must be 0")
+        for term in more:
+            bias = ring.plus(bias, term) if bias is not None else None
+        return new, bias
+
+
+def _applied(ring: Arithmetic, weight: Numbers, vector: Numbers) -> Numbers:
+    """A map `(..., d)` times a vector."""
+    return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(weight.shape[:-1])
+
+
+def require_shape(what: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Refuse another shape.
+
+    Raises:
+        BadInput: with both.
+    """
+    found = np.shape(array)
+    require(found == shape, f"{what} must have shape {shape}, got {found}")
+
+
+def require_order(what: str, order: Any, size: int) -> None:
+    """Refuse what is no permutation.
+
+    Raises:
+        BadInput: it is none of `0..size-1`.
+    """
+    require_shape(what, order, (size,))
+    numbers = np.asarray(order)
+    fits = numbers.dtype.kind in "iu" and np.array_equal(np.sort(numbers), np.arange(size))
+    require(fits, f"{what} must be a permutation of 0..{size - 1}")

@@ -1,0 +1,246 @@
+r"""Transformers as checkpoints hold them: norms, positions and MLPs as pieces beside the one attention layer.
+
+The stream is a matrix of shape `d x t`, a column a token; several prompts stand side by side, and a mask keeps them apart.
+It may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
+
+- `elementary(name)`: the reciprocal square root of norms and the activation of MLPs, `rings.elementary`;
+- `rotary(theta, width, positions)`: cosines and sines, where positions are rotary;
+- `after(weights)`, if it multiplies arrays of floats in a way of its own; else `like(weights) @` is done.
+
+So balls of floats, balls of any precision, and variables free for every value of these functions all run through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.network.attention import Form, attention_layer
+from lightning_sym.network.layer import Layer
+from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym.rings.protocol import constants, normalized, operation
+
+Prompts = Sequence[Sequence[int]]
+
+
+def times(weights: Array, x: Any) -> Any:
+    """`weights @ x`, in the way of the ring of `x`."""
+    after = getattr(x, "after", None)
+    return constants(x, weights, "weights") @ x if after is None else after(weights)
+
+
+def ones(x: Any, rows: int, columns: int) -> Any:
+    """A matrix of ones over the ring of `x`."""
+    return constants(x, np.ones((rows, columns), dtype=int).astype(object), "a transformer")
+
+
+def spread(column: Array, x: Any) -> Any:
+    """Numbers, one a row of `x`, in each of its columns."""
+    return constants(x, column[:, None], "a transformer") @ ones(x, 1, x.shape[-1])
+
+
+def everywhere(number: Fraction, x: Any, rows: int, columns: int) -> Any:
+    """A rational number at every place."""
+    return constants(x, np.full((rows, columns), number, dtype=object), "a transformer")
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """$x \\mapsto W x + b$, a factor from the left as a head's matrices are."""
+
+    weight: Array
+    bias: Array | None = None
+
+    def __matmul__(self, x: Any) -> Any:
+        y = times(self.weight, x)
+        return y if self.bias is None else y + spread(self.bias, y)
+
+
+@dataclass(frozen=True, eq=False)
+class Then:
+    """One factor after another one."""
+
+    first: Any
+    second: Array
+
+    def __matmul__(self, x: Any) -> Any:
+        return times(self.second, self.first @ x)
+
+
+class Shared:
+    """A factor that several heads of a group have: what it was multiplied with last is kept."""
+
+    def __init__(self, part: Any) -> None:
+        self.part, self._x, self._product = part, None, None
+
+    def __matmul__(self, x: Any) -> Any:
+        if self._x is not x:
+            self._x, self._product = x, self.part @ x
+        return self._product
+
+
+@dataclass(frozen=True, eq=False)
+class Rotated:
+    """Rotary positions, rotate-half: rows `k` and `k + a/2` turn by the angle of frequency `k` at the token's position.
+
+    Attributes:
+        part: a factor with `a` rows.
+        cosines, sines: `a x t`.
+    """
+
+    part: Any
+    cosines: Any
+    sines: Any
+
+    def __matmul__(self, x: Any) -> Any:
+        y = self.part @ x
+        half = np.eye(y.shape[-2] // 2, dtype=int)
+        turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
+        return y * self.cosines + (constants(y, turn, "rotary positions") @ y) * self.sines
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    r"""A factor divided by $\sqrt a$: rational where `a` is a square, else by the ring's reciprocal square root."""
+
+    part: Any
+    width: int
+
+    def __matmul__(self, x: Any) -> Any:
+        y = self.part @ x
+        rows, columns = y.shape[-2:]
+        if isqrt(self.width) ** 2 == self.width:
+            return y * everywhere(Fraction(1, isqrt(self.width)), y, rows, columns)
+        root = operation(everywhere(Fraction(self.width), y, 1, 1), "elementary", "a scale")("rsqrt")
+        return y * (ones(y, rows, 1) @ root @ ones(y, 1, columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of all prompts, a column each: who sees whom, and what a position knows.
+
+    Attributes:
+        prompts: token ids.
+        ids, positions: of all columns; positions count from 0 in every prompt.
+        mask: entry `(j, i)` is 1 where token `i` attends to token `j`: one before it in its prompt, or itself.
+        cosines, sines: `a x t` over the ring, `None` without rotary positions.
+    """
+
+    prompts: Prompts
+    ids: tuple[int, ...]
+    positions: tuple[int, ...]
+    mask: npt.NDArray[np.object_]
+    cosines: Any = None
+    sines: Any = None
+
+    @classmethod
+    def of(cls, prompts: Prompts, form: CheckpointForm, like: Any) -> Tokens:
+        """For a checkpoint of this form, over the ring of the matrix `like`."""
+        ids = [i for prompt in prompts for i in prompt]
+        positions = [k for prompt in prompts for k in range(len(prompt))]
+        number = np.array([n for n, prompt in enumerate(prompts) for _ in prompt])
+        mask = np.triu(number[:, None] == number[None, :]).astype(int).astype(object)
+        tables: tuple[Any, Any] = (None, None)
+        if form.theta is not None:
+            half = operation(like, "rotary", "rotary positions")(form.theta, form.head_width, positions)
+            identity = np.eye(form.head_width // 2, dtype=int)
+            twice = constants(like, np.concatenate([identity, identity]).astype(object), "rotary positions")
+            tables = (twice @ half[0], twice @ half[1])
+        return cls(prompts, tuple(ids), tuple(positions), mask, *tables)
+
+    @property
+    def last(self) -> list[int]:
+        """The columns of the last token of each prompt."""
+        return [int(n) - 1 for n in np.cumsum([len(prompt) for prompt in self.prompts])]
+
+
+def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
+    r"""$g\,\frac{x}{\sqrt{|x|^2/d + \epsilon}} + b$ of each column; LayerNorm subtracts the mean of the column before."""
+    d, t = x.shape[-2:]
+    average = everywhere(Fraction(1, d), x, 1, d)
+    if form.norm == "layer":
+        x = x + everywhere(Fraction(-1), x, d, 1) @ (average @ x)
+    size = average @ (x * x) + everywhere(form.epsilon, x, 1, t)
+    inverse = operation(size, "elementary", "a norm")("rsqrt")
+    x = x * (ones(x, d, 1) @ inverse) * spread(gain, x)
+    return x if bias is None else x + spread(bias, x)
+
+
+def mlp(x: Any, block: Block, form: CheckpointForm) -> Any:
+    """`down act(up x)`, gated `down (act(gate x) * up x)`, each with its bias."""
+    up = Affine(block.up, block.up_bias) @ x
+    if block.gate is None:
+        inner = operation(up, "elementary", "an MLP")(form.activation)
+    else:
+        gate = Affine(block.gate, block.gate_bias) @ x
+        inner = operation(gate, "elementary", "an MLP")(form.activation) * up
+    return Affine(block.down, block.down_bias) @ inner
+
+
+def heads(block: Block, form: CheckpointForm, tokens: Tokens) -> Iterator[Layer]:
+    """The heads as the attention layer takes them: factors that multiply the stream behind the norm."""
+
+    def positioned(part: Any) -> Any:
+        return part if tokens.cosines is None else Rotated(part, tokens.cosines, tokens.sines)
+
+    def affine(weight: Array, bias: Array | None, number: int) -> Affine:
+        return Affine(weight[number], None if bias is None else bias[number])
+
+    each = form.heads // form.groups
+    for group in range(form.groups):
+        key = Shared(positioned(affine(block.key, block.key_bias, group)))
+        value = Shared(affine(block.value, block.value_bias, group))
+        for head in range(group * each, (group + 1) * each):
+            query = Scaled(positioned(affine(block.query, block.query_bias, head)), form.head_width)
+            yield Layer(query, key, Then(value, block.output[head]))
+
+
+def after_block(x: Any, block: Block, form: CheckpointForm, tokens: Tokens) -> Any:
+    """The stream behind a layer."""
+    pattern = Form(partial(normalized, normalization=SOFTMAX, mask=tokens.mask))
+    seen = norm(x, form, block.norm1_gain, block.norm1_bias)
+    x = x + attention_layer(seen, list(heads(block, form, tokens)), pattern)
+    if block.output_bias is not None:
+        x = x + spread(block.output_bias, x)
+    return x + mlp(norm(x, form, block.norm2_gain, block.norm2_bias), block, form)
+
+
+def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:
+    """What the first layer reads: embeddings, and positions where they are learned."""
+    x = constants(like, np.ascontiguousarray(ends.embedding[list(tokens.ids)].T), "an embedding")
+    if ends.positions is None:
+        return x
+    return x + constants(like, np.ascontiguousarray(ends.positions[list(tokens.positions)].T), "positions")
+
+
+def last_stream(
+    checkpoint: Checkpoint, prompts: Prompts, like: Any, told: Callable[[int], None] = lambda layer: None
+) -> Any:
+    """What the unembedding is multiplied with, `d x t`, behind the final norm; one layer is in memory at a time.
+
+    Args:
+        checkpoint: the weights.
+        prompts: token ids, not empty; all prompts side by side.
+        like: a matrix over the ring, for its constants.
+        told: of each layer before it is begun.
+    """
+    form, ends = checkpoint.form, checkpoint.ends()
+    tokens = Tokens.of(prompts, form, like)
+    x = first_stream(ends, tokens, like)
+    for layer in range(form.layers):
+        told(layer)
+        x = after_block(x, checkpoint.block(layer), form, tokens)
+    return norm(x, form, ends.final_gain, ends.final_bias)
+
+
+def unembedding(ends: Ends) -> Array:
+    """`n x d`: that of its own, or the embedding where it is tied."""
+    return ends.embedding if ends.unembedding is None else ends.unembedding

@@ -1,0 +1,104 @@
+"""Small checkpoints of each family, random and dyadic, for tests of whatever reads or rewrites weights."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.gpt2 import PARTS as GPT2_PARTS
+from lightning_sym.checkpoints.layout import end_pieces, piece_shape
+from lightning_sym.checkpoints.llama import ATTENTION_BIASES, MATRICES, MLP_BIASES
+from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.qwen2 import PARTS as QWEN2_PARTS
+from lightning_sym.checkpoints.stored_types import from_disk, to_disk
+from lightning_sym.errors import BadInput
+from lightning_sym.limits import require_integer
+
+Stored = Literal["F16", "BF16", "F32", "F64"]
+
+
+def small_checkpoint(
+    family: str,
+    seed: int = 0,
+    *,
+    layers: int = 2,
+    heads: int = 4,
+    groups: int | None = None,
+    head_width: int = 4,
+    inner: int = 24,
+    vocabulary: int = 40,
+    context: int = 16,
+    tied: bool | None = None,
+    biases: bool = False,
+    stored: Stored = "F32",
+) -> MadeCheckpoint:
+    """A random checkpoint of a family in memory; its numbers are of the type it says it is stored in.
+
+    Args:
+        family: `gpt2`, `llama`, `mistral` or `qwen2`.
+        seed: of the generator.
+        layers, heads, groups, head_width, inner, vocabulary, context: see `CheckpointForm`; the width is
+            `heads head_width`. Without `groups` there are half as many as heads, in GPT-2 as many.
+        tied: as the family has it by default where it is not said.
+        biases: of Llama, whether its matrices have biases.
+        stored: the type.
+
+    Raises:
+        BadInput: the sizes do not fit together, or there is no such family.
+
+    Example:
+        >>> small_checkpoint("gpt2", layers=1).block(0).query.shape
+        (4, 4, 16)
+    """
+    require_arguments(small_checkpoint, locals())
+    if family not in FAMILIES:
+        raise BadInput(f"the family must be one of {', '.join(FAMILIES)}, got {family!a}")
+    sizes = (layers, heads, head_width, inner, vocabulary, context)
+    for size in sizes:
+        require_integer(size, "a size", 1, 10**6)
+    old = family == "gpt2"
+    if groups is None:
+        groups = heads if old or heads % 2 else heads // 2
+    require_integer(groups, "groups", 1, heads)
+    if heads % groups or (old and groups != heads) or (not old and head_width % 2):
+        raise BadInput(
+            f"heads and groups must fit the family, got {heads} heads of width {head_width}, {groups} groups"
+        )
+    form = CheckpointForm(
+        family=family,
+        layers=layers,
+        width=heads * head_width,
+        heads=heads,
+        groups=groups,
+        head_width=head_width,
+        inner=inner,
+        vocabulary=vocabulary,
+        context=context,
+        norm="layer" if old else "rms",
+        epsilon=Fraction(1, 10**5),
+        theta=None if old else Fraction(10000),
+        activation="gelu_new" if old else "silu",
+        tied=old if tied is None else tied,
+    )
+    parts = {"gpt2": GPT2_PARTS, "qwen2": QWEN2_PARTS}.get(family, MATRICES)
+    if biases and family == "llama":
+        parts |= ATTENTION_BIASES | MLP_BIASES
+    source = np.random.default_rng(seed)
+
+    def made(piece: str) -> Any:
+        shape = piece_shape(form, piece)
+        near = 1.0 if piece.endswith("gain") else 0.0
+        size = 0.25 if len(shape) == 1 or piece.endswith("bias") else 1.0 if "embed" in piece else shape[-1] ** -0.5
+        return from_disk(to_disk(near + size * source.standard_normal(shape), stored, rounded=True), stored)
+
+    def pieces(kind: type[Any], there: frozenset[str]) -> dict[str, Any]:
+        return {field.name: made(field.name) if field.name in there else None for field in fields(kind)}
+
+    outer = Ends(**pieces(Ends, end_pieces(form)))
+    blocks = tuple(Block(**pieces(Block, parts)) for _ in range(layers))
+    return MadeCheckpoint(form, outer, blocks, f"small {family}", stored)

@@ -1,0 +1,171 @@
+"""Logits of the `transformers` library beside those of what is read here, on small random checkpoints of each family.
+
+Folders written by the library are read here, folders written here are read by the library; both logits in float64, the
+second by a forward pass of this file's own. It needs `torch` and `transformers`, which nothing else here does:
+
+    python -m venv beside && beside/bin/pip install torch transformers -e .
+    beside/bin/python scripts/compare_with_transformers.py
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import erf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lightning_sym import open_checkpoint, save_checkpoint
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.testing import small_checkpoint
+
+_ROPE = {"rope_theta": 12345.5, "rope_type": "default"}
+_SMALL = {
+    "vocab_size": 97, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3, "num_attention_heads": 6,
+    "num_key_value_heads": 2, "max_position_embeddings": 64, "rope_parameters": _ROPE, "initializer_range": 0.2,
+}  # fmt: skip
+_OLD = {
+    "vocab_size": 97, "n_embd": 48, "n_head": 6, "n_layer": 3, "n_positions": 64, "initializer_range": 0.2,
+    "layer_norm_epsilon": 1e-3,
+}  # fmt: skip
+_UNTIED = {"tie_word_embeddings": False, "reorder_and_upcast_attn": True}
+CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "GPT-2": ("GPT2", _OLD),
+    "GPT-2, gelu, untied": ("GPT2", _OLD | {"activation_function": "gelu", "n_inner": 100, **_UNTIED}),
+    "Llama": ("Llama", _SMALL),
+    "Llama, biases, head_dim 10": ("Llama", _SMALL | {"attention_bias": True, "mlp_bias": True, "head_dim": 10}),
+    "SmolLM2 (Llama, tied)": ("Llama", _SMALL | {"tie_word_embeddings": True, "rms_norm_eps": 1e-2}),
+    "Mistral": ("Mistral", _SMALL | {"sliding_window": 64}),
+    "Qwen2": ("Qwen2", _SMALL),
+    "Qwen2, tied": ("Qwen2", _SMALL | {"tie_word_embeddings": True}),
+}
+IDS = np.random.default_rng(0).integers(0, 40, 16)
+"""Token ids, below the vocabulary of all checkpoints."""
+
+_ERF = np.vectorize(erf)
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "gelu": lambda x: x * (1 + _ERF(x / np.sqrt(2))) / 2,
+    "gelu_new": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+def _norm(form: CheckpointForm, x: Any, gain: Any, bias: Any) -> Any:
+    x = x - x.mean(-1, keepdims=True) if form.norm == "layer" else x
+    scaled = x / np.sqrt((x**2).mean(-1, keepdims=True) + float(form.epsilon)) * gain
+    return scaled if bias is None else scaled + bias
+
+
+def _turned(form: CheckpointForm, x: Any) -> Any:
+    """Rotated queries or keys, (heads, tokens, a)."""
+    if form.theta is None:
+        return x
+    half = form.head_width // 2
+    angle = np.arange(x.shape[1])[:, None] * float(form.theta) ** (-np.arange(half) / half)
+    c, s, first, second = np.cos(angle), np.sin(angle), x[..., :half], x[..., half:]
+    return np.concatenate([first * c - second * s, second * c + first * s], axis=-1)
+
+
+def _plus(x: Any, bias: Any) -> Any:
+    return x if bias is None else x + bias
+
+
+def _layer(form: CheckpointForm, b: Block, x: Any) -> Any:
+    n, r = _norm(form, x, b.norm1_gain, b.norm1_bias), form.heads // form.groups
+
+    def heads(matrix: Any, bias: Any) -> Any:
+        return _plus(np.einsum("had,td->hta", matrix, n), None if bias is None else bias[:, None])
+
+    q = _turned(form, heads(b.query, b.query_bias))
+    k = np.repeat(_turned(form, heads(b.key, b.key_bias)), r, axis=0)
+    v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
+    scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(form.head_width)
+    scores[:, np.triu(np.ones(scores.shape[1:], dtype=bool), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    read = (weights / weights.sum(-1, keepdims=True)) @ v
+    x = _plus(x + np.einsum("hda,hta->td", b.output, read), b.output_bias)
+    n = _norm(form, x, b.norm2_gain, b.norm2_bias)
+    act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
+    inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
+    return _plus(x + inner @ b.down.T, b.down_bias)
+
+
+def logits(checkpoint: Checkpoint, ids: Any) -> Any:
+    """Logits, (tokens, vocabulary), in float64."""
+    ends, form = checkpoint.ends(), checkpoint.form
+    x = ends.embedding[ids].astype(np.float64)
+    x = x if ends.positions is None else x + ends.positions[: len(ids)]
+    for layer in range(form.layers):
+        x = _layer(form, checkpoint.block(layer), x)
+    x = _norm(form, x, ends.final_gain, ends.final_bias)
+    return x @ (ends.embedding if ends.unembedding is None else ends.unembedding).astype(np.float64).T
+
+
+@contextmanager
+def _double_throughout() -> Iterator[None]:
+    """Norms and rotations are computed in float32 by the library, whatever the type of the weights; here in float64."""
+    import torch
+
+    single, method = torch.float32, torch.Tensor.float
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
+    try:
+        yield
+    finally:
+        torch.float32 = torch.float = single
+        torch.Tensor.float = method
+
+
+def _theirs(folder: Path) -> Any:
+    """The library's logits for a folder, all of whose tensors it must have taken."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model, about = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, output_loading_info=True)
+    if any(about[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")):
+        raise SystemExit(f"{folder.name}: {about}")
+    with torch.no_grad(), _double_throughout():
+        if hasattr(model, "model"):  # of the rotary families; its frequencies were made in float32
+            model.model.rotary_emb = type(model.model.rotary_emb)(model.config)
+        return model.eval()(torch.tensor(IDS)[None]).logits[0].numpy()
+
+
+def _tell(what: str, first: Any, second: Any) -> None:
+    sys.stdout.write(f"{what:45}  {np.abs(first - second).max():.1e} of {np.abs(first).max():.1f}\n")
+
+
+def main() -> None:
+    """Print, for each family, the largest difference of two logits, and the largest logit."""
+    import torch
+    import transformers
+
+    sys.stdout.write(f"transformers {transformers.__version__}, torch {torch.__version__}, numpy {np.__version__}\n")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as name:
+        for number, (label, (kind, keys)) in enumerate(CONFIGS.items()):
+            for stored, shards in (("float32", "50GB"), ("bfloat16", "40KB")):
+                config = getattr(transformers, f"{kind}Config")(**keys)
+                model = transformers.AutoModelForCausalLM.from_config(config).to(getattr(torch, stored))
+                for parameter in model.parameters():  # biases and gains that are not zero and one
+                    parameter.data += (torch.randn_like(parameter.float()) / 8).to(parameter.dtype)
+                folder = Path(name) / f"theirs{number}{stored}"
+                model.save_pretrained(folder, max_shard_size=shards)
+                files = len(list(folder.glob("*.safetensors")))
+                ours = logits(open_checkpoint(folder), IDS)
+                _tell(f"{label}, {stored}, {files} files", _theirs(folder), ours)
+        for family in ("gpt2", "llama", "mistral", "qwen2"):
+            for tied in (False, True):
+                made = small_checkpoint(family, tied=tied, heads=6, groups=6 if family == "gpt2" else 3)
+                folder = Path(name) / f"ours{family}{tied}"
+                save_checkpoint(made, folder)
+                _tell(f"written here: {family}{', tied' * tied}", _theirs(folder), logits(made, IDS))
+
+
+if __name__ == "__main__":
+    main()
