@@ -2,7 +2,7 @@
 
 With `u` the same vector in all rows where there are learned positions, and 0 where there are none:
 
-    embedding  E' - E S^T - u,    positions  P' - P S^T + u,    unembedding  U' diag(g') - U diag(g) S^-1,
+    embedding  E' - c E R^T - u,    positions  P' - c P R^T + u,    unembedding  U' diag(g') - U diag(g) R^T,
     and the constant part of the logits, U' b' - U b,
 
 the first two up to multiples of the vector of ones with LayerNorm, and the third too.
@@ -36,6 +36,12 @@ class Worst:
     entry: tuple[int, ...] | None = None
     difference: float = 0.0
     differing: int = 0
+    rows: list[Floats] = field(default_factory=list)
+
+    @property
+    def typical(self) -> float:
+        """The median over rows of their largest differences, in units."""
+        return float(np.median(np.concatenate(self.rows))) if self.rows else 0.0
 
     def add(self, differences: Floats, unit: Any, start: int = 0, mask: Any = None) -> None:
         """Look at some rows, the first of which is row `start`."""
@@ -43,6 +49,7 @@ class Worst:
             self.differing += int(mask.sum())
             differences = np.where(mask, differences, 0.0)
         off = np.abs(differences) / unit
+        self.rows.append(off.reshape(len(off), -1).max(axis=1, initial=0))
         if off.size and (largest := float(np.nan_to_num(off, nan=np.inf).max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference = largest, float(differences[index])

@@ -1,9 +1,9 @@
 """What must be zero where one checkpoint is a rewriting of another: written once, for floats, sizes and residues.
 
 All is said in the coordinates and the order of the second checkpoint. With folded maps (`folded.py`), the stream
-`x -> S x` where `S^T S = k 1`, so that `S^-1 = S^T / k`, and the gauges of the layer, the differences are
+`x -> c R x`, and the gauges `g` of the layer, the differences are
 
-    readers   W' - g W S^-1,    their biases  c' - g c,     writers   W' - S W g^-1,     the bias of a sublayer  b' - S b,
+    readers   W' - g W R^T,    their biases  w' - g w,     writers   W' - c R W g^-1,     the bias of a sublayer  b' - c R b,
 
 and with these zero the two have one function (`docs/reference/same-checkpoints.md`).
 """
@@ -28,56 +28,49 @@ Numbers = Any
 
 @dataclass(frozen=True, eq=False)
 class StreamMap:
-    """`S` with `S^T S = squared 1`: an order with factors, `S x = factors x[order]`, or a matrix.
+    """`x -> c R x`: `R` orthogonal, an order with signs, `R x = signs x[order]`, or a matrix.
 
-    With LayerNorm both are asked on the vectors with mean zero only.
+    A norm of `c R x`, its epsilon times `c^2`, is `R` times the norm of `x`. With LayerNorm `R` matters on the vectors
+    with mean zero only.
     """
 
-    squared: Fraction
+    scale: Fraction
     order: Order | None = None
-    factors: Numbers = None
+    signs: Any = None
     matrix: Numbers = None
     exact: bool = False
 
     @property
     def is_identity(self) -> bool:
-        """Nothing is moved."""
-        return self.order is not None and self.factors is None and bool((self.order == np.arange(len(self.order))).all())
-
-    def _factors(self, of: Turn, over: int) -> Any:
-        return of(self.factors) * of(rational(self.squared**-over)) if over else of(self.factors)
+        """No coordinate is moved."""
+        return self.order is not None and self.signs is None and bool((self.order == np.arange(len(self.order))).all())
 
     def back(self, array: Any, of: Turn) -> Any:
-        """`W S^-1` on the last axis."""
+        """Maps that read the stream: `W R^-1`, on the last axis."""
         if self.matrix is None:
             moved = array if self.is_identity else array[..., self.order]
-            return moved if self.factors is None else moved * self._factors(of, 1)
+            return moved if self.signs is None else moved * of(self.signs)
         shape = getattr(array, "shape", None) or getattr(getattr(array, "entries", None), "shape", (1,))
-        found = array.reshape(-1, shape[-1]) @ of(self.matrix).mT
-        if self.squared != 1:
-            found = found * of(rational(1 / self.squared))
-        return found.reshape(*shape)
+        return (array.reshape(-1, shape[-1]) @ of(self.matrix).mT).reshape(*shape)
 
     def forth(self, array: Any, of: Turn, axis: int = 0) -> Any:
-        """`S W` on the first axis, or, for arrays `(H, d, a)`, on axis 1."""
+        """Maps that write into it: `c R W` on the first axis, or, for arrays `(H, d, a)`, on axis 1."""
         if self.matrix is None:
             index: Any = self.order if axis == 0 else (slice(None), self.order)
-            moved = array if self.is_identity else array[index]
-            if self.factors is None:
-                return moved
-            factors = self._factors(of, 0)
-            return moved * (factors if dimensions(array) == 1 else factors[:, None])
-        matrix = of(self.matrix)
-        if dimensions(array) == 1:
-            return (matrix @ array.reshape(-1, 1)).reshape(-1)
-        return matrix @ array
+            found = array if self.is_identity else array[index]
+            if self.signs is not None:
+                signs = of(self.signs)
+                found = found * (signs if dimensions(array) == 1 else signs[:, None])
+        elif dimensions(array) == 1:
+            found = (of(self.matrix) @ array.reshape(-1, 1)).reshape(-1)
+        else:
+            found = of(self.matrix) @ array
+        return found if self.scale == 1 else found * of(rational(self.scale))
 
     def along(self, array: Any, of: Turn) -> Any:
-        """`x S^T` for vectors of the stream in rows."""
-        if self.matrix is None:
-            moved = array if self.is_identity else array[..., self.order]
-            return moved if self.factors is None else moved * self._factors(of, 0)
-        return array @ of(self.matrix).mT
+        """Vectors of the stream in rows: `c x R^T`."""
+        found = self.back(array, of)
+        return found if self.scale == 1 else found * of(rational(self.scale))
 
 
 def dimensions(array: Any) -> int:
@@ -189,17 +182,16 @@ def inverses_fail(of: Turn, gauge: LayerGauge) -> list[Any]:
 
 
 def stream_fails(of: Turn, stream: StreamMap, centred: bool) -> list[Any]:
-    """What must be zero for a matrix to be a symmetry of the norms: `S^T S = k`, and with LayerNorm `S 1 = t 1`.
+    """What must be zero for a matrix to be a symmetry of the norms: `R^T R = 1`, and with LayerNorm `R 1 = t 1`.
 
     With LayerNorm the first is asked only on vectors with mean zero, and the sums of all rows, and of all columns, are
-    to be equal: `S` and the centring commute.
+    to be equal: `R` and the centring commute.
     """
     if stream.matrix is None:
         return []
     matrix = of(stream.matrix)
     width = stream.matrix.numerators.shape[0]
-    one = of(Ratio(np.eye(width), 1)) * of(rational(stream.squared))
-    square = matrix.mT @ matrix - one
+    square = matrix.mT @ matrix - of(Ratio(np.eye(width), 1))
     if not centred:
         return [square]
     sums = [m @ of(Ratio(np.ones((width, 1)), 1)) for m in (matrix, matrix.mT)]

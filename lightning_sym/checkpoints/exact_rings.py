@@ -60,6 +60,8 @@ class Residues:
             inverse -= prime if inverse > prime // 2 else 0
             entries = reduce_mod(array.numerators, prime)
             return cls(entries if array.denominator == 1 else reduce_mod(entries * inverse, prime), prime)
+        if array.dtype == object:
+            return cls.of(fractions(array), prime)
         if array.dtype == np.float64 and _integers(array):
             return cls(reduce_mod(array, prime), prime)
         if array.dtype.itemsize <= 4:
@@ -135,6 +137,8 @@ class Size:
     @classmethod
     def of(cls, array: Any, inner: float) -> Size:
         """The size of an array of floats, or of a `Ratio`."""
+        if not isinstance(array, Ratio) and array.dtype == object:
+            return cls.of(fractions(array), inner)
         if isinstance(array, Ratio):
             twos = (array.denominator & -array.denominator).bit_length() - 1
             odd = math.log2(array.denominator >> twos) + (1e-6 if array.denominator >> twos > 1 else 0)
@@ -175,6 +179,19 @@ class Size:
         Two more cover the difference of two entries, as where the vector of ones is free.
         """
         return math.ceil(self.top + self.low + self.odd + 2)
+
+
+def fractions(array: npt.NDArray[np.object_]) -> Ratio:
+    """Rational numbers over one denominator: what a rewriting makes of weights where no float is exact.
+
+    Raises:
+        TooLarge: it has more than 53 bits.
+    """
+    common = math.lcm(*{int(x.denominator) for x in array.ravel()})
+    whole = [int(x * common) for x in array.ravel()]
+    if max(map(abs, whole), default=0) >= 2**53:
+        raise TooLarge("numbers that are no floats must have one denominator, with numerators below 2^53")
+    return Ratio(np.array(whole, dtype=np.float64).reshape(array.shape), common)
 
 
 def joined(first: Any, second: Any, axis: int) -> Any:

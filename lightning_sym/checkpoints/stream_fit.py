@@ -1,7 +1,7 @@
 """A guess at what was done to the residual stream, from the rows of the embedding; chunk by chunk.
 
-Rows of one token id stand at one place in both checkpoints, so nothing has to be matched: `E' = E S^T` is a problem of
-Procrustes, `S / sqrt(k)` is orthogonal, and `k` is the quotient of the two epsilons. Rows of an unembedding of its own,
+Rows of one token id stand at one place in both checkpoints, so nothing has to be matched: `E' = c E R^T` is a problem of
+Procrustes, and `c^2` is the quotient of the two epsilons. Rows of an unembedding of its own,
 folded, turn by the same matrix. With LayerNorm all rows are centred, and with learned positions the mean row is left out.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 CHUNK = 4096
 """Rows that are looked at together."""
 
-Pairs = Iterator[tuple[Floats, Floats]]
+Pairs = Iterator[tuple[Floats, Floats, bool]]
 
 
 def centred(rows: Floats, form: CheckpointForm) -> Floats:
@@ -28,7 +29,7 @@ def centred(rows: Floats, form: CheckpointForm) -> Floats:
 
 
 def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
-    """Rows that `S / sqrt(k)` maps on each other up to a positive factor, as many as there are, in chunks."""
+    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`."""
     kinds: list[tuple[object, object, object, object, bool]] = [
         (first.embedding, second.embedding, None, None, first.positions is not None)
     ]
@@ -49,7 +50,7 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
             for (rows, by), mean in zip(sides, means, strict=True):
                 part = np.asarray(rows[start : start + CHUNK], dtype=np.float64) - mean  # type: ignore[index]
                 made.append(centred(part if by is None else part * by, form))
-            yield made[0], made[1]
+            yield made[0], made[1], gain is None
 
 
 def _mean(rows: object) -> Floats:
@@ -63,21 +64,28 @@ def procrustes(pairs: Pairs, width: int) -> tuple[Floats, float, float]:
     """
     together = np.zeros((width, width))
     lengths = [0.0, 0.0]
-    for old, new in pairs:
+    for old, new, scaled in pairs:
         norms = [np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300) for x in (old, new)]
         together += (new / norms[1]).T @ (old / norms[0])
-        lengths[0] += float((norms[0] * norms[1]).sum())
-        lengths[1] += float((norms[0] ** 2).sum())
+        if scaled:
+            lengths[0] += float((norms[0] * norms[1]).sum())
+            lengths[1] += float((norms[0] ** 2).sum())
     left, values, right = np.linalg.svd(together)
     filled = float((values > 1e-9 * values[0]).sum()) if values[0] > 0 else 0.0
     return left @ right, lengths[0] / max(lengths[1], 1e-300), filled
 
 
-def squared_scale(first: CheckpointForm, second: CheckpointForm) -> Fraction | None:
-    """`k`, as the epsilons have it; `None` if they do not say."""
-    if first.epsilon > 0 and second.epsilon > 0:
-        return second.epsilon / first.epsilon
-    return None
+def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
+    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
+    square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
+    if square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2:
+        root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+        if root * root == square:
+            return root, True
+    guess = nice(np.array([length]), apiece=True)
+    if guess is not None:
+        return Fraction(int(guess.numerators[0]), guess.denominator), True
+    return Fraction(length if square is None else float(square) ** 0.5), False
 
 
 def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]:
@@ -87,12 +95,7 @@ def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]
     rotation, length, filled = procrustes(row_pairs(*ends, form), form.width)
     if form.norm == "layer":
         rotation = _with_ones(rotation)
-    found = squared_scale(first.form, form)
-    measured = length * length
-    if found is None or abs(measured / float(found) - 1) > 1e-2:
-        guess = nice(np.array([measured]), apiece=True)
-        found = Fraction(measured) if guess is None else Fraction(int(guess.numerators[0]), guess.denominator)
-    return as_map(rotation, found, form), filled
+    return as_map(rotation, *scale_of(first.form, form, length), form), filled
 
 
 def _with_ones(rotation: Floats) -> Floats:
@@ -104,25 +107,14 @@ def _with_ones(rotation: Floats) -> Floats:
     return min((flat + ones, flat - ones), key=lambda m: float(np.abs(np.abs(m) - np.rint(np.abs(m))).sum()))
 
 
-def as_map(rotation: Floats, squared: Fraction, form: CheckpointForm) -> StreamMap:
-    """The stream map of an orthogonal matrix: an order with factors, a matrix of nice numbers, or the matrix itself."""
+def as_map(rotation: Floats, scale: Fraction, exact: bool, form: CheckpointForm) -> StreamMap:
+    """The stream map of an orthogonal matrix: an order with signs, a matrix of nice numbers, or the matrix itself."""
     width = len(rotation)
-    scale = float(squared) ** 0.5
     largest = np.abs(rotation).argmax(axis=1)
-    is_order = len(np.unique(largest)) == width and bool((np.abs(rotation).max(axis=1) > 0.9).all())
-    exact_scale = nice(np.array([scale]), apiece=True)
-    rational_scale = exact_scale is not None and Fraction(int(exact_scale.numerators[0]), exact_scale.denominator) ** 2 == squared
     signs = np.sign(rotation[np.arange(width), largest])
-    if form.norm == "layer" and abs(signs.sum()) != width:
-        is_order = False
-    if is_order:
+    is_order = len(np.unique(largest)) == width and bool((np.abs(rotation).max(axis=1) > 0.9).all())
+    if is_order and (form.norm == "rms" or abs(signs.sum()) == width):
         order = largest.astype(np.int64)
-        if rational_scale and exact_scale is not None:
-            whole = Ratio(signs * exact_scale.numerators[0], exact_scale.denominator)
-            plain = squared == 1 and bool((signs == 1).all())
-            return StreamMap(squared, order=order, factors=None if plain else whole, exact=True)
-        return StreamMap(squared, order=order, factors=signs * scale)
-    matrix = nice(scale * rotation)
-    if matrix is not None:
-        return StreamMap(squared, matrix=matrix, exact=True)
-    return StreamMap(squared, matrix=scale * rotation)
+        return StreamMap(scale, order=order, signs=None if (signs == 1).all() else Ratio(signs, 1), exact=exact)
+    matrix = nice(rotation)
+    return StreamMap(scale, matrix=rotation if matrix is None else matrix, exact=exact and matrix is not None)
