@@ -1,7 +1,7 @@
 r"""Transformers as checkpoints hold them: norms, positions and MLPs as pieces beside the one attention layer.
 
-The stream is a matrix of shape `d x t`, a column a token; several prompts stand side by side, and a mask keeps them apart.
-It may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
+The stream is a matrix of shape `d x t`, a column a token; several prompts stand side by side, kept apart by a mask. It
+may be over any ring that knows `@ + * mT like evaluate reciprocal` (`rings.protocol`) and, one operation each,
 
 - `elementary(name)`: the reciprocal square root of norms and the activation of MLPs, `rings.elementary`;
 - `rotary(theta, width, positions)`: cosines and sines, where positions are rotary;
@@ -32,8 +32,8 @@ Prompts = Sequence[Sequence[int]]
 
 
 def times(weights: Array, x: Any) -> Any:
-    """`weights @ x`, in the way of the ring of `x`."""
-    after = getattr(x, "after", None)
+    """`weights @ x`, in the way of the ring of `x`; entries that are no floats are its constants."""
+    after = getattr(x, "after", None) if weights.dtype.kind == "f" else None
     return constants(x, weights, "weights") @ x if after is None else after(weights)
 
 
@@ -163,7 +163,7 @@ class Tokens:
 
 
 def norm(x: Any, form: CheckpointForm, gain: Array, bias: Array | None) -> Any:
-    r"""$g\,\frac{x}{\sqrt{|x|^2/d + \epsilon}} + b$ of each column; LayerNorm subtracts the mean of the column before."""
+    r"""$g\,x / \sqrt{|x|^2/d + \epsilon} + b$ of each column, with LayerNorm of the column less its mean."""
     d, t = x.shape[-2:]
     average = everywhere(Fraction(1, d), x, 1, d)
     if form.norm == "layer":
@@ -222,7 +222,7 @@ def first_stream(ends: Ends, tokens: Tokens, like: Any) -> Any:
 
 
 def last_stream(
-    checkpoint: Checkpoint, prompts: Prompts, like: Any, told: Callable[[int], None] = lambda layer: None
+    checkpoint: Checkpoint, prompts: Prompts, like: Any, told: Callable[[int, Any], None] = lambda layer, x: None
 ) -> Any:
     """What the unembedding is multiplied with, `d x t`, behind the final norm; one layer is in memory at a time.
 
@@ -230,13 +230,13 @@ def last_stream(
         checkpoint: the weights.
         prompts: token ids, not empty; all prompts side by side.
         like: a matrix over the ring, for its constants.
-        told: of each layer before it is begun.
+        told: of each layer, and the stream that it reads, before it is begun.
     """
     form, ends = checkpoint.form, checkpoint.ends()
     tokens = Tokens.of(prompts, form, like)
     x = first_stream(ends, tokens, like)
     for layer in range(form.layers):
-        told(layer)
+        told(layer, x)
         x = after_block(x, checkpoint.block(layer), form, tokens)
     return norm(x, form, ends.final_gain, ends.final_bias)
 

@@ -43,7 +43,7 @@ class BallMatrix:
 
     def __init__(self, flint: arb_mat) -> None:
         self.flint = flint
-        self._digits: Digits | None = None
+        self._digits: tuple[int, Digits] | None = None
 
     @classmethod
     def of(cls, matrix: Rows | RationalMatrix) -> BallMatrix:
@@ -103,14 +103,28 @@ class BallMatrix:
     def after(self, weights: npt.NDArray[Any]) -> BallMatrix:
         """`weights @ self`, for finite floats, large (`rings.float_products`)."""
         bits = int(ctx.prec)
-        if self._digits is None or self._digits.bits != bits:
-            self._digits = Digits.of(self.flint, bits)  # the same matrix is multiplied by weights of many heads
-        return BallMatrix(product(weights, self._digits))
+        if self._digits is None or self._digits[0] != bits:
+            self._digits = bits, Digits.of(self.flint, bits)  # the same matrix is multiplied by weights of many heads
+        return BallMatrix(product(weights, self._digits[1]))
 
     def rotary(self, theta: Fraction, width: int, positions: Sequence[int]) -> tuple[BallMatrix, BallMatrix]:
         """Cosines and sines of `position * theta^(-2k/width)`, of shape `width / 2 x t`."""
         angles = [list(row) for row in rotary_angles(theta, width, positions)]
-        return tuple(BallMatrix(arb_mat([[f(x) for x in row] for row in angles])) for f in (arb.cos, arb.sin))
+        cosines, sines = (BallMatrix(arb_mat([[f(x) for x in row] for row in angles])) for f in (arb.cos, arb.sin))
+        return cosines, sines
+
+    def accuracy(self) -> int | None:
+        """The largest number of bits such that all radii are at most `2^-bits`; `None` if one is not finite.
+
+        Example:
+            >>> (BallMatrix.of([[1]]) @ BallMatrix.of([[Fraction(1, 3)]])).accuracy() > 50
+            True
+        """
+        entries = self.flint.entries()
+        if not all(x.is_finite() for x in entries):
+            return None
+        mantissa, exponent = map(int, max((x.rad() for x in entries), default=arb(0)).man_exp())
+        return -(mantissa.bit_length() + exponent) if mantissa else 2**62
 
     def apart(self, other: BallMatrix) -> tuple[int, int] | None:
         """The first entry, row and column from 0, whose balls do not meet; `None` if there is none."""
@@ -133,6 +147,19 @@ class BallMatrix:
                 return None
             largest = max(largest, exactly(difference.abs_upper()))
         return largest
+
+    def clearest(self, other: BallMatrix) -> tuple[Fraction, tuple[int, int]] | None:
+        """A lower bound for the distance of two entries, positive and the largest, and their place.
+
+        Example:
+            >>> BallMatrix.of([[1, 5]]).clearest(BallMatrix.of([[2, 3]]))
+            (Fraction(2, 1), (0, 1))
+        """
+        pairs = zip(self.flint.entries(), other.flint.entries(), strict=True)
+        distances = [(x - y).abs_lower() for x, y in pairs]
+        best = max(range(len(distances)), key=distances.__getitem__)
+        distance = exactly(distances[best]) if distances[best].is_finite() else Fraction(0)
+        return (distance, divmod(best, self.shape[1])) if distance else None
 
     def decimals(self) -> ObjectArray:
         """The entries as `DecimalBall`s, each containing the one it is made of.

@@ -1,6 +1,6 @@
 r"""Functions of real numbers that networks are made of, of balls: flint's `arb` proves what it encloses.
 
-Each is one operation of a ring, `a.elementary(name)`, so that a ring of free variables can have one variable for a value.
+Each is one operation of a ring, `a.elementary(name)`, so that a ring of free variables can have one for every value.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ ELEMENTARY: dict[str, Callable[[arb], arb]] = {
     "gelu_new": _gelu_new,
     "silu": _silu,
 }
-r"""$1/\sqrt x$; $x\,\Phi(x)$ with the normal distribution $\Phi$; $\tfrac x2 (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$;
-$x / (1 + e^{-x})$."""
+r"""$1/\sqrt x$; $x\,\Phi(x)$ with the normal distribution $\Phi$;
+$\tfrac x2 (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$; $x / (1 + e^{-x})$."""
 
 
 def rotary_angles(theta: Fraction, width: int, positions: Sequence[int]) -> Iterable[Iterable[arb]]:

@@ -1,27 +1,9 @@
 r"""Matrices of floats times matrices of balls: products of integers that BLAS adds without rounding.
 
 The weights of a real network are floats, exact; what they are multiplied with are balls of some hundred bits, for in
-arithmetic of 53 bits the radii grow beyond use after a few layers. Weights are cut into integers of 24 bits, midpoints of
-balls into digits of 16. All that is then added up is an integer below $2^{53}$, so a float: whatever the order of the
-sums, whether multiplications are fused or not, nothing is rounded.
-
-**Proposition.** Let `W` be a matrix of $n \le 2^{14}$ columns, `X` one of balls with midpoints $x$ and radii $r$.
-
-1. *Digits.* With a unit $2^u$ and $b$ bits let $X = \lfloor x\,2^{-u} \rfloor$, $|X| \le 2^b$, so $|x - 2^u X| < 2^u$. With
-   $k$ digits, $16 k \ge b + 2$, and $C = \sum_i 2^{15} 2^{16 i}$ the integer $X + C$ is not negative and below $2^{16 k}$;
-   less $2^{15}$ each, its digits $D_i$ in base $2^{16}$ have $|D_i| \le 2^{15}$ and $X = \sum_i D_i 2^{16 i}$.
-2. *Slices.* With $w = W 2^{-e}$, $|w| \le 1$, let $S_1$ be $2^{24} w$ rounded to integers, and so on with what
-   remains: $w = \sum_{s \le q} S_s 2^{-24 s} + \rho\,2^{-24 q}$ with $|S_s| \le 2^{24}$, $|\rho| \le 1/2$. A float less its
-   nearest integer is a float, and so is a float times a power of two; $\rho$ is known exactly.
-3. *Products.* $S_s D_i$ has entries that are sums of $n$ integers of absolute value at most $2^{24} 2^{15}$. Every partial
-   sum is an integer of absolute value at most $2^{53}$, so it is a float, and no operation rounds.
-4. *Radii.* Entries of $W x$ are within $2^{e + u} (|w|\,(1 + r\,2^{-u}) + |\rho|\,n\,2^{b - 24 q})$ of
-   $2^{e + u} \sum_{s, i} S_s D_i\,2^{16 i - 24 s}$. That is summed in floats from terms that are not negative; sums and
-   products of at most $n + 4$ roundings fall short by less than a factor of $1 - 2^{-38}$, for which it is multiplied by
-   $1 + 2^{-30}$; and $|w| + 2^{-60}$ in the place of $|w|$ covers what may have underflowed. ∎
-
-Numbers whose exponents differ by more than a thousand may be rounded where `W` is scaled; `_slices` notices it and counts
-half a unit of the last slice for it.
+arithmetic of 53 bits the radii grow beyond use after a few layers. Weights are cut into integers of 24 bits, midpoints
+of balls into digits of 16. All that is then added up is an integer of at most $2^{53}$, so a float: whatever the order
+of the sums, whether multiplications are fused or not, nothing is rounded. `docs/balls.md`, Proposition 3, is the proof.
 """
 
 from __future__ import annotations
@@ -44,8 +26,14 @@ SLICE = 24
 DIGIT = 16
 """Bits of a midpoint that are multiplied at once."""
 
+SPARE = 16
+"""Bits of a midpoint that are kept below the largest radius."""
+
 MOST_COLUMNS = 2**14
 """Products in a sum: `2^14 * 2^24 * 2^15` is `2^53`."""
+
+LARGEST = 2.0**1000
+"""Weights are below it, so that powers of two by which they are scaled are floats."""
 
 ENTRIES_AT_ONCE = 2**18
 """Entries of a weight matrix that are cut at one time: what bounds memory."""
@@ -71,12 +59,16 @@ class Digits:
 
     @classmethod
     def of(cls, balls: arb_mat, bits: int) -> Digits:
-        """Midpoints to so many bits, counted from the largest of them."""
+        """Midpoints to so many bits, counted from the largest of them, and no further than the largest radius asks."""
         n, t = int(balls.nrows()), int(balls.ncols())
         entries = balls.entries()
         finite = all(x.is_finite() for x in entries)
         pairs = [tuple(map(int, x.mid().man_exp())) for x in entries] if finite else [(0, 0)] * len(entries)
-        unit = max((m.bit_length() + e for m, e in pairs if m), default=0) - bits
+        top = max((m.bit_length() + e for m, e in pairs if m), default=0)
+        widest, exponent = map(int, max((x.rad() for x in entries), default=arb(0)).man_exp()) if finite else (0, 0)
+        if widest:
+            bits = min(bits, max(DIGIT, top - widest.bit_length() - exponent + SPARE))
+        unit = top - bits
         scale = arb((1, -unit))
         radii = [float(x.rad() * scale) for x in entries] if finite else [np.inf] * len(entries)
         k = -(-(bits + 2) // DIGIT)
@@ -115,29 +107,30 @@ def product(weights: Floats, digits: Digits) -> arb_mat:
 
 def _rows_times(weights: Doubles, digits: Digits) -> arb_mat:
     """The product of a few rows, any number of columns."""
-    total = None
-    for start in range(0, weights.shape[1], MOST_COLUMNS):
-        span = slice(start, start + MOST_COLUMNS)
-        part = _product(weights[:, span], digits.digits[span], digits.radii[span], digits)
-        total = part if total is None else total + part
-    return total
+    spans = [slice(start, start + MOST_COLUMNS) for start in range(0, weights.shape[1], MOST_COLUMNS)]
+    first, *more = (_product(weights[:, s], digits.digits[s], digits.radii[s], digits) for s in spans)
+    for part in more:
+        first = first + part
+    return first
 
 
 def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> arb_mat:
     m, n = weights.shape
     largest = float(np.abs(weights).max(initial=0))
-    if not np.isfinite(largest):
-        raise BadInput("weights must be finite, got NaN or infinity")
-    exponent = int(np.frexp(largest)[1])
-    scaled = np.ldexp(weights, -exponent)
+    if not largest < LARGEST:
+        raise BadInput(f"weights must be finite and below 2^1000 to be multiplied by balls, got {largest:g}")
+    exponent = max(int(np.frexp(largest)[1]), -1000)
+    scaled = weights * 2.0**-exponent
+    lost = exponent > 0 and not np.array_equal(scaled * 2.0**exponent, weights)
+    size = np.abs(scaled)
+    size += 2.0**-60
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = (np.abs(scaled) + 2.0**-60) @ radii
-    lost = not np.array_equal(np.ldexp(scaled, exponent), weights)
+        spread = size @ radii
     slices, remainder = _slices(scaled, -(-of.bits // SLICE) + 1)
     q = len(slices)
     middle = fmpz_mat(m, of.columns)
     for each in slices:
-        middle = middle * 2**SLICE + fmpz_mat(m, of.columns, _integers(each @ digits, m * of.columns))
+        middle = middle * 2**SLICE + fmpz_mat(m, of.columns, _integers(_few_rows(each, digits), m * of.columns))
     cut = remainder + (0.5 if lost else 0.0)
     if cut:
         spread += np.ldexp(cut * n, of.bits - SLICE * q)
@@ -147,6 +140,16 @@ def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> a
         return arb_mat(m, of.columns, [arb(0, float("inf"))] * (m * of.columns))
     balls = arb_mat(middle) * arb((1, exponent + of.unit - SLICE * q))
     return balls + arb_mat(m, of.columns, spread.ravel().tolist()) * (unit * arb(0, 1))
+
+
+def _few_rows(weights: Doubles, digits: Doubles) -> Doubles:
+    """The product; the last slice of a matrix often has only a few rows that are not zero."""
+    rows = np.flatnonzero(weights.any(axis=1))
+    if 2 * len(rows) > len(weights):
+        return weights @ digits
+    result = np.zeros((len(weights), digits.shape[1]))
+    result[rows] = weights[rows] @ digits
+    return result
 
 
 def _slices(scaled: Doubles, most: int) -> tuple[list[Doubles], float]:

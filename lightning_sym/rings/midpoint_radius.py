@@ -1,15 +1,9 @@
 r"""Real numbers enclosed by two floats each, a midpoint and a radius: the bound of the error is part of the value.
 
-Products of matrices are Rump's: one product of midpoints, as fast as BLAS, and products of absolute values for the
-radius. Rounding is to nearest throughout. `docs/balls.md` proves the bounds; in short, with $u = 2^{-53}$ and
-$\eta = 2^{-1074}$:
-
-- a sum of $n \le 2^{20}$ products in floats, in any order, fused or not, is within $\gamma_n |a|^T |b| + n \eta$ of
-  $a^T b$, $\gamma_n = n u / (1 - n u)$ (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1; Ogita, Rump,
-  Oishi, Accurate Sum and Dot Product, 2005; Rump, Verification methods, Acta Numerica 2010);
-- what a radius needs is a sum of products of numbers that are not negative; evaluated in floats it falls short by a factor
-  above $1 - 2^{-32}$ and $2 n \eta$, so that it is multiplied by `UP` = $1 + 2^{-30}$ and `TINY` = $2^{-1040}$ is added;
-- functions of one number are those of flint's `arb`, whose balls are enlarged by the rounding to a float.
+Products of matrices are Rump's (Verification methods, Acta Numerica 2010): one product of midpoints, as fast as BLAS,
+and products of absolute values for the radius. Rounding is to nearest throughout; what a radius falls short by is
+multiplied and added back. `docs/balls.md` proves the bounds, Propositions 1 and 2. Functions of one number are those of
+flint's `arb`, whose balls are enlarged by the rounding to floats.
 
 A ball whose midpoint or radius is not finite is the whole line: midpoint 0, radius infinity.
 """

@@ -1,0 +1,242 @@
+"""Matrices of floats with a bound on what they are off by, and singular values with bounds.
+
+The bound is one number a matrix, in the Frobenius norm. It counts what was not exact in the entries, and all rounding:
+a sum of `n` products in float64 is off by at most `n u / (1 - n u)` times the sum of their sizes, in any order,
+`u = 2^-53` (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import BadInput
+
+Floats = npt.NDArray[np.float64]
+
+UNIT = 2.0**-53
+TINY = 1e-140
+"""More than what underflow loses in any sum here."""
+WIDEN = 1 + 2.0**-40
+"""What rounding of the bounds themselves is covered by; they are sums and products of a few numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Balls:
+    """Real numbers, each within `radius` of `middle`.
+
+    Example:
+        >>> balls = Balls(np.array([1.0, 2.0]), np.array([0.1, 0.1]))
+        >>> balls.apart(Balls(np.array([1.15, 3.0]), np.array([0.1, 0.1]))).tolist()
+        [False, True]
+    """
+
+    middle: Floats
+    radius: Floats
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.middle).all() and np.isfinite(self.radius).all()):
+            raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
+
+    def lower(self) -> Floats:
+        """Lower bounds, rounded down."""
+        return np.nextafter(self.middle - self.radius, -np.inf)
+
+    def upper(self) -> Floats:
+        """Upper bounds, rounded up."""
+        return np.nextafter(self.middle + self.radius, np.inf)
+
+    def apart(self, other: Balls) -> npt.NDArray[np.bool_]:
+        """Where no number is in both: a proof that the two are different."""
+        return np.asarray((self.lower() > other.upper()) | (other.lower() > self.upper()))
+
+    def over(self, divisor: float, share: float = 4 * UNIT) -> Balls:
+        """Divided by a positive number that is known up to a share of itself."""
+        middle = self.middle / divisor
+        return Balls(middle, (self.radius / divisor * (1 + 2 * share) + 2 * share * np.abs(middle)) * WIDEN + TINY)
+
+    def times(self, other: Balls) -> Balls:
+        """Products."""
+        middle = self.middle * other.middle
+        radius = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
+        return Balls(middle, (radius + UNIT * np.abs(middle)) * WIDEN + TINY)
+
+    def ordered(self) -> Balls:
+        """The same numbers from the largest down: place `k` holds a ball of the `k`-th largest."""
+        return between(np.sort(self.lower(), axis=-1)[..., ::-1], np.sort(self.upper(), axis=-1)[..., ::-1])
+
+    def __getitem__(self, place: Any) -> Balls:
+        return Balls(self.middle[place], self.radius[place])
+
+
+def between(lower: Floats, upper: Floats) -> Balls:
+    """The balls of intervals."""
+    middle = lower / 2 + upper / 2
+    return Balls(middle, np.maximum(upper - middle, middle - lower) * WIDEN + TINY)
+
+
+def joined(*balls: Balls) -> Balls:
+    """One list, along the last axis."""
+    return Balls(np.concatenate([b.middle for b in balls], axis=-1), np.concatenate([b.radius for b in balls], axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Matrices, and for each a bound on its distance, in the Frobenius norm, from the one that is meant.
+
+    Attributes:
+        value: `(..., m, n)`.
+        error: `(...)`.
+    """
+
+    value: Floats
+    error: Floats
+
+    @property
+    def size(self) -> Floats:
+        """Upper bounds on the norms of the matrices that are meant."""
+        return _size(self.value) + self.error
+
+    @property
+    def mT(self) -> Near:  # noqa: N802 - the array standard's name for the matrix transpose
+        """Transposed."""
+        return Near(self.value.swapaxes(-1, -2), self.error)
+
+    def __matmul__(self, other: Near) -> Near:
+        inner = self.value.shape[-1]
+        own, others = _size(self.value), _size(other.value)
+        error = _gamma(inner) * own * others + own * other.error + self.error * (others + other.error)
+        return Near(np.asarray(self.value @ other.value), error * WIDEN + TINY)
+
+    def __add__(self, other: Near) -> Near:
+        value = np.asarray(self.value + other.value)
+        return Near(value, (self.error + other.error + UNIT * _size(value)) * WIDEN + TINY)
+
+    def times(self, factors: Near) -> Near:
+        """Columns times numbers, `(1, n)`."""
+        value = np.asarray(self.value * factors.value)
+        most = np.abs(factors.value).max(initial=0.0) + factors.error
+        error = UNIT * _size(value) + self.error * most + _size(self.value) * factors.error
+        return Near(value, error * WIDEN + TINY)
+
+    def centred(self) -> Near:
+        """Rows minus their mean: this shrinks what the entries are off by, and the mean is off by a rounded sum."""
+        value = self.value - self.value.mean(axis=-1, keepdims=True)
+        count = self.value.shape[-1] + 4
+        return Near(value, (self.error + 2 * _gamma(count) * _size(self.value)) * WIDEN + TINY)
+
+    def beside(self, other: Near) -> Near:
+        """Two matrices side by side."""
+        return Near(np.concatenate([self.value, other.value], axis=-1), (self.error + other.error) * WIDEN)
+
+    def norms(self) -> Balls:
+        """The Frobenius norms."""
+        count = self.value.shape[-1] * self.value.shape[-2] + 4
+        size = np.sqrt(np.square(self.value).sum(axis=(-1, -2)))
+        return Balls(size, (self.error + _gamma(count) * size) * WIDEN + TINY)
+
+    def total(self) -> Near:
+        """The sum over the first axis."""
+        count = len(self.value)
+        own = _size(self.value).sum(axis=0)
+        return Near(self.value.sum(axis=0), (self.error.sum(axis=0) + _gamma(count + 2) * own) * WIDEN + TINY)
+
+    def __getitem__(self, place: Any) -> Near:
+        return Near(self.value[place], self.error[place])
+
+
+def near(array: Any) -> Near:
+    """Stored numbers, `(..., m, n)`: floats are exact, fractions are rounded.
+
+    Example:
+        >>> near(np.array([[0.5, 0.25]])).error
+        array(0.)
+    """
+    array = np.asarray(array)
+    value = array.astype(np.float64)
+    share = UNIT if array.dtype == object else 0.0
+    if not np.isfinite(value).all():
+        raise BadInput("weights must be finite")
+    error = share * _size(value) * WIDEN + (TINY if share else 0.0)
+    return Near(value, np.asarray(error, dtype=np.float64))
+
+
+def singular_values(left: Near, right: Near) -> Balls:
+    """Singular values of `left @ right`, the largest first, as many as the inner size or the least outer one.
+
+    With `left = Q T + ..` and `right^T = P S + ..` by QR and `T S^T = X s Y^T + ..`, the product is `(Q X) s (P Y)^T` and
+    a rest. Singular values move by the norm of the rest at most (Weyl), and by `|Z^T Z - 1|` of each factor `Z = Q X`,
+    `P Y` as a share of themselves (Ostrowski). All of these are computed with bounds; how the factors were found does
+    not matter.
+
+    Args:
+        left, right: `(..., m, k)` and `(..., k, n)`, `k` at most `m` and `n`.
+
+    Example:
+        >>> found = singular_values(near(np.array([[3.0], [4.0]])), near(np.array([[0.0, 2.0]])))
+        >>> bool(abs(found.middle[0] - 10) <= found.radius[0] < 1e-12)
+        True
+    """
+    first, core1 = (_exactly(part) for part in np.linalg.qr(left.value))
+    second, core2 = (_exactly(part) for part in np.linalg.qr(right.value.swapaxes(-1, -2)))
+    inner = core1 @ core2.mT
+    x, s, y = np.linalg.svd(inner.value)
+    x_near, y_near = _exactly(x), _exactly(y.swapaxes(-1, -2))
+    rest1, rest2 = _distance(first @ core1, _exactly(left.value)), _distance(second @ core2, _exactly(right.value).mT)
+    scaled = x * s[..., None, :]
+    core = _distance(Near(scaled, UNIT * _size(scaled)) @ y_near.mT, inner)
+    apart1, apart2 = _unlike_one(first @ x_near), _unlike_one(second @ y_near)
+    sizes = (1 + _unlike_one(first)) * (1 + _unlike_one(second))
+    rest = rest1 * _size(right.value) + (_size(left.value) + rest1) * rest2 + core * sizes
+    rest = rest + left.error * right.size + _size(left.value) * right.error
+    share = (apart1 + apart2) * WIDEN
+    if not (share < 0.1).all():
+        raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
+    return Balls(s, (rest[..., None] + share[..., None] * s) * WIDEN**2 + TINY)
+
+
+def eigenvalues(gram: Near) -> Balls:
+    """Eigenvalues of symmetric matrices, the largest first, by the same argument with one factor.
+
+    Example:
+        >>> eigenvalues(near(np.array([[2.0, 1.0], [1.0, 2.0]]))).middle.round(9).tolist()
+        [3.0, 1.0]
+    """
+    found, vectors = np.linalg.eigh(gram.value / 2 + gram.value.swapaxes(-1, -2) / 2)
+    scaled = vectors * found[..., None, :]
+    rest = _distance(Near(scaled, UNIT * _size(scaled)) @ _exactly(vectors).mT, gram)
+    share = _unlike_one(_exactly(vectors))
+    radius = rest[..., None] + 2 * share[..., None] * np.abs(found)
+    return Balls(found[..., ::-1].copy(), radius[..., ::-1] * WIDEN**2 + TINY)
+
+
+def _distance(first: Near, second: Near) -> Floats:
+    """A bound on the norm of the difference."""
+    found = first + Near(-second.value, second.error)
+    return _size(found.value) + found.error
+
+
+def _unlike_one(factor: Near) -> Floats:
+    """A bound on `|Z^T Z - 1|`."""
+    size = factor.value.shape[-1]
+    one = np.broadcast_to(np.eye(size), (*factor.error.shape, size, size))
+    return _distance(factor.mT @ factor, _exactly(one))
+
+
+def _exactly(value: Any) -> Near:
+    value = np.asarray(value, dtype=np.float64)
+    return Near(value, np.zeros(value.shape[:-2]))
+
+
+def _gamma(count: int) -> float:
+    return count * UNIT / (1 - count * UNIT)
+
+
+def _size(value: Floats) -> Floats:
+    """Upper bounds on Frobenius norms."""
+    count = value.shape[-1] * value.shape[-2]
+    found = np.sqrt(np.square(value).sum(axis=(-1, -2))) * (1 + 2 * _gamma(count + 4)) + TINY
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,254 @@
+"""Numbers that no symmetry of a checkpoint changes, with bounds: a copy in disguise has the same ones.
+
+Section 4 of docs/checkpoints.md proves that they are invariant. Equal ones prove nothing; numbers that are apart prove
+that no listed symmetry takes one checkpoint to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
+from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.errors import BadInput
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+
+ROWS = 4096
+"""Rows of an embedding that are taken at a time."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fingerprint(Result):
+    """The invariants of a checkpoint.
+
+    Attributes:
+        name: of the checkpoint.
+        form: its network; what a symmetry may change in it does not count.
+        heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its QK
+            (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
+        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the largest
+            down; `attention bias` and `MLP bias`.
+        ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
+            `logit bias`.
+    """
+
+    name: str
+    form: CheckpointForm
+    heads: tuple[Balls, ...]
+    marks: tuple[dict[str, Balls], ...]
+    ends: dict[str, Balls]
+
+    def named(self) -> Iterator[tuple[str, Balls]]:
+        """Every list of numbers, by its place."""
+        yield from self.ends.items()
+        for layer, (heads, marks) in enumerate(zip(self.heads, self.marks, strict=True)):
+            yield f"layer {layer}, heads", heads
+            for name, balls in marks.items():
+                yield f"layer {layer}, {name}", balls
+
+    def lines(self) -> Lines:
+        """The largest numbers of each kind, in as many digits as are known, 8 at most."""
+        lines = [("checkpoint", self.name), ("network", form_line(self.form))]
+        lines += [(name, _some(balls)) for name, balls in self.ends.items()]
+        for layer, (heads, marks) in enumerate(zip(self.heads, self.marks, strict=True)):
+            values, rest = self.form.head_width, heads
+            lines.append((f"layer {layer}", f"OV {_some(_largest(rest[:, :values]))}"))
+            lines.append(("", f"QK {_some(_largest(rest[:, values : 2 * values]))}"))
+            lines += [("", f"{name} {_some(balls)}") for name, balls in marks.items()]
+        return lines
+
+    def _latex(self) -> str:
+        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:12])
+
+
+def fingerprint(
+    checkpoint: Checkpoint, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+) -> Fingerprint:
+    """Invariants of a checkpoint under every symmetry of docs/checkpoints.md, with error bounds.
+
+    Args:
+        checkpoint: of any family.
+        memory: bytes that may be used.
+        progress: told of each layer.
+
+    Raises:
+        BadInput: epsilon is 0, so that the scale of the stream is not seen; or numbers too large.
+        TooLarge: a layer, or the embedding, would not fit.
+
+    Example:
+        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
+        >>> found = fingerprint(random_checkpoint(small_form("llama"), seed=1))
+        >>> found.heads[0].middle.shape, list(found.marks[0]), list(found.ends)
+        ((4, 10), ['gate', 'up x down'], ['embedding', 'unembedding', 'mean'])
+    """
+    require_arguments(fingerprint, locals())
+    form = checkpoint.form
+    require_memory(_bytes(form), memory, "one layer of the checkpoint, or its embedding, in float64")
+    if form.epsilon <= 0:
+        raise BadInput("the epsilon of the norms must be positive, so that the scale of the stream is known, got 0")
+    heads, marks = [], []
+    root = root_of_epsilon(form)
+    for layer in range(form.layers):
+        if progress is not None:
+            progress("layers", layer, form.layers)
+        block = checkpoint.block(layer)
+        seen, neurons = seen_heads(block, form), seen_neurons(block, form)
+        heads.append(_head_marks(seen, form, root))
+        marks.append(_layer_marks(seen, neurons, root))
+    if progress is not None:
+        progress("embedding", form.layers, form.layers)
+    return Fingerprint(checkpoint.name, form, tuple(heads), tuple(marks), _end_marks(checkpoint.ends(), form, root))
+
+
+def root_of_epsilon(form: CheckpointForm) -> float:
+    """The square root of epsilon, off by at most 4 units of rounding."""
+    return math.sqrt(float(form.epsilon))
+
+
+def _bytes(form: CheckpointForm) -> int:
+    """What a layer takes with everything made of it, and the embedding once; the arrays of a file are not counted."""
+    maps = (2 * form.heads + 2 * form.groups) * form.head_width * form.width + 3 * form.inner * form.width
+    return 8 * (6 * maps + 2 * form.vocabulary * form.width + 8 * form.width**2)
+
+
+def _head_marks(seen: SeenHeads, form: CheckpointForm, root: float) -> Balls:
+    a = form.head_width
+    ov = _padded(singular_values(seen.output, seen.value).over(root), a)
+    qk = _padded(singular_values(seen.query.mT, seen.key), a)
+    if form.theta is None:
+        return joined(ov, qk)
+    half = np.arange(a // 2)
+    planes = np.stack([half, half + a // 2], axis=1)
+    sizes = seen_planes(seen.query, planes).norms().times(seen_planes(seen.key, planes).norms())
+    return joined(ov, qk, sizes)
+
+
+def seen_planes(maps: Near, planes: np.ndarray) -> Near:
+    """The two rows of each frequency, `(H, a / 2, 2, d)`."""
+    value = maps.value[:, planes]
+    return Near(value, np.broadcast_to(maps.error[:, None], value.shape[:2]))
+
+
+def _padded(balls: Balls, size: int) -> Balls:
+    """Heads wider than the stream have zeros for the rest."""
+    missing = ((0, 0), (0, size - balls.middle.shape[-1]))
+    return Balls(np.pad(balls.middle, missing), np.pad(balls.radius, missing))
+
+
+def _layer_marks(seen: SeenHeads, neurons: SeenNeurons, root: float) -> dict[str, Balls]:
+    down = neurons.down.norms().over(root)
+    found: dict[str, Balls] = {}
+    if neurons.gate is not None:
+        found["gate"] = neurons.gate.norms().ordered()
+        found["up x down"] = neurons.up.norms().times(down).ordered()
+    else:
+        found["up"] = neurons.up.norms().ordered()
+        if neurons.up_bias is not None:
+            bias = neurons.up_bias
+            found["up bias"] = Balls(bias.value[:, 0, 0], bias.error).ordered()
+        found["down"] = down.ordered()
+    for name, written_bias in (("attention bias", seen.bias), ("MLP bias", neurons.bias)):
+        if written_bias is not None:
+            found[name] = written_bias.norms().over(root)[None]
+    return found
+
+
+def _end_marks(ends: Ends, form: CheckpointForm, root: float) -> dict[str, Balls]:
+    unembedding = ends.embedding if ends.unembedding is None else ends.unembedding
+    mean = _mean(ends.embedding, form)
+    found = {
+        "embedding": eigenvalues(_gram(ends.embedding, form, mean, None)).over(root).over(root),
+        "unembedding": eigenvalues(_gram(unembedding, form, None, near(np.asarray(ends.final_gain)[None]))),
+    }
+    if ends.positions is not None:
+        middle = _mean(ends.positions, form)
+        rows = written(ends.positions, form)
+        less = _less(rows, middle)
+        each = Near(less.value[:, None, :], np.full(len(less.value), less.error))
+        found["positions"] = each.norms().over(root)
+        mean = mean + middle
+    found["mean"] = mean.norms().over(root)[None]
+    if ends.final_bias is not None:
+        found["logit bias"] = (near(unembedding) @ near(np.asarray(ends.final_bias)[:, None])).norms()[None]
+    return found
+
+
+def _mean(rows: np.ndarray, form: CheckpointForm) -> Near:
+    """The mean row of an embedding, `(1, d)`."""
+    seen = written(rows, form)
+    total = Near(seen.value[:, None, :], np.zeros(len(rows))).total()
+    share = near(np.array([[Fraction(1, len(rows))]], dtype=object))
+    # rows are off by `error` together, so their sum by sqrt(n) times that
+    off = Near(total.value, total.error + math.sqrt(len(rows)) * seen.error * (1 + 1e-12))
+    return share @ off
+
+
+def _less(rows: Near, row: Near) -> Near:
+    """Rows minus one row."""
+    count = math.sqrt(len(rows.value)) * (1 + 1e-12)
+    return rows + Near(np.broadcast_to(-row.value, rows.value.shape), np.asarray(count * row.error))
+
+
+def _gram(rows: np.ndarray, form: CheckpointForm, mean: Near | None, gain: Near | None) -> Near:
+    """`X^T X` for the rows as they are seen, some at a time."""
+    found: Near | None = None
+    for start in range(0, len(rows), ROWS):
+        part = near(rows[start : start + ROWS])
+        if gain is not None:
+            part = part.times(gain)
+        if form.norm == "layer":
+            part = part.centred()
+        if mean is not None:
+            part = _less(part, mean)
+        gram = part.mT @ part
+        found = gram if found is None else found + gram
+    if found is None:
+        raise BadInput("an embedding must have rows, got none")
+    return found
+
+
+def form_line(form: CheckpointForm) -> str:
+    """A network in one line.
+
+    Example:
+        >>> from lightning_sym.checkpoints.random_weights import small_form
+        >>> form_line(small_form("llama"))
+        'llama, 2 layers, width 8, 4 heads of 4 in 2 groups, 10 neurons, 11 tokens, RMSNorm, rotary positions, not tied'
+    """
+    heads = f"{form.heads} heads of {form.head_width}" + (
+        f" in {form.groups} groups" if form.groups != form.heads else ""
+    )
+    return ", ".join([
+        form.family, f"{form.layers} layers", f"width {form.width}", heads, f"{form.inner} neurons",
+        f"{form.vocabulary} tokens", "LayerNorm" if form.norm == "layer" else "RMSNorm",
+        "learned positions" if form.theta is None else "rotary positions", "tied" if form.tied else "not tied",
+    ])  # fmt: skip
+
+
+def _largest(balls: Balls) -> Balls:
+    """All numbers of all rows, the largest first."""
+    return Balls(balls.middle.reshape(-1), balls.radius.reshape(-1)).ordered()
+
+
+def _some(balls: Balls, count: int = 4) -> str:
+    shown = [shown_ball(float(m), float(r)) for m, r in zip(balls.middle[:count], balls.radius[:count], strict=True)]
+    more = ", ..." if balls.middle.shape[-1] > count else ""
+    return ", ".join(shown) + more
+
+
+def shown_ball(middle: float, radius: float) -> str:
+    """A number with its radius, in the digits that are known, 8 at most.
+
+    Example:
+        >>> shown_ball(3.14159265358979, 1e-12), shown_ball(1.0, 0.02)
+        ('3.1415927 +- 1e-12', '1 +- 0.02')
+    """
+    return f"{middle:.8g} +- {radius:.1g}"

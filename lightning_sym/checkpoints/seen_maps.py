@@ -1,0 +1,117 @@
+"""The maps of a checkpoint as its function sees them: gains and norm biases folded, the mean of the stream taken out.
+
+With LayerNorm the stream is read as `n = P x / sqrt(|P x|^2 / d + epsilon)`, `P = 1 - 1 1^T / d`; with RMSNorm
+`P = 1`. A map `W (g n + b) + w` is the matrix `W diag(g) P` and the bias `w + W b`; what is written into the stream
+counts as `P` times it, over the root of epsilon, which takes the scale out. Section 4 of docs/checkpoints.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.bounded import Near, near
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+
+
+@dataclass(frozen=True, eq=False)
+class SeenHeads:
+    """The attention of a layer, one entry a query head `H`.
+
+    Attributes:
+        query, key: `(H, a, d)`, or `(H, a, d + 1)` with the bias as the last column. Without rotary positions no bias
+            of the keys: softmax does not see it.
+        value: `(H, a, d)`.
+        output: `(H, d, a)`.
+        bias: `(d, 1)`, what attention adds to the stream whatever it reads; `None` where there are no biases.
+    """
+
+    query: Near
+    key: Near
+    value: Near
+    output: Near
+    bias: Near | None
+
+
+@dataclass(frozen=True, eq=False)
+class SeenNeurons:
+    """The MLP of a layer, one entry a neuron that writes something.
+
+    Attributes:
+        gate: `(m, 1, d)` or `(m, 1, d + 1)` with the bias; `None` without a gate.
+        up: `(m, 1, d)`, in a gated MLP with the bias as `gate`.
+        up_bias: `(m, 1, 1)`, in an MLP without gate.
+        down: `(m, 1, d)`, columns of `down`.
+        bias: `(d, 1)`, of the MLP.
+    """
+
+    gate: Near | None
+    up: Near
+    up_bias: Near | None
+    down: Near
+    bias: Near | None
+
+
+def _read(weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm) -> tuple[Near, Near | None]:
+    """A map `(n, a, d)` that reads a norm, and its bias as a column `(n, a, 1)`."""
+    matrix = near(weight)
+    folded = matrix.times(near(np.asarray(gain)[None, :]))
+    seen = folded.centred() if form.norm == "layer" else folded
+    column = None if bias is None else near(np.asarray(bias)[..., None])
+    if norm_bias is not None:
+        moved = matrix @ near(np.asarray(norm_bias)[:, None])
+        column = moved if column is None else column + moved
+    return seen, column
+
+
+def written(array: Any, form: CheckpointForm) -> Near:
+    """What is written into the stream, coordinates along the last axis."""
+    found = near(array)
+    return found.centred() if form.norm == "layer" else found
+
+
+def seen_heads(block: Block, form: CheckpointForm) -> SeenHeads:
+    """The attention of a layer, keys and values once for every query head that reads them."""
+    share = form.heads // form.groups
+    norm = block.norm1_gain, block.norm1_bias, form
+    query, query_bias = _read(block.query, block.query_bias, *norm)
+    key, key_bias = _read(block.key, block.key_bias, *norm)
+    value, value_bias = _read(block.value, block.value_bias, *norm)
+    places = np.repeat(np.arange(form.groups), share)
+    output = written(np.asarray(block.output).swapaxes(-1, -2), form).mT
+    bias = None if block.output_bias is None else written(np.asarray(block.output_bias)[None, :], form).mT
+    if value_bias is not None:
+        through = (output @ value_bias[places]).total()
+        bias = through if bias is None else bias + through
+    if query_bias is not None:
+        query = query.beside(query_bias)
+    if key_bias is not None and form.theta is not None:
+        key = key.beside(key_bias)
+    return SeenHeads(query, key[places], value[places], output, bias)
+
+
+def seen_neurons(block: Block, form: CheckpointForm) -> SeenNeurons:
+    """The MLP of a layer, without neurons that write nothing, or ones where the mean is not read."""
+    columns = np.asarray(block.down).T
+    nothing = (columns == columns[:, :1]).all(axis=1) if form.norm == "layer" else (columns == 0).all(axis=1)
+    live = np.flatnonzero(~nothing)
+    norm = block.norm2_gain, block.norm2_bias, form
+    up, up_bias = _read(
+        np.asarray(block.up)[live, None, :],
+        None if block.up_bias is None else np.asarray(block.up_bias)[live, None],
+        *norm,
+    )
+    gate = None
+    if block.gate is not None:
+        gate, gate_bias = _read(
+            np.asarray(block.gate)[live, None, :],
+            None if block.gate_bias is None else np.asarray(block.gate_bias)[live, None],
+            *norm,
+        )
+        gate = gate if gate_bias is None else gate.beside(gate_bias)
+        up, up_bias = up if up_bias is None else up.beside(up_bias), None
+    down = written(columns[live, None, :], form)
+    bias = None if block.down_bias is None else written(np.asarray(block.down_bias)[None, :], form).mT
+    return SeenNeurons(gate, up, up_bias, down, bias)
