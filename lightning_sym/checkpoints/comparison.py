@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from lightning_sym.checkpoints.logits import LogitComparison
 from lightning_sym.checkpoints.units import Residual
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import no_truth_value
@@ -45,8 +46,6 @@ class FoundSymmetry:
         exact: all its numbers are exact; else they are fitted floats.
         stream: what was done to the residual stream, in words.
         layers: what was done in each layer, in words.
-        elements: the symmetry itself, with `apply` in `lightning_sym.checkpoints.rewritings`; `None` where it was not
-            put together.
     """
 
     exact: bool
@@ -102,7 +101,7 @@ class CheckpointComparison(Result):
     symmetry: FoundSymmetry | None
     residuals: tuple[Residual, ...]
     limit: float
-    logits: Any = None
+    logits: LogitComparison | None = None
     tried: tuple[str, ...] = ()
 
     def __bool__(self) -> NoReturn:
@@ -134,7 +133,7 @@ class CheckpointComparison(Result):
             if len(off) > SHOWN:
                 lines.append(("", f"and {len(off) - SHOWN} tensors more"))
         if self.logits is not None:
-            lines += self.logits.lines() if hasattr(self.logits, "lines") else [("logits", str(self.logits))]
+            lines += self.logits.lines()
         lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
         return [*lines, ("list", KNOWN)]
 

@@ -275,3 +275,17 @@ def _rational(array: Floats, near: Floats) -> Ratio | None:
             return None
     whole = np.rint(array * common)
     return Ratio(whole, common) if np.abs(whole).max(initial=0) < 2**52 else None
+
+
+def round_number(array: Floats) -> Floats | None:
+    """Multiples of 1, 1/2, .., or 1/16 not far from floats: a guess where everything was rounded.
+
+    Example:
+        >>> round_number(np.array([0.99, 0.51])), round_number(np.array([0.3]))
+        (array([1. , 0.5]), None)
+    """
+    for halvings in range(5):
+        found = np.asarray(np.ldexp(np.rint(np.ldexp(array, halvings)), -halvings))
+        if np.abs(found - array).max(initial=0) <= 2.0 ** -(halvings + 4):
+            return found
+    return None

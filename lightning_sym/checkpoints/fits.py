@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
 
 ROUNDS = 4
 """Fits to the better half of the equations, each half chosen by the one before."""
+
+
+ABOUT = 8
+"""Short numbers are preferred to fitted ones, which follow the roundings, if they are at most so many times as far off."""
 
 
 def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]) -> Floats:
@@ -56,43 +60,78 @@ def gauge_matrix(
     size = len(first)
     if first.shape == second.shape and np.array_equal(first, second) and np.array_equal(left, right):
         return np.eye(size), Ratio(np.eye(size), 1), Ratio(np.eye(size), 1)
+
+    def off(g: Floats, inverse: Floats) -> tuple[Floats, Floats]:
+        """What columns of the one and rows of the other lack, over the largest entries of the tensors' rows."""
+        above = (np.abs(second - g @ first) / _sizes(second, 1)).max(axis=0, initial=0)
+        below = (np.abs(right - left @ inverse) / _sizes(right, 1)).max(axis=1, initial=0)
+        return above, below
+
     whole = found = best_matrix(first, second, left, right, weights)
+    inverse = inverse_of(found)
+    if inverse is None:
+        return whole, None, None
+    at_first = np.concatenate(off(found, inverse))
     for number in range(ROUNDS + 1):
-        try:
-            inverse = np.linalg.inv(found)
-        except np.linalg.LinAlgError:
-            break
         pair = nice(found), nice(inverse)
         if pair[0] is not None and pair[1] is not None:
             return whole, *pair
-        if number == 0 and not _some_fit(first, second, left, right, found, inverse):
-            break
-        above = np.abs(second - found @ first).max(axis=0, initial=0) / _size(second)
-        below = np.abs(right - left @ inverse).max(axis=1, initial=0) / _size(right)
+        if number == 0 and at_first.max(initial=0) <= 8 * np.median(at_first):
+            break  # all are off alike
+        above, below = off(found, inverse)
         middle = np.median(np.concatenate([above, below]))
         some, rows = above <= middle, below <= middle
         found = best_matrix(first[:, some], second[:, some], left[rows], right[rows], weights)
-    return whole, None, None
+        inverse = inverse_of(found)
+        if inverse is None:
+            break
+    return whole, *_rounded(whole, off, float(at_first.max(initial=0)))
 
 
-def _some_fit(
-    first: Floats, second: Floats, left: Floats, right: Floats, found: Floats, inverse: Floats
-) -> bool:
-    """Whether some columns fit far better or worse than others, as where a few numbers are wrong."""
-    above = np.abs(second - found @ first).max(axis=0, initial=0) / _size(second)
-    below = np.abs(right - left @ inverse).max(axis=1, initial=0) / _size(right)
-    both = np.concatenate([above, below])
-    return bool(both.max(initial=0) > 8 * np.median(both))
+def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], best: float) -> Any:
+    """Short numbers near `g` and its inverse if they fit about as well as it does."""
+    guess = round_number(whole)
+    inverse = None if guess is None else inverse_of(guess)
+    if guess is None or inverse is None:
+        return None, None
+    exact = nice(guess), nice(inverse)
+    if exact[0] is None or exact[1] is None:
+        return None, None
+    above, below = off(exact[0].floats, exact[1].floats)
+    return exact if max(above.max(initial=0), below.max(initial=0)) <= ABOUT * best else (None, None)
 
 
-def _size(array: Floats) -> float:
-    return max(float(np.abs(array).max(initial=0)), 1e-300)
+def inverse_of(matrix: Floats) -> Floats | None:
+    """The inverse, `None` if floats see none."""
+    try:
+        found = np.asarray(np.linalg.inv(matrix))
+    except np.linalg.LinAlgError:
+        return None
+    return found if np.isfinite(found).all() else None
 
 
-def nice_apiece(fitted: npt.NDArray[Any], counted: Callable[[], npt.NDArray[Any]]) -> Ratio | None:
-    """Nice numbers near scales that were fitted, or near the most common ratios, where a few numbers are wrong."""
-    found = nice(fitted, apiece=True)
-    return nice(counted(), apiece=True) if found is None else found
+def _sizes(array: Floats, axis: int) -> Floats:
+    return np.maximum(np.abs(array).max(axis=axis, keepdims=True, initial=0), 1e-300)
+
+
+def nice_scales(
+    guesses: list[Callable[[], Floats]], inverse: Callable[[Floats], Floats], off: Callable[[Floats, Floats], Floats]
+) -> tuple[Any, Any]:
+    """Scales and their inverses: the first guess near nice numbers, or short numbers that fit as well, or the first."""
+    for guess in guesses:
+        exact = nice(guess(), apiece=True)
+        over = None if exact is None else nice(inverse(exact.floats), apiece=True)
+        if exact is not None and over is not None:
+            return exact, over
+    first = guesses[0]()
+    best = off(first, inverse(first))
+    short = np.ldexp(np.rint(np.ldexp(first, 4)), -4)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over_short = inverse(short)
+        fits = np.isfinite(over_short) & (off(short, np.nan_to_num(over_short)) <= ABOUT * best)
+    exact = nice(np.where(fits, short, first), apiece=True)
+    over = None if exact is None else nice(inverse(exact.floats), apiece=True)
+    return (exact, over) if exact is not None and over is not None else (first, inverse(first))
 
 
 def scales(up: Floats, new_up: Floats, down: Floats, new_down: Floats, weights: tuple[float, float]) -> Floats:

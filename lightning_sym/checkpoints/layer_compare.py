@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes
 from lightning_sym.checkpoints.folded import READERS, Folded, fold
 from lightning_sym.checkpoints.layer_fit import fit_layer, floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.units import block_units
+from lightning_sym.checkpoints.units import bias_sizes, block_units
 from lightning_sym.errors import TooLarge
 
 Mask = Any
@@ -70,13 +70,40 @@ def compare_layer(
         if name in found:
             gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
             found[name] = found[name] / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
-    units = block_units(second, stored)
+    units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
     if masks is not None:
         for name, mask in masks.items():
             found[name] = np.where(mask, found[name], 0.0)
     _choose_bias(found, masks, units)
     _blame_norms(found, masks, new, second)
     return LayerFound(gauge, found, masks, units)
+
+
+def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
+    """Sizes of the terms in the first's biases, each times the largest factor by which the gauge makes roundings grow."""
+    sizes = bias_sizes(first)
+
+    def longest(matrices: Any, axis: int) -> Floats:
+        return np.linalg.norm(floats(matrices), axis=axis).max(axis=-1)[:, None]
+
+    of_head = np.arange(form.heads) // (form.heads // len(gauge.groups))
+    if gauge.turns is not None:
+        by = (np.linalg.norm(floats(x), axis=-1).max(axis=-1)[:, None] for x in (gauge.turns, gauge.turns_inverse))
+    else:
+        by = (longest(x, axis) for x, axis in ((gauge.queries, -1), (gauge.queries_inverse, -2)))
+    query, key = by
+    found = {
+        "query_bias": sizes["query_bias"][gauge.heads] * query[of_head],
+        "key_bias": sizes["key_bias"][gauge.groups] * key,
+        "value_bias": sizes["value_bias"][gauge.groups] * longest(gauge.values, -1),
+        "output_bias": sizes["output_bias"] * float(stream.scale),
+        "down_bias": sizes["down_bias"] * float(stream.scale),
+        "up_bias": sizes["up_bias"][gauge.neurons],
+    }
+    if gauge.ups is not None:
+        found["up_bias"] = found["up_bias"] * np.abs(floats(gauge.ups))
+        found["gate_bias"] = sizes["gate_bias"][gauge.neurons]
+    return found
 
 
 def _modulo(found: dict[str, Any]) -> dict[str, Any]:

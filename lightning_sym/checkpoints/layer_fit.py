@@ -9,7 +9,7 @@ import numpy as np
 
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.equations import READ, WRITTEN, LayerGauge, StreamMap
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
@@ -98,41 +98,46 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
 
     def counted() -> Floats:
         both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in middle]
-        return pairs(np.stack([fits.common_ratio(*each) for each in both]))
+        return _flat(pairs(np.stack([fits.common_ratio(*each) for each in both])))
+
+    def off(z: Floats, inverse: Floats) -> Floats:
+        numbers = z[..., 0] + 1j * z[..., 1], inverse[..., 0] + 1j * inverse[..., 1]
+        found = np.zeros(z.shape[:-1])
+        for group, (q, p, k, m) in enumerate(middle):
+            for by, old_rows, new_rows in ((numbers[0], q, p), (numbers[1], k, m)):
+                rest = np.abs(new_rows - by[group][:, None] * old_rows).max(axis=1)
+                found[group] = np.maximum(found[group], rest / np.maximum(np.abs(new_rows).max(axis=1), 1e-300))
+        return np.repeat(found[..., None], 2, axis=-1)
+
+    def inverse_turn(z: Floats) -> Floats:
+        return z / (z * z).sum(axis=-1, keepdims=True)
 
     z = np.stack(found)
-    turn = _turn(z, pairs, counted)
-    if turn is None:
-        return {"turns": pairs(z), "turns_inverse": pairs(1 / z.conj())}
-    return {"turns": turn[0], "turns_inverse": turn[1]}
+    turns, over = fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off)
+    return {"turns": turns, "turns_inverse": over}
 
 
-def _turn(z: Any, pairs: Any, counted: Any) -> tuple[Ratio, Ratio] | None:
-    for guess in (lambda: pairs(z), counted):
-        parts = guess()
-        size = np.hypot(parts[..., :1], parts[..., 1:])
-        flat = np.where(np.abs(parts) < 1e-9 * size, 0, parts)
-        found = nice(flat, apiece=True)
-        inverse = None if found is None else nice(flat / np.maximum(size, 1e-300) ** 2, apiece=True)
-        if found is not None and inverse is not None:
-            return found, inverse
-    return None
+def _flat(turns: Floats) -> Floats:
+    """Without real or imaginary parts that are but noise."""
+    size = np.hypot(turns[..., :1], turns[..., 1:])
+    return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
 def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
     weight = (1 / max(float(np.mean(new.up**2)), 1e-300), 1 / max(float(np.mean(new.down**2)), 1e-300))
     up, down = old.up[neurons], old.down[:, neurons]
-    c = fits.scales(up, new.up, down, new.down, weight)
 
     def counted() -> Floats:
-        return fits.common_ratio(np.hstack([up, new.down.T]), np.hstack([new.up, down.T]))
+        return np.asarray(fits.common_ratio(np.hstack([up, new.down.T]), np.hstack([new.up, down.T])))
 
-    for guess in (lambda: c, counted):
-        found = nice(guess(), apiece=True)
-        inverse = None if found is None else nice(1 / found.floats, apiece=True)
-        if found is not None and inverse is not None:
-            return {"ups": found, "ups_inverse": inverse}
-    return {"ups": c, "ups_inverse": 1 / c}
+    def off(c: Floats, inverse: Floats) -> Floats:
+        above = np.abs(new.up - c[:, None] * up).max(axis=1) / np.maximum(np.abs(new.up).max(axis=1), 1e-300)
+        below = np.abs(new.down - inverse * down).max(axis=0) / np.maximum(np.abs(new.down).max(axis=0), 1e-300)
+        return np.maximum(above, below)
+
+    c = fits.scales(up, new.up, down, new.down, weight)
+    ups, over = fits.nice_scales([lambda: c, counted], lambda x: 1 / x, off)
+    return {"ups": ups, "ups_inverse": over}
 
 
 def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> tuple[Any, Any]:
@@ -142,15 +147,7 @@ def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> tuple[Any
         if exact[0] is not None and exact[1] is not None:
             return exact[0], exact[1]
     matrices = np.stack([floats(whole if g is None else g) for whole, g, _ in made])
-    return matrices, np.stack([_inverse(m) for m in matrices])
-
-
-def _inverse(matrix: Floats) -> Floats:
-    """The inverse, or that of the part that has one."""
-    try:
-        return np.asarray(np.linalg.inv(matrix))
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(matrix))
+    return matrices, np.stack([np.linalg.pinv(m) if (h := fits.inverse_of(m)) is None else h for m in matrices])
 
 
 def _over_one(parts: list[Ratio]) -> Ratio | None:

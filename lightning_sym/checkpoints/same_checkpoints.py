@@ -15,10 +15,11 @@ from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
 from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
+from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress
 
 
@@ -68,7 +69,7 @@ def same_checkpoints(
     found = _Found(first, second, units, tell)
     if not reasons:
         found.search()
-    return _answered(found, prompt, tuple(reasons), tell)
+    return _answered(found, prompt, tuple(reasons))
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm) -> list[str]:
@@ -214,22 +215,36 @@ class _Found:
                 )
 
 
-def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...], tell: Progress) -> CheckpointComparison:
+def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
     residuals = tuple(sorted(found.residuals, key=lambda each: -each.units))
     symmetry = None
     if found.stream is not None:
         symmetry = FoundSymmetry(found.exact, stream_words(found.stream, found.second.form), tuple(found.words))
     complete = symmetry is not None and len(symmetry.layers) == found.second.form.layers
     largest = max((each.units for each in residuals), default=0.0)
-    tried, logits = (*reasons, *found.tried), None
+    tried: tuple[str, ...] = (*reasons, *found.tried)
+    logits: LogitComparison | None = None
     if complete and found.exact and not residuals:
         answer = CheckpointAnswer.SAME
     elif complete and largest <= found.units:
         answer = CheckpointAnswer.ROUNDING
     else:
         answer = CheckpointAnswer.UNDECIDED
+    if answer is not CheckpointAnswer.SAME:
+        logits, failed = _logits(found, prompt)
+        tried = (*tried, *failed)
+        if answer is CheckpointAnswer.UNDECIDED and logits is not None and logits.apart is not None:
+            answer = CheckpointAnswer.DIFFERENT
     made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
     made |= {"symmetry": symmetry, "residuals": residuals, "limit": found.units, "logits": logits, "tried": tried}
     return CheckpointComparison(**made)
 
 
+def _logits(found: _Found, prompt: tuple[int, ...]) -> tuple[LogitComparison | None, tuple[str, ...]]:
+    """Logits of both for a prompt, in balls; or why there are none."""
+    try:
+        compared = compare_logits(found.first, found.second, list(prompt), progress=found.tell)
+    except TooLarge as error:
+        return None, (f"logits: {error}",)
+    said = f"logits of the token ids {' '.join(map(str, prompt))} are not proved apart"
+    return compared, () if compared.apart is not None else (said,)

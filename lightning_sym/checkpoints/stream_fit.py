@@ -14,7 +14,7 @@ from math import isqrt
 import numpy as np
 
 from lightning_sym.checkpoints.equations import StreamMap
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 
 CHUNK = 4096
@@ -117,4 +117,7 @@ def as_map(rotation: Floats, scale: Fraction, exact: bool, form: CheckpointForm)
         order = largest.astype(np.int64)
         return StreamMap(scale, order=order, signs=None if (signs == 1).all() else Ratio(signs, 1), exact=exact)
     matrix = nice(rotation)
+    short = round_number(rotation) if matrix is None else None
+    if short is not None and np.array_equal(short.T @ short, np.eye(width)):
+        matrix = nice(short)
     return StreamMap(scale, matrix=rotation if matrix is None else matrix, exact=exact and matrix is not None)

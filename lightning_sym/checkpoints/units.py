@@ -49,25 +49,50 @@ def unit_at(size: Any, stored: str) -> Floats:
     return np.ldexp(1.0, exponents)
 
 
-def block_units(block: Block, stored: str) -> dict[str, Floats]:
-    """The units of all tensors of a `whole` block, by piece, of shapes that broadcast."""
+def block_units(block: Block, stored: str, others: dict[str, Floats]) -> dict[str, Floats]:
+    """The units of all tensors of a `whole` block, by piece, of shapes that broadcast.
+
+    Args:
+        block: the second.
+        stored: the type.
+        others: sizes of the first's biases, in the order and the gauge of the second.
+    """
+    sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
 
     def at(array: Any, axis: Any) -> Floats:
         return unit_at(np.abs(array).max(axis=axis, keepdims=True, initial=0), stored)
 
     found = {"output": at(block.output, (0, 2)), "down": at(block.down, 1)}
-    for name, norm in (("query", 1), ("key", 1), ("value", 1), ("gate", 2), ("up", 2)):
-        weight = getattr(block, name)
-        if weight is None:
-            continue
-        found[name] = at(weight, -1)
-        read = np.asarray(weight, np.float64) @ np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
-        sizes = np.maximum(np.abs(getattr(block, f"{name}_bias")), np.abs(read))
-        found[f"{name}_bias"] = at(sizes, -1) if norm == 1 else unit_at(sizes, stored)
-    found["output_bias"], found["down_bias"] = at(block.output_bias, 0), at(block.down_bias, 0)
+    found |= {name: at(weight, -1) for name in MAPS if (weight := getattr(block, name)) is not None}
+    found |= {name: unit_at(size, stored) for name, size in sizes.items()}
     for norm in (1, 2):
         found[f"norm{norm}_gain"] = at(getattr(block, f"norm{norm}_gain"), 0)
         found[f"norm{norm}_bias"] = at(getattr(block, f"norm{norm}_bias"), 0)
+    return found
+
+
+MAPS = {"query": 1, "key": 1, "value": 1, "gate": 2, "up": 2}
+
+
+def bias_sizes(block: Block) -> dict[str, Floats]:
+    """How large the terms are that a bias is compared in, with all that the norm's bias or the values' bias adds to it.
+
+    The root of the sum of their squares: roundings of many terms add up like that.
+    """
+    found = {}
+    for name, norm in MAPS.items():
+        weight = getattr(block, name)
+        if weight is None:
+            continue
+        bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
+        sizes = np.sqrt(np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2)
+        found[f"{name}_bias"] = sizes.max(axis=-1, keepdims=True) if norm == 1 else sizes
+    through = np.square(block.output, dtype=np.float64).sum(axis=1)  # (H, a)
+    ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
+    carried = float((through * np.repeat(found["value_bias"] ** 2, ratio, axis=0)).sum()) / block.output.shape[1]
+    largest = float(np.abs(block.output_bias).max(initial=0)) if block.output_bias is not None else 0.0
+    found["output_bias"] = np.array([(largest**2 + carried) ** 0.5])
+    found["down_bias"] = np.abs(np.asarray(block.down_bias)).max(axis=0, keepdims=True, initial=0)
     return found
 
 
