@@ -1,9 +1,10 @@
-# `make check` runs the main job, `make test` the tests, `make docs` builds the pages. Each sets up .venv on first use.
+# `make check` runs the main job, `make test` the tests, `make docs` builds the
+# documentation, `make pages` tests the live pages in a browser. Each sets up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: check test lint docs lock benchmark clean
+.PHONY: check test lint docs pages lock benchmark clean
 
 check: $(INSTALLED)
 	$(BIN)/lightning-sym check --quick
@@ -20,6 +21,12 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet --builder html docs build/docs
 	@echo "built: build/docs/index.html"
+
+# the live pages in a real browser; the system's Chromium is installed where it is missing, or this fails
+pages: $(INSTALLED)
+	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; } \
+	  || { echo "error: the pages are tested in Chromium, and it cannot be installed; install the package chromium" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/browser
 
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/peers.py --all

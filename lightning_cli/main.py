@@ -20,6 +20,7 @@ COMMANDS = {
         "Give the one representative of all weights with a function.",
     ),
     "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
+    "circuits": ("lightning_cli.commands.circuits", "Show the heads of a checkpoint, or find a copy in disguise."),
     "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
     "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
     "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
@@ -28,6 +29,7 @@ COMMANDS = {
     "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
     "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
     "figure": ("lightning_cli.commands.figure", "Draw the paper's Figure 3, estimated against expected."),
+    "page": ("lightning_cli.commands.page", "Write a page on which a theorem moves under the hand."),
     "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
     "recover": (
         "lightning_cli.commands.recover",

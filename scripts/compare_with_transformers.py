@@ -1,26 +1,25 @@
 """Logits of the `transformers` library beside those of what is read here, on small random checkpoints of each family.
 
 Folders written by the library are read here, folders written here are read by the library; both logits in float64, the
-second by a forward pass of this file's own. It needs `torch` and `transformers`, which nothing else here does:
+second by the plain forward pass of the tests. It needs `torch` and `transformers`, which nothing else here does:
 
     python -m venv beside && beside/bin/pip install torch transformers -e .
-    beside/bin/python scripts/compare_with_transformers.py
+    PYTHONPATH=tests/tools beside/bin/python scripts/compare_with_transformers.py
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from math import erf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from plain_checkpoints import logits
 
 from lightning_sym import open_checkpoint, save_checkpoint
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.testing import small_checkpoint
 
 _ROPE = {"rope_theta": 12345.5, "rope_type": "default"}
@@ -45,64 +44,6 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 IDS = np.random.default_rng(0).integers(0, 40, 16)
 """Token ids, below the vocabulary of all checkpoints."""
-
-_ERF = np.vectorize(erf)
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
-    "gelu": lambda x: x * (1 + _ERF(x / np.sqrt(2))) / 2,
-    "gelu_new": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
-    "silu": lambda x: x / (1 + np.exp(-x)),
-}
-
-
-def _norm(form: CheckpointForm, x: Any, gain: Any, bias: Any) -> Any:
-    x = x - x.mean(-1, keepdims=True) if form.norm == "layer" else x
-    scaled = x / np.sqrt((x**2).mean(-1, keepdims=True) + float(form.epsilon)) * gain
-    return scaled if bias is None else scaled + bias
-
-
-def _turned(form: CheckpointForm, x: Any) -> Any:
-    """Rotated queries or keys, (heads, tokens, a)."""
-    if form.theta is None:
-        return x
-    half = form.head_width // 2
-    angle = np.arange(x.shape[1])[:, None] * float(form.theta) ** (-np.arange(half) / half)
-    c, s, first, second = np.cos(angle), np.sin(angle), x[..., :half], x[..., half:]
-    return np.concatenate([first * c - second * s, second * c + first * s], axis=-1)
-
-
-def _plus(x: Any, bias: Any) -> Any:
-    return x if bias is None else x + bias
-
-
-def _layer(form: CheckpointForm, b: Block, x: Any) -> Any:
-    n, r = _norm(form, x, b.norm1_gain, b.norm1_bias), form.heads // form.groups
-
-    def heads(matrix: Any, bias: Any) -> Any:
-        return _plus(np.einsum("had,td->hta", matrix, n), None if bias is None else bias[:, None])
-
-    q = _turned(form, heads(b.query, b.query_bias))
-    k = np.repeat(_turned(form, heads(b.key, b.key_bias)), r, axis=0)
-    v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
-    scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(form.head_width)
-    scores[:, np.triu(np.ones(scores.shape[1:], dtype=bool), 1)] = -np.inf
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    read = (weights / weights.sum(-1, keepdims=True)) @ v
-    x = _plus(x + np.einsum("hda,hta->td", b.output, read), b.output_bias)
-    n = _norm(form, x, b.norm2_gain, b.norm2_bias)
-    act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
-    inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
-    return _plus(x + inner @ b.down.T, b.down_bias)
-
-
-def logits(checkpoint: Checkpoint, ids: Any) -> Any:
-    """Logits, (tokens, vocabulary), in float64."""
-    ends, form = checkpoint.ends(), checkpoint.form
-    x = ends.embedding[ids].astype(np.float64)
-    x = x if ends.positions is None else x + ends.positions[: len(ids)]
-    for layer in range(form.layers):
-        x = _layer(form, checkpoint.block(layer), x)
-    x = _norm(form, x, ends.final_gain, ends.final_bias)
-    return x @ (ends.embedding if ends.unembedding is None else ends.unembedding).astype(np.float64).T
 
 
 @contextmanager

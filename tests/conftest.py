@@ -1,7 +1,15 @@
 """Shared settings: no deadlines, because nothing here is timed; the same examples on every run; one width of pipes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("exact")
@@ -11,3 +19,12 @@ settings.load_profile("exact")
 def _as_wide_as_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that run side by side are told how wide their terminal is; answers are compared as pipes have them."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """For the tests of `make pages` only."""
+    from chromium import chromium
+
+    with chromium() as found:
+        yield found

@@ -1,260 +1,104 @@
-"""`lightning-sym figure 3`: the paper's Figure 3, estimated against expected, as a table and as a picture."""
+"""`lightning-sym figure`: pictures, each with the exact numbers that it shows."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
-from lightning_cli import exit_codes, options
-from lightning_sym.whole_files import replacing, require_writable
+from lightning_cli import options
 
 if TYPE_CHECKING:
-    from lightning_sym.dimension.certify import CertifiedDimension
-    from lightning_sym.errors import BadInput
+    from lightning_cli.pictures.drawing import Picture
 
-SCHEMA = "lightning-sym/figure/1"
+# name: (module, whether it is about a file of weights, one line)
+FIGURES = {
+    "1": ("figure_1", False, "The quartic surface of Figure 1, its singular line, and what only its closure has."),
+    "3": ("figure_3", False, "Figure 3: the dimension of deep softmax networks, estimated and expected."),
+    "dimensions": ("dimensions", False, "Certified dimensions over widths and ranks, and where the formula parts."),
+    "fiber": ("fiber", True, "The weights with one function, component by component."),
+    "roots": ("roots", False, "Two layers, one token: five roots of multiplicities 3,3,1,1,1, moving."),
+    "singular": ("singular", False, "The tangent space jumps along a path into the singular locus."),
+}
 
-ENDINGS = (".png", ".svg")
+LIVE = {"1": "figure-1"}
+"""Figures of which there is a live page, too."""
 
-FIGURES = ("3",)
-
-
-class Point(NamedTuple):
-    """One width: what was certified, and what Eq. 16 says."""
-
-    estimated: CertifiedDimension
-    expected: int
-
-    @property
-    def width(self) -> int:
-        """The width of all layers."""
-        return self.estimated.architecture.widths[0]
-
-    @property
-    def agrees(self) -> bool | None:
-        """Whether the two are the same; `None` if the bounds leave both possible."""
-        found, expected = self.estimated, self.expected
-        if not found.lower <= expected <= found.upper:
-            return False
-        return None if found.value is None else True
+_WORDS = {"equal": "green", "different": "red", "undecided": "yellow"}
 
 
-def compute() -> list[Point]:
-    """Both curves, each computed by itself, laid side by side."""
-    from lightning_cli.writing.output import progress_bar
-    from proofs_check.claims.normalized import figure_3
-
-    networks = figure_3.figure_networks()
-    estimated = []
-    with progress_bar() as report:
-        for done, network in enumerate(networks):
-            report("certifying", done, len(networks))
-            estimated.append(figure_3.estimated(network))
-    expected = [figure_3.expected(network) for network in networks]
-    return [Point(*pair) for pair in zip(estimated, expected, strict=True)]
-
-
-# --- where it goes
-
-
-def require_output(output: str) -> Path:
-    """Everything that can be known to stand in the way of the picture, said before anything is computed.
-
-    Raises:
-        MissingExtra: the package that draws is not installed.
-        BadInput: the ending is of no known kind, or the file cannot be written.
-    """
-    from lightning_sym.errors import BadInput, MissingExtra
-
-    target = Path(output)
-    if target.suffix.lower() not in ENDINGS:
-        raise BadInput(f"the picture must end in {' or '.join(ENDINGS)}, got {_shown(output)}")
-    try:
-        _matplotlib()
-    except ImportError as error:
-        raise MissingExtra("the picture needs the extra: pip install lightning-sym[plot]") from error
-    try:
-        require_writable(target)
-    except OSError as error:
-        raise _cannot_write(output, error) from error
-    return target
-
-
-def _matplotlib() -> Any:
-    """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here."""
-    wanted = os.environ.pop("MPLBACKEND", None)  # notebooks set one that only they have
-    try:
-        import matplotlib as mpl
-    finally:
-        if wanted is not None:
-            os.environ["MPLBACKEND"] = wanted
-    return mpl
-
-
-def _shown(path: str) -> str:
-    return repr(path if len(path) <= 60 else path[:60] + "...")
-
-
-def _cannot_write(path: str, error: OSError) -> BadInput:
-    from lightning_sym.errors import BadInput
-
-    reason = error.strerror or error
-    return BadInput(f"the picture must be a file that can be written, got {_shown(path)}: {reason}")
-
-
-def write_picture(target: Path, content: bytes) -> None:
-    """The file appears complete, or nothing changes.
-
-    Raises:
-        BadInput: it cannot be written.
-    """
-    try:
-        with replacing(target) as file:
-            file.write_bytes(content)
-    except OSError as error:
-        raise _cannot_write(str(target), error) from error
-
-
-# --- what it shows
-
-
-def draw(points: Sequence[Point], kind: str) -> bytes:
-    """The picture, the same bytes on every run: `kind` is `png` or `svg`."""
-    mpl = _matplotlib()
-    from matplotlib.figure import Figure
-
-    widths = [point.width for point in points]
-    lower = [point.estimated.lower for point in points]
-    open_ranges = [point.estimated.upper - point.estimated.lower for point in points]
-    # the salt makes the names inside an SVG the same on every run
-    with mpl.rc_context({"font.size": 11, "svg.hashsalt": "lightning-sym"}):
-        figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="0.9")
-        axes.set_axisbelow(True)
-        estimated = axes.errorbar(
-            widths,
-            lower,
-            yerr=[[0] * len(points), open_ranges] if any(open_ranges) else None,
-            color="cornflowerblue",
-            linewidth=5,
-            marker="o",
-            markersize=12,
-            zorder=2,
-            label="Estimated (certified, exact)",
-        )
-        (expected,) = axes.plot(
-            widths,
-            [point.expected for point in points],
-            color="crimson",
-            linewidth=2,
-            linestyle=":",
-            marker="x",
-            markersize=6,
-            markeredgewidth=2,
-            zorder=3,
-            label="Expected (Eq. 16)",
-        )
-        axes.set_xticks(widths)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("Width $d$")
-        axes.set_ylabel("Neuromanifold dimension")
-        axes.set_title("Softmax attention, $l = 2$ layers, $t = 3$ tokens, $a = 2$", fontsize=12, pad=12)
-        axes.legend(
-            handles=[estimated, expected], loc="upper left", frameon=True, framealpha=1, edgecolor="none", borderpad=0.6
-        )
-        file = BytesIO()
-        # dates and version numbers would make every file another one
-        figure.savefig(file, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else {"Software": None})
-    return file.getvalue()
-
-
-def as_document(points: Sequence[Point], output: str | None) -> dict[str, Any]:
-    """The figure as JSON."""
-    return {
-        "schema": SCHEMA,
-        "figure": 3,
-        "layers": 2,
-        "attention_ranks": [2, 2],
-        "tokens": 3,
-        "normalization": "softmax",
-        "points": [
-            {
-                "width": point.width,
-                "parameters": point.estimated.architecture.parameter_count,
-                "estimated": point.estimated.value,
-                "lower": point.estimated.lower,
-                "upper": point.estimated.upper,
-                "status": point.estimated.status.value,
-                "expected": point.expected,
-                "agrees": point.agrees,
-            }
-            for point in points
-        ],
-        "output": output,
-    }
-
-
-def _print(points: Sequence[Point]) -> None:
+def _print(picture: Picture) -> None:
     from rich.table import Table
 
     from lightning_cli.writing.output import console
 
-    table = Table(
-        title="Figure 3: softmax, l = 2, t = 3, a = 2, all widths d", title_justify="left", title_style="bold"
-    )
-    for name in ("d", "parameters", "estimated (certified)", "expected (Eq. 16)"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for point in points:
-        found = point.estimated
-        certified = f"{found.lower:,}" if found.value is not None else f"between {found.lower:,} and {found.upper:,}"
-        word = {True: "[green]equal[/green]", False: "[red]different[/red]", None: "[yellow]undecided[/yellow]"}
-        parameters = f"{found.architecture.parameter_count:,}"
-        table.add_row(str(point.width), parameters, certified, f"{point.expected:,}", word[point.agrees])
+    table = Table(title=picture.title, title_justify="left", title_style="bold")
+    for place, name in enumerate(picture.columns):
+        numbers = all(row[place][:1].lstrip("-").isdigit() or not row[place] for row in picture.rows)
+        table.add_column(name, justify="right" if numbers or name.startswith("estimated") else "left")
+    for row in picture.rows:
+        table.add_row(*(f"[{_WORDS[cell]}]{cell}[/]" if cell in _WORDS else cell for cell in row))
     console().print(table)
 
 
 @click.command(
     "figure",
     epilog="""\b
+Pictures:
+"""
+    + "".join(f"  {name + ' FILE' * takes_file:<13}{line}\n" for name, (_, takes_file, line) in FIGURES.items())
+    + """
+\b
 Examples:
+  lightning-sym figure 1 --output figure-1.svg
+  lightning-sym figure 1 --output figure-1.html
   lightning-sym figure 3
-  lightning-sym figure 3 --output figure-3.png
 
-Exit codes: 0 certified and equal, 1 different somewhere, 2 bad input, 3 undecided somewhere.""",
+Exit codes: 0 drawn, 2 bad input; of Figure 3: 0 certified and equal, 1 different somewhere, 3 undecided somewhere.""",
 )
-@click.argument("number", type=click.Choice(FIGURES))
+@click.argument("name", type=click.Choice(list(FIGURES)))
+@click.argument("file", type=click.Path(), required=False)
 @click.option(
     "--output",
     type=click.Path(),
-    metavar="FILE",
-    help="Also draw a picture, .png or .svg; needs the extra `plot`.",
+    metavar="PICTURE",
+    help="Draw it, .png, .svg or .pdf; Figure 1 also as a live page, .html; needs the extra `plot`.",
 )
 @options.as_json
-def command(number: str, output: str | None, as_json: bool) -> int:
-    """Draw the paper's Figure 3: the dimension of deep softmax networks, estimated and expected.
+def command(name: str, file: str | None, output: str | None, as_json: bool) -> int:
+    """Draw a picture, and print the exact numbers in it.
 
-    Estimated is the certified dimension, bounds from below and above that meet; expected is Eq. 16. Neither
-    computation knows of the other.
+    What is drawn is computed exactly, by integers and fractions; floats only place it on the paper.
     """
-    target = None if output is None else require_output(output)
-    points = compute()
+    from lightning_cli.pictures.drawing import ENDINGS, require_output, write_picture
+    from lightning_sym.errors import BadInput
+
+    module, takes_file, _ = FIGURES[name]
+    if takes_file != (file is not None):
+        given = "a file of weights must be given" if takes_file else f"it must be given no file, got {file[:60]!r}"  # type: ignore[index]
+        raise BadInput(f"figure {name}: {given}")
+    target = None if output is None else require_output(output, (*ENDINGS, ".html") if name in LIVE else ENDINGS)
+    made = import_module(f"lightning_cli.pictures.{module}").picture
+    picture: Picture = (
+        made(options.load_weights(file, normalization=None, mask=None, skip=False)) if file is not None else made()
+    )
     if target is not None:
-        write_picture(target, draw(points, target.suffix.lower()[1:]))
+        kind = target.suffix.lower()[1:]
+        write_picture(target, _live(name) if kind == "html" else picture.image(kind))
     if as_json:
         from lightning_cli.writing.output import write_json
 
-        write_json(as_document(points, output))
+        write_json(picture.as_document(output))
     else:
-        _print(points)
+        _print(picture)
+        click.echo(picture.caption)
         if target is not None:
             click.echo(f"picture: {target}", err=True)
-    codes = {True: exit_codes.AS_EXPECTED, False: exit_codes.NOT_AS_EXPECTED, None: exit_codes.UNDECIDED}
-    return exit_codes.worst(codes[point.agrees] for point in points)
+    return picture.code
+
+
+def _live(name: str) -> bytes:
+    from lightning_cli.writing.live_pages import page_text
+
+    return page_text(LIVE[name]).encode()

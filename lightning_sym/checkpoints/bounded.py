@@ -167,10 +167,10 @@ def near(array: Any) -> Near:
 def singular_values(left: Near, right: Near) -> Balls:
     """Singular values of `left @ right`, the largest first, as many as the inner size or the least outer one.
 
-    With `left = Q T + ..` and `right^T = P S + ..` by QR and `T S^T = X s Y^T + ..`, the product is `(Q X) s (P Y)^T` and
-    a rest. Singular values move by the norm of the rest at most (Weyl), and by `|Z^T Z - 1|` of each factor `Z = Q X`,
-    `P Y` as a share of themselves (Ostrowski). All of these are computed with bounds; how the factors were found does
-    not matter.
+    With `left = Q T + ..` and `right^T = P S + ..` by QR and `T S^T = X s Y^T + ..`, the product is `(Q X) s (P Y)^T`
+    and a rest. Singular values move by the norm of the rest at most (Weyl), and by `|Z^T Z - 1|` of each factor
+    `Z = Q X`, `P Y` as a share of themselves (Ostrowski). All of these are computed with bounds; how the factors were
+    found does not matter.
 
     Args:
         left, right: `(..., m, k)` and `(..., k, n)`, `k` at most `m` and `n`.

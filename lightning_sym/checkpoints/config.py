@@ -22,20 +22,23 @@ ACTIVATIONS: dict[str, Activation] = {
 HARMLESS = frozenset((
     # where it comes from
     "_name_or_path", "name_or_path", "_commit_hash", "architectures", "transformers_version", "model_type",
-    "transformers.js_config", "is_llama_config",
+    "transformers.js_config", "is_llama_config", "tokenizer_class",
     # how it is computed, over the real numbers the same
     "torch_dtype", "dtype", "use_cache", "_attn_implementation", "attn_implementation", "pretraining_tp",
-    "chunk_size_feed_forward", "reorder_and_upcast_attn", "_attn_implementation_autoset",
+    "chunk_size_feed_forward", "reorder_and_upcast_attn", "_attn_implementation_autoset", "torchscript", "use_bfloat16",
     # training
     "initializer_range", "attention_dropout", "attn_pdrop", "embd_pdrop", "resid_pdrop", "gradient_checkpointing",
     # which ids are special, and how text is drawn from the logits
     "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id", "prefix", "max_length",
     "min_length", "do_sample", "early_stopping", "num_beams", "temperature", "top_k", "top_p", "repetition_penalty",
-    "length_penalty", "no_repeat_ngram_size", "num_return_sequences", "task_specific_params",
+    "length_penalty", "no_repeat_ngram_size", "num_return_sequences", "task_specific_params", "bad_words_ids",
+    "begin_suppress_tokens", "diversity_penalty", "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty",
+    "forced_bos_token_id", "forced_eos_token_id", "num_beam_groups", "output_scores", "remove_invalid_values",
+    "return_dict_in_generate", "suppress_tokens", "typical_p", "predict_special_tokens", "n_special",
     # what else is put out, or put on top for other tasks
     "output_attentions", "output_hidden_states", "return_dict", "output_past", "id2label", "label2id", "num_labels",
-    "problem_type", "finetuning_task", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-    "summary_type", "summary_use_proj",
+    "_num_labels", "problem_type", "finetuning_task", "summary_activation", "summary_first_dropout",
+    "summary_proj_to_labels", "summary_type", "summary_use_proj",
 ))  # fmt: skip
 """Keys that say nothing about the function from token ids to logits."""
 

@@ -32,10 +32,10 @@ class Fingerprint(Result):
     Attributes:
         name: of the checkpoint.
         form: its network; what a symmetry may change in it does not count.
-        heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its QK
-            (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
-        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the largest
-            down; `attention bias` and `MLP bias`.
+        heads: by layer, one row a query head, in the order of the checkpoint: singular values of its OV, then of its
+            QK (with rotary positions at distance 0), then, with rotary positions, the sizes of the frequencies.
+        marks: by layer, lists that have one order: `gate`, `up x down` or `up`, `up bias`, `down`, each from the
+            largest down; `attention bias` and `MLP bias`.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
     """
@@ -84,8 +84,8 @@ def fingerprint(
         TooLarge: a layer, or the embedding, would not fit.
 
     Example:
-        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
-        >>> found = fingerprint(random_checkpoint(small_form("llama"), seed=1))
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> found = fingerprint(small_checkpoint("llama"))
         >>> found.heads[0].middle.shape, list(found.marks[0]), list(found.ends)
         ((4, 10), ['gate', 'up x down'], ['embedding', 'unembedding', 'mean'])
     """
@@ -219,9 +219,9 @@ def form_line(form: CheckpointForm) -> str:
     """A network in one line.
 
     Example:
-        >>> from lightning_sym.checkpoints.random_weights import small_form
-        >>> form_line(small_form("llama"))
-        'llama, 2 layers, width 8, 4 heads of 4 in 2 groups, 10 neurons, 11 tokens, RMSNorm, rotary positions, not tied'
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> form_line(small_checkpoint("gpt2").form)
+        'gpt2, 2 layers, width 16, 4 heads of 4, 24 neurons, 40 tokens, LayerNorm, learned positions, tied'
     """
     heads = f"{form.heads} heads of {form.head_width}" + (
         f" in {form.groups} groups" if form.groups != form.heads else ""

@@ -12,7 +12,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.gguf_file import read_gguf
+from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, read_gguf
 from lightning_sym.checkpoints.layout import Family, Place, by_tensor, tensor_shape
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
@@ -59,9 +59,13 @@ def open_checkpoint(path: str | os.PathLike[str]) -> StoredCheckpoint:
             raise FileFormatError("there must be a folder or a .gguf file")
         raise FileFormatError("it must be a folder with config.json and model.safetensors, or a .gguf file")
     except BadInput as error:
-        raise type(error)(f"{place}: {error}") from error
+        raise type(error)(f"{_printed(place)}: {error}") from error
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"{ascii(str(place))[1:-1]}: it must be readable: {_reason(error)}") from error
+        raise FileFormatError(f"{_printed(place)}: it must be readable: {_reason(error)}") from error
+
+
+def _printed(path: Path) -> str:
+    return str(path) if str(path).isprintable() else ascii(str(path))[1:-1]
 
 
 def _reason(error: Exception) -> str:
@@ -114,6 +118,8 @@ def _open_gguf(path: Path) -> StoredCheckpoint:
     known = [name for name, family in FAMILIES.items() if family.gguf_keys]
     name = file.values.get("general.architecture")
     family = _family(name, "general.architecture", known)
+    if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
+        raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
     unembedding, embedding = (family.gguf_layout.ends[piece].tensor for piece in ("unembedding", "embedding"))
     said: dict[str, Any] = dict(family.gguf_implied) | {"tie_word_embeddings": unembedding not in file.tensors}
     if embedding in file.tensors and file.tensors[embedding].shape:
@@ -141,13 +147,10 @@ def _compared(
     for name, pieces in held.items():
         tensor, shape = tensors[name], tensor_shape(form, pieces, places[pieces[0]].turned)
         if tensor.shape != shape:
-            raise FileFormatError(
-                f"{name} must have the shape {list(shape)} by the configuration, got {list(tensor.shape)}"
-            )
+            raise FileFormatError(f"{name} must be of shape {list(shape)}, as configured, got {list(tensor.shape)}")
         if tensor.holds is None:
-            raise FileFormatError(
-                f"{name} must be stored as {', '.join(ON_DISK)} or a plain GGUF type, got {tensor.kind}"
-            )
+            known = ", ".join((*ON_DISK, *BLOCK_TYPES) if isinstance(tensor, BlockTensor) else ON_DISK)
+            raise FileFormatError(f"{name} must be stored as one of {known}, got {tensor.kind}")
     tie = family.layout.ends["unembedding"].tensor
     for name in tensors:
         if name not in held and not family.ignored(name):

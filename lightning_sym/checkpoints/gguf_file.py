@@ -1,7 +1,7 @@
 """A GGUF file: metadata, a table of tensors, the numbers; of its types those whose values are exact in a float64.
 
-The reader of the `gguf` package believes every count that a file states; here each is compared with the bytes that are
-left before anything is done so often. What the package knows of types is taken from it.
+The reader of the `gguf` package believes every count that a file states; here each is bounded before anything is done
+so often. What the package knows of types is taken from it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
 from lightning_sym.errors import FileFormatError, MissingExtra
 from lightning_sym.network.readers.bounds import shown
 
-MOST_KEYS, MOST_TENSORS, LONGEST_TEXT = 4096, 25_000, 2**24
+MOST_KEYS, MOST_TENSORS, MOST_TEXTS, LONGEST_TEXT = 4096, 25_000, 2_000_000, 2**24
 
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _TEXT, _LIST = 8, 9
@@ -149,12 +149,15 @@ class _Cursor:
     """Reads one thing after the other, nothing behind the end."""
 
     def __init__(self, file: MappedFile) -> None:
-        self.file, self.place = file, 0
+        self.file, self.place, self.texts = file, 0, 0
 
-    def _take(self, count: int) -> bytes:
+    def _skip(self, count: int) -> None:
         if count > self.file.size - self.place:
             _refuse(f"it has {self.file.size:,} bytes, and would need {self.place + count:,}")
         self.place += count
+
+    def _take(self, count: int) -> bytes:
+        self._skip(count)
         return self.file.bytes(self.place - count, self.place)
 
     def number(self, code: str) -> int:
@@ -167,7 +170,7 @@ class _Cursor:
         try:
             return self._take(length).decode()
         except UnicodeDecodeError:
-            return ""  # of some vocabularies; a key or a name is asked for, and would be missed
+            return ""  # a key or a tensor that is asked for would then be missed
 
     def value(self, kind: int) -> Any:
         """A value; a float exactly, a list as an empty one: nothing that is asked for is a list."""
@@ -176,12 +179,13 @@ class _Cursor:
         if kind == _LIST:
             inner, count = self.number("<I"), self.number("<Q")
             if inner == _TEXT:
-                if count > (self.file.size - self.place) // 8:
-                    _refuse(f"it is too short for a list of {count:,} texts")
+                self.texts += count
+                if self.texts > MOST_TEXTS:
+                    _refuse(f"its lists must have at most {MOST_TEXTS:,} texts, got {self.texts:,}")
                 for _ in range(count):
-                    self._take(self.number("<Q"))
+                    self._skip(self.number("<Q"))
             elif inner in _SCALARS:
-                self._take(0 if not count else count * calcsize(_SCALARS[inner]))
+                self._skip(count * calcsize(_SCALARS[inner]))
             else:
                 _refuse(f"lists must be of texts or numbers, got type {inner}")
             return []

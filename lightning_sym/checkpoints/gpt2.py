@@ -52,6 +52,7 @@ def _read(config: Config) -> tuple[CheckpointForm, frozenset[str]]:
     config.require("scale_attn_weights", True)
     for key in ("scale_attn_by_inverse_layer_idx", "add_cross_attention", "is_encoder_decoder", "quantization_config"):
         config.require(key, False)
+    config.require("pruned_heads", {})
     context = config.size("n_positions")
     config.size("n_ctx", context)  # of old files; nothing has the size it states
     form = CheckpointForm(

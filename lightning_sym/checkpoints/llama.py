@@ -9,6 +9,7 @@ from typing import Any
 from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.layout import Family, Layout, Place
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.errors import FileFormatError
 
 MATRICES = frozenset(("norm1_gain", "query", "key", "value", "output", "norm2_gain", "gate", "up", "down"))
 ATTENTION_BIASES = frozenset(("query_bias", "key_bias", "value_bias", "output_bias"))
@@ -81,26 +82,31 @@ def theta_of(config: Config) -> Fraction:
         FileFormatError: the frequencies are scaled, or stated twice and differently.
     """
     default = Fraction(10000)
-    found = {config.number("rope_theta", default)} if config.get("rope_theta") is not None else set()
+    found = {config.number("rope_theta", default)} if config.get("rope_theta") is not None else set[Fraction]()
     for key in ("rope_parameters", "rope_scaling"):
         inner = config.get(key, {})
         if not isinstance(inner, dict):
             refuse(f"{key} must be an object, got {str(inner)[:40]!a}")
-        of_rope = Config(inner)
-        for name in ("rope_type", "type"):
-            of_rope.require(name, "default")
-        of_rope.require("partial_rotary_factor", 1, Fraction(1))
-        if of_rope.get("rope_theta") is not None:
-            found.add(of_rope.number("rope_theta", default))
         try:
-            of_rope.finish()
-        except ValueError as error:
+            found |= _plain_rope(Config(inner))
+        except FileFormatError as error:
             refuse(f"{key}: {error}")
     if len(found) > 1:
         refuse(f"rope_theta must be stated once, got {' and '.join(map(str, sorted(found)))}")
     config.require("partial_rotary_factor", 1, Fraction(1))
     config.require("rope_interleaved", False)
     return found.pop() if found else default
+
+
+def _plain_rope(config: Config) -> set[Fraction]:
+    """The base that an object of parameters states, if it states one; scaled frequencies are refused."""
+    for name in ("rope_type", "type"):
+        config.require(name, "default")
+    config.require("partial_rotary_factor", 1, Fraction(1))
+    stated = config.get("rope_theta") is not None
+    found = {config.number("rope_theta", Fraction(1))} if stated else set()
+    config.finish()
+    return found
 
 
 def require_no_window(config: Config, context: int, default: int | None) -> None:
@@ -151,8 +157,9 @@ def read_rotary(config: Config, family: str, groups: int | None = None) -> Check
         refuse(f"head_dim must be even for rotary positions, got {a}")
     for key in ("v_head_dim", "rotary_dim"):
         config.require(key, a)
-    for key in ("quantization_config", "use_qk_norm", "is_encoder_decoder", "add_cross_attention"):
+    for key in ("quantization_config", "use_qk_norm", "use_mrope", "is_encoder_decoder", "add_cross_attention"):
         config.require(key, False)
+    config.require("pruned_heads", {})
     return CheckpointForm(
         family=family,
         layers=config.size("num_hidden_layers"),

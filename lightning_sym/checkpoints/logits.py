@@ -24,7 +24,7 @@ from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
 from lightning_sym.rings.balls import middle_and_radius, precision
 from lightning_sym.rings.midpoint_radius import MidpointRadius
 
-LAYER_BITS = 22
+LAYER_BITS = 19
 """Bits of the stream that a layer may cost at the first attempt."""
 
 WANTED_BITS = 100
@@ -277,7 +277,7 @@ def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Pro
         if progress is not None:
             progress(f"{checkpoint.name}: layers", layer, form.layers)
 
-    bits = WANTED_BITS + 28 + LAYER_BITS * form.layers
+    bits = WANTED_BITS + 40 + LAYER_BITS * form.layers
     while bits <= MOST_BITS:
         require_memory(_memory(form, columns, bits), memory, f"logits of {columns:,} tokens")
         with precision(bits):

@@ -28,8 +28,8 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     norm allows it, else its coordinates are permuted and change signs.
 
     Example:
-        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
-        >>> one = random_checkpoint(small_form("llama"), seed=1)
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama")
         >>> random_symmetry(one, ["values", "scale"]).parts()
         ('scale', '0.values', '1.values')
     """

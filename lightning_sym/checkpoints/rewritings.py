@@ -78,9 +78,9 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
         TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
 
     Example:
-        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
-        >>> one = random_checkpoint(small_form("gpt2"), seed=1)
-        >>> two = apply(Symmetry((LayerSymmetry(heads=np.array([1, 0])), LayerSymmetry())), one)
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("gpt2")
+        >>> two = apply(Symmetry((LayerSymmetry(heads=np.array([1, 0, 2, 3])), LayerSymmetry())), one)
         >>> bool((two.block(0).query[0] == one.block(0).query[1]).all())
         True
     """

@@ -54,7 +54,7 @@ class Stream:
             require(len(set(self._signs.tolist())) == 1, what)
         if self._matrix is None or not isinstance(self.ring, Exact):
             return
-        one = np.eye(width)
+        one = np.eye(width, dtype=object)
         square = self.ring.product(self._matrix, self._matrix.T)
         require((square == one).all(), "a rotation must be orthogonal, over the rationals: R R^T = 1")
         if self._centred:

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.understood import require_form, require_pieces
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
@@ -87,24 +88,38 @@ class Shared:
         return self._product
 
 
+class Rotary(NamedTuple):
+    """What turns queries and keys: cosines and sines, `a x t`, and the turn by a right angle, `a x a`."""
+
+    cosines: Any
+    sines: Any
+    turn: Any
+
+    @classmethod
+    def of(cls, theta: Fraction, width: int, positions: Sequence[int], like: Any) -> Rotary:
+        """Over the ring of `like`; rotate-half: row `k` and row `k + a/2` turn together."""
+        half = np.eye(width // 2, dtype=int)
+        twice = constants(like, np.concatenate([half, half]).astype(object), "rotary positions")
+        turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
+        cosines, sines = operation(like, "rotary", "rotary positions")(theta, width, positions)
+        return cls(twice @ cosines, twice @ sines, constants(like, turn, "rotary positions"))
+
+
 @dataclass(frozen=True, eq=False)
 class Rotated:
-    """Rotary positions, rotate-half: rows `k` and `k + a/2` turn by the angle of frequency `k` at the token's position.
+    """A factor whose rows turn by the angle of their frequency at each token's position.
 
     Attributes:
         part: a factor with `a` rows.
-        cosines, sines: `a x t`.
+        tables: of the tokens.
     """
 
     part: Any
-    cosines: Any
-    sines: Any
+    tables: Rotary
 
     def __matmul__(self, x: Any) -> Any:
         y = self.part @ x
-        half = np.eye(y.shape[-2] // 2, dtype=int)
-        turn = np.block([[0 * half, -half], [half, 0 * half]]).astype(object)
-        return y * self.cosines + (constants(y, turn, "rotary positions") @ y) * self.sines
+        return y * self.tables.cosines + (self.tables.turn @ y) * self.tables.sines
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +146,14 @@ class Tokens:
         prompts: token ids.
         ids, positions: of all columns; positions count from 0 in every prompt.
         mask: entry `(j, i)` is 1 where token `i` attends to token `j`: one before it in its prompt, or itself.
-        cosines, sines: `a x t` over the ring, `None` without rotary positions.
+        rotary: tables over the ring, `None` without rotary positions.
     """
 
     prompts: Prompts
     ids: tuple[int, ...]
     positions: tuple[int, ...]
     mask: npt.NDArray[np.object_]
-    cosines: Any = None
-    sines: Any = None
+    rotary: Rotary | None = None
 
     @classmethod
     def of(cls, prompts: Prompts, form: CheckpointForm, like: Any) -> Tokens:
@@ -148,13 +162,8 @@ class Tokens:
         positions = [k for prompt in prompts for k in range(len(prompt))]
         number = np.array([n for n, prompt in enumerate(prompts) for _ in prompt])
         mask = np.triu(number[:, None] == number[None, :]).astype(int).astype(object)
-        tables: tuple[Any, Any] = (None, None)
-        if form.theta is not None:
-            half = operation(like, "rotary", "rotary positions")(form.theta, form.head_width, positions)
-            identity = np.eye(form.head_width // 2, dtype=int)
-            twice = constants(like, np.concatenate([identity, identity]).astype(object), "rotary positions")
-            tables = (twice @ half[0], twice @ half[1])
-        return cls(prompts, tuple(ids), tuple(positions), mask, *tables)
+        tables = None if form.theta is None else Rotary.of(form.theta, form.head_width, positions, like)
+        return cls(prompts, tuple(ids), tuple(positions), mask, tables)
 
     @property
     def last(self) -> list[int]:
@@ -189,7 +198,7 @@ def heads(block: Block, form: CheckpointForm, tokens: Tokens) -> Iterator[Layer]
     """The heads as the attention layer takes them: factors that multiply the stream behind the norm."""
 
     def positioned(part: Any) -> Any:
-        return part if tokens.cosines is None else Rotated(part, tokens.cosines, tokens.sines)
+        return part if tokens.rotary is None else Rotated(part, tokens.rotary)
 
     def affine(weight: Array, bias: Array | None, number: int) -> Affine:
         return Affine(weight[number], None if bias is None else bias[number])
@@ -233,11 +242,15 @@ def last_stream(
         told: of each layer, and the stream that it reads, before it is begun.
     """
     form, ends = checkpoint.form, checkpoint.ends()
+    require_form(form)
+    require_pieces(ends, form, "the ends")
     tokens = Tokens.of(prompts, form, like)
     x = first_stream(ends, tokens, like)
     for layer in range(form.layers):
         told(layer, x)
-        x = after_block(x, checkpoint.block(layer), form, tokens)
+        block = checkpoint.block(layer)
+        require_pieces(block, form, f"layer {layer}")
+        x = after_block(x, block, form, tokens)
     return norm(x, form, ends.final_gain, ends.final_bias)
 
 

@@ -62,6 +62,8 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
     config = _config(family, form, parts) | {"torch_dtype": _IN_CONFIG[kinds[places["embedding"].tensor]]}
     _require_stated(family, form, parts, config)
     target = Path(folder)
+    if not os.fspath(folder) or "\0" in os.fspath(folder):
+        raise BadInput(f"folder must be a path, got {shown(os.fspath(folder))}")
     try:
         made = _prepare(target)
         try:
@@ -70,7 +72,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
                 with weights.open("wb") as stream:
                     _write(stream, checkpoint, places, kinds, rounded=stored is not None)
         except BaseException:
-            if made:
+            if made and not any(target.iterdir()):
                 target.rmdir()
             raise
     except OSError as error:
@@ -92,18 +94,11 @@ def _prepare(folder: Path) -> bool:
 
 
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
-    """The pieces that all blocks have."""
-    found: frozenset[str] | None = None
-    for layer in range(checkpoint.form.layers):
-        here = frozenset(name for name, _ in checkpoint.block(layer).present())
-        if found is not None and here != found:
-            raise BadInput(f"all blocks must have the same pieces, layer {layer} differs in {min(here ^ found)}")
-        found = here
+    """The pieces of a block, by the first one."""
     there = frozenset(name for name, _ in checkpoint.ends().present())
-    if there != end_pieces(checkpoint.form):
-        name = min(there ^ end_pieces(checkpoint.form))
-        raise BadInput(f"the form must say which pieces there are, they differ in {name}")
-    return found or frozenset()
+    if differ := there ^ end_pieces(checkpoint.form):
+        raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
+    return frozenset(name for name, _ in checkpoint.block(0).present())
 
 
 def _kinds(checkpoint: Checkpoint, places: dict[str, Place], stored: str | None) -> dict[str, str]:
@@ -190,4 +185,6 @@ def _tensors(
         if layer != at or not pieces_there:
             holder: Pieces = checkpoint.block(int(layer)) if layer else checkpoint.ends()
             at, pieces_there = layer, {f"{layer}.{name}" if layer else name: array for name, array in holder.present()}
+            if differ := pieces_there.keys() ^ {piece for piece in places if piece.rpartition(".")[0] == layer}:
+                raise BadInput(f"all blocks must have the same pieces, they differ in {min(differ)}")
         yield tensor, join(checkpoint.form, {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_mat, fmpz_mat
+from flint import arb, arb_mat, ctx, fmpz_mat
 
 from lightning_sym.errors import BadInput
 
@@ -29,8 +29,11 @@ DIGIT = 16
 SPARE = 16
 """Bits of a midpoint that are kept below the largest radius."""
 
-MOST_COLUMNS = 2**14
-"""Products in a sum: `2^14 * 2^24 * 2^15` is `2^53`."""
+MOST_COLUMNS = 2**13
+"""Products in a sum: `2^13 * 2^24 * 2^15` is `2^52`."""
+
+SLICES_AT_ONCE = 12
+"""Slices whose sums are added up as integers of 64 bits."""
 
 LARGEST = 2.0**1000
 """Weights are below it, so that powers of two by which they are scaled are floats."""
@@ -69,8 +72,9 @@ class Digits:
         if widest:
             bits = min(bits, max(DIGIT, top - widest.bit_length() - exponent + SPARE))
         unit = top - bits
-        scale = arb((1, -unit))
-        radii = [float(x.rad() * scale) for x in entries] if finite else [np.inf] * len(entries)
+        with ctx.workprec(64):  # radii have 30 bits, so this is exact
+            scale = arb((1, -unit))
+            radii = [float(x.rad() * scale) for x in entries] if finite else [np.inf] * len(entries)
         k = -(-(bits + 2) // DIGIT)
         middle = sum(1 << (DIGIT * i + DIGIT - 1) for i in range(k))
         shifted = ((m << (e - unit) if e >= unit else m >> (unit - e), 2 * k) for m, e in pairs)
@@ -129,12 +133,14 @@ def _product(weights: Doubles, digits: Doubles, radii: Doubles, of: Digits) -> a
     slices, remainder = _slices(scaled, -(-of.bits // SLICE) + 1)
     q = len(slices)
     middle = fmpz_mat(m, of.columns)
-    for each in slices:
-        middle = middle * 2**SLICE + fmpz_mat(m, of.columns, _integers(_few_rows(each, digits), m * of.columns))
-    cut = remainder + (0.5 if lost else 0.0)
-    if cut:
-        spread += np.ldexp(cut * n, of.bits - SLICE * q)
-    spread *= 1 + 2.0**-30
+    for start in range(0, q, SLICES_AT_ONCE):
+        sums = [_few_rows(each, digits) for each in slices[start : start + SLICES_AT_ONCE]]
+        middle = middle * 2 ** (SLICE * len(sums)) + fmpz_mat(m, of.columns, _integers(sums, m * of.columns))
+    with np.errstate(over="ignore"):
+        # what was not cut into slices, and what underflowed as it was scaled
+        spread += np.ldexp(remainder * n, of.bits - SLICE * q)
+        spread += np.ldexp(float(lost) * n, of.bits - 1074)
+        spread *= 1 + 2.0**-30
     unit = arb((1, exponent + of.unit))
     if not np.isfinite(spread).all():
         return arb_mat(m, of.columns, [arb(0, float("inf"))] * (m * of.columns))
@@ -165,13 +171,21 @@ def _slices(scaled: Doubles, most: int) -> tuple[list[Doubles], float]:
     return slices, remainder
 
 
-def _integers(sums: Doubles, count: int) -> list[int]:
-    """Numbers from sums at their digits, each an integer that may be as long as `2^53`."""
-    places = sums.reshape(count, -1).astype(np.int64).T
+def _integers(sums: list[Doubles], count: int) -> list[int]:
+    """Numbers from the sums of their digits, of slices from the highest to the lowest.
+
+    Sums are at most `2^52`, those of slices behind the first at most `2^51`; shifted by 8 bits where a slice does not
+    begin at a digit, twelve of them add up to less than `2^63`.
+    """
+    k = sums[0].size // count
+    places = np.zeros((k + SLICE * len(sums) // DIGIT, count), dtype=np.int64)
+    for number, each in enumerate(reversed(sums)):
+        digit, bits = divmod(SLICE * number, DIGIT)
+        places[digit : digit + k] += each.reshape(count, k).T.astype(np.int64) << bits
     written = np.empty((count, len(places) + 4), dtype="<u2")
     carry = np.zeros(count, dtype=np.int64)
     for i, place in enumerate(places):
-        carry = carry + place
+        carry += place
         written[:, i] = carry & 0xFFFF
         carry >>= DIGIT
     written[:, len(places) :] = carry.astype("<i8").view("<u2").reshape(count, 4)

@@ -8,6 +8,8 @@ A matrix over a ring is anything that has
 | optional | `a.shape`, batches first | comparing shapes before adding; formal matrices have none |
 | optional | `a * b` entry by entry, `a.like(constants)`: a matrix of numbers over the ring of `a` | masks |
 | optional | the same, `a.reciprocal(inverses)`, and one of `a.evaluate(S)`, `a.apply(taylor)` | normalized scores |
+| optional | `a.elementary(name)`, `a.rotary(theta, width, positions)` | norms, MLPs, positions of real transformers |
+| optional | `a.after(floats)`: `floats @ a` | their weights, for speed alone |
 | optional | `a.gradient_part(product, left, right)`: as much of a product as a gradient by `a` needs | speed alone |
 
 `evaluate` puts entries into the normalization itself, `apply` into its Taylor series: `taylor(k)` is its `k`-th

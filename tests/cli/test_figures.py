@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from command import run
 
-from lightning_cli.commands import figure
+from lightning_cli.pictures import drawing
+from lightning_cli.pictures import figure_3 as figure
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.modular import rank_mod_p
@@ -146,20 +147,23 @@ def test_a_picture_of_each_kind(
     assert (tmp_path / "f.svg").stat().st_mode & 0o444
 
 
-def test_a_picture_is_the_same_on_every_run() -> None:
-    assert figure.draw(points(), "png") == figure.draw(points(), "png")
-    svg = figure.draw(points(), "svg")
-    assert figure.draw(points(), "svg") == svg
-    assert figure.draw(changed(3, expected=77)(), "svg") != svg, "both curves are drawn"
-    assert figure.draw(changed(3, lower=70)(), "svg") != svg
+def test_a_picture_is_the_same_on_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(compute: Callable[[], list[figure.Point]], kind: str) -> bytes:
+        monkeypatch.setattr(figure, "compute", compute)
+        return figure.picture().image(kind)
+
+    for kind in ("png", "pdf", "svg"):
+        assert drawn(points, kind) == drawn(points, kind)
+    assert drawn(changed(3, expected=77), "svg") != drawn(points, "svg"), "both curves are drawn"
+    assert drawn(changed(3, lower=70), "svg") != drawn(points, "svg")
 
 
 @pytest.mark.usefixtures("nothing_may_run")
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("figure.pdf", "must end in .png or .svg"),
-        ("figure", "must end in .png or .svg"),
+        ("figure.html", "must end in .png, .svg or .pdf"),
+        ("figure", "must end in .png, .svg or .pdf"),
         ("taken.png", "Is a directory"),
         ("missing/figure.png", "No such file or directory"),
         ("file/figure.png", "Not a directory"),
@@ -178,7 +182,7 @@ def test_bad_places_are_one_line(place: str, reason: str, tmp_path: Path, capsys
 
 
 @pytest.mark.usefixtures("nothing_may_run")
-@pytest.mark.parametrize("words", [[], ["1"], ["4"], ["3", "3"], ["three"]])
+@pytest.mark.parametrize("words", [[], ["2"], ["4"], ["3", "3"], ["three"]])
 def test_bad_numbers_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "figure", *words)
     assert (code, out) == (2, "")
@@ -205,7 +209,7 @@ def test_a_disk_that_fails_leaves_the_old_picture(step: str, tmp_path: Path, mon
 
     monkeypatch.setattr(step, full)
     with pytest.raises(BadInput, match="No space left"):
-        figure.write_picture(tmp_path / "f.png", b"a new one")
+        drawing.write_picture(tmp_path / "f.png", b"a new one")
     assert [path.name for path in tmp_path.iterdir()] == ["f.png"]
     assert (tmp_path / "f.png").read_bytes() == b"the old one"
 

@@ -71,6 +71,10 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fiber", ("fiber", EXAMPLES["generic"], "--normalization", "softmax", "--tokens", "3")),
     ("fiber", ("fiber", EXAMPLES["equal_heads"], "--tokens", "2")),
     ("figure", ("figure", "3")),
+    ("picture", ("figure", "1")),
+    ("picture", ("figure", "fiber", EXAMPLES["rank_one"])),
+    ("page", ("page", "--list")),
+    ("page", ("page", "figure-1", "--output", "{page}")),
     ("phi", ("phi", *SHAPE)),
     ("phi", ("phi", *SHAPE, "--skip", "--heads", "2", "--mask", "causal", "--value-ranks", "1", "--embed", "1")),
     ("phi", ("phi", "--weights", EXAMPLES["rank_one"], "--tokens", "1", "--latex")),
@@ -94,12 +98,13 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
 
 
 def filled(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """The words with the file of an atlas where they name one."""
+    """The words with files where they name one; that of an atlas is there."""
     atlas = folder / "atlas.sqlite"
     if "{atlas}" in words:
         keys = {"depth": 1, "widths": [2, 30], "ranks": 2, "tokens": 2, "uniform": True}
         sweep(Family.of(keys), atlas, memory=100_000, workers=1)
-    return tuple(str(atlas) if word == "{atlas}" else word for word in words)
+    places = {"{atlas}": atlas, "{page}": folder / "page.html"}
+    return tuple(str(places.get(word, word)) for word in words)
 
 
 @pytest.mark.parametrize(("name", "words"), ANSWERS, ids=[" ".join(Path(w).name for w in ws) for _, ws in ANSWERS])
@@ -150,7 +155,9 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config", "orbits", "query-plan", "recover-softmax", "singular-ideal"} == set(SCHEMAS)
+    assert with_json | {"config", "orbits", "picture", "query-plan", "recover-softmax", "singular-ideal"} == set(
+        SCHEMAS
+    )
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import lightning_sym
 from lightning_sym import Architecture, BadInput, NetworkForm, Weights
 from lightning_sym.fibers.points import Component
+from lightning_sym.testing import small_checkpoint
 
 SHAPE = Architecture((2, 1), (1,), 2)
 WEIGHTS = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
@@ -28,6 +30,9 @@ def half(x: Any, digits: int) -> list[list[str]]:
     """A black box that knows one number."""
     return [["0." + "5" * digits] * 2]
 
+
+CHECKPOINT = TemporaryDirectory()
+lightning_sym.save_checkpoint(small_checkpoint("llama", layers=1), CHECKPOINT.name)
 
 CALLED = {"ask", "progress", "taylor", "function"}
 """Parameters that are functions."""
@@ -53,6 +58,7 @@ def good(name: str, folder: Path) -> Any:
         "name": lambda: "softmax", "file": lambda: folder / "atlas.sqlite", "formula": lambda: "l",
         "family": lambda: lightning_sym.Family.of({"depth": 1, "widths": 1, "ranks": 1, "tokens": 1}),
         "atlas": lambda: lightning_sym.Atlas(folder / "atlas.sqlite", write=True),
+        "checkpoint": lambda: small_checkpoint("llama", layers=1), "folder": lambda: folder / "written",
         "jet": lambda: JET, "plan": lambda: PLAN, "bound": lambda: 1,
         "ask": lambda: half,
         "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
@@ -67,6 +73,7 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "softmax_jet": lambda: {"weights": SOFTMAX_WEIGHTS},
     "query_plan": lambda: {"architecture": SHAPE_OF_A_BOX, "digits": 9},
     "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
+    "open_checkpoint": lambda: {"path": CHECKPOINT.name},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
     "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},

@@ -24,6 +24,7 @@ from lightning_sym.rings.ball_matrices import BallMatrix
 from lightning_sym.rings.balls import Balls, precision
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.midpoint_radius import MidpointRadius
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix, map_entries, rational_matrix, to_fractions
@@ -54,6 +55,7 @@ class Ring:
         read: from a result and the numbers that went in, by name, to rational numbers or residues.
         prime: if values are read as residues.
         masks: whether there are products entry by entry.
+        digits: how far values of softmax may be off, as a power of ten.
         derivative: how the derivative of a result is read, of matrices made by `moving`.
         moving: from rational numbers and a direction to a matrix.
     """
@@ -63,6 +65,7 @@ class Ring:
     read: Callable[[Any, Matrices], Matrix]
     prime: int | None = None
     masks: bool = True
+    digits: int = -40
     moving: Callable[[Matrix, Matrix], Any] | None = None
     derivative: Callable[[Any], Matrix] | None = None
 
@@ -112,6 +115,26 @@ def over_prime(p: int) -> Ring:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Enclosed:
+    """A ball, which is right if the number is in it, and useful if it is small."""
+
+    middle: float
+    radius: float
+
+    def __eq__(self, number: object) -> bool:
+        assert isinstance(number, Fraction)
+        useful = self.radius <= 2.0**-20 * (1 + abs(self.middle))
+        return useful and abs(number - Fraction(self.middle)) <= Fraction(self.radius)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def enclosed(v: MidpointRadius) -> Matrix:
+    pairs = zip(v.middle.ravel(), v.radius.ravel(), strict=True)
+    return np.array([Enclosed(float(m), float(r)) for m, r in pairs], dtype=object).reshape(v.shape)
+
+
 P = PRIMES[0]
 RINGS = [
     Ring("fractions", lambda _, m: m, lambda v, _: v),
@@ -135,6 +158,7 @@ RINGS = [
     Ring("recorded residues", lambda _, m: Recorded(residues_of(m, P)), lambda v, _: v.value.residues(), P),
     Ring("flint's matrices", lambda _, m: RationalMatrix.of(m), lambda v, _: v.fractions()),
     Ring("matrices of balls", lambda _, m: BallMatrix.of(m), lambda v, _: map_entries(exactly, v.flint.tolist())),
+    Ring("balls of floats", lambda _, m: MidpointRadius.of(m), lambda v, _: enclosed(v), digits=-4),
     Ring(
         "balls", lambda _, m: Balls.of(m), lambda v, _: map_entries(exactly, v.values()),
         moving=Balls.of, derivative=lambda v: map_entries(exactly, v.derivative()),
@@ -225,9 +249,13 @@ def ask_softmax(ring: Ring, shape: Architecture) -> None:
 
         expected = plain_network(real[INPUT], shape, real, softmax)
         found = run(lambda name: ring.make(name, numbers[name]), shape)
+        if isinstance(found, MidpointRadius):
+            found = found.balls()
         balls = found.values().ravel() if isinstance(found, Balls) else found.flint.entries()
         for ball, number in zip(balls, [v for row in expected for v in row], strict=True):
-            assert abs(ball - arb(mpmath.nstr(number, 55))) < arb("1e-40")
+            known = arb(mpmath.nstr(number, 55), 1e-45)
+            assert abs(ball - known) < arb(f"1e{ring.digits}")
+            assert ball.overlaps(known)
 
 
 def conforms(ring: Ring) -> None:

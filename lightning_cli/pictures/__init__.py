@@ -1,0 +1,1 @@
+"""What `lightning-sym figure` draws: one file a picture."""

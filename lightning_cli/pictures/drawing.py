@@ -1,0 +1,176 @@
+"""What all pictures share: where they go, how they are saved, colours, and the numbers that stand beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lightning_cli import exit_codes
+from lightning_sym.whole_files import replacing, require_writable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lightning_sym.errors import BadInput
+
+SCHEMA = "lightning-sym/picture/1"
+
+ENDINGS = (".png", ".svg", ".pdf")
+
+GREY = "#767676"
+"""Of words and axes: read on white and on black."""
+
+BLUE, ORANGE, GREEN, PINK, SKY = "#0072b2", "#d98200", "#009e73", "#cc79a7", "#56b4e9"
+"""Colours that colour-blind people tell apart."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, and the exact numbers that it shows.
+
+    Attributes:
+        name: as the command has it.
+        title: what is shown, one line.
+        caption: what of it is exact.
+        columns: names of the columns of the table beside it.
+        rows: exact numbers and words.
+        draw: draws it on an empty figure.
+        size: inches.
+        code: the exit code of the command.
+        document: the answer as JSON, where it is not made of the table.
+    """
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    draw: Callable[[Figure], None]
+    size: tuple[float, float] = (6.4, 4.4)
+    code: int = exit_codes.AS_EXPECTED
+    document: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_document(self, output: str | None) -> dict[str, Any]:
+        """As JSON."""
+        table = {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+        own = {"schema": SCHEMA, "figure": self.name, "title": self.title, "caption": self.caption, **table}
+        return {**(self.document or own), "output": output}
+
+    def image(self, kind: str) -> bytes:
+        """The picture, the same bytes on every run: `kind` is `png`, `svg` or `pdf`."""
+        mpl = matplotlib()
+        from matplotlib.figure import Figure
+
+        # the salt makes the names inside an SVG the same on every run
+        with mpl.rc_context({"font.size": 11, "svg.hashsalt": "lightning-sym", "axes.unicode_minus": True}):
+            figure = Figure(figsize=self.size, layout="constrained")
+            figure.patch.set_alpha(0)
+            self.draw(figure)
+            file = BytesIO()
+            # dates, names and version numbers would make every file another one
+            silent: dict[str, tuple[str, ...]] = {
+                "png": ("Software",),
+                "svg": ("Date", "Creator", "Format", "Type"),
+                "pdf": ("CreationDate", "Creator", "Producer"),
+            }
+            figure.savefig(file, format=kind, dpi=200, metadata=dict.fromkeys(silent[kind]))
+        return _shorter(file.getvalue()) if kind == "svg" else file.getvalue()
+
+
+def _shorter(svg: bytes) -> bytes:
+    """Places in a drawing to a hundredth of a point, one line a path."""
+    svg = re.sub(rb" *\n([LQz\"])", rb"\1", svg)
+    return re.sub(rb"(?<=[ \"ML])(-?\d+\.\d\d)\d+(?=[ \"\n])", rb"\1", svg)
+
+
+def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
+    """Everything that can be known to stand in the way of the picture, said before anything is computed.
+
+    Raises:
+        MissingExtra: the package that draws is not installed.
+        BadInput: the ending is of no known kind, or the file cannot be written.
+    """
+    from lightning_sym.errors import BadInput, MissingExtra
+
+    target = Path(output)
+    if target.suffix.lower() not in endings:
+        raise BadInput(f"the picture must end in {', '.join(endings[:-1])} or {endings[-1]}, got {_shown(output)}")
+    try:
+        if target.suffix.lower() in ENDINGS:
+            matplotlib()
+    except ImportError as error:
+        raise MissingExtra("the picture needs the extra: pip install lightning-sym[plot]") from error
+    try:
+        require_writable(target)
+    except OSError as error:
+        raise _cannot_write(output, error) from error
+    return target
+
+
+def matplotlib() -> Any:
+    """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here."""
+    wanted = os.environ.pop("MPLBACKEND", None)  # notebooks set one that only they have
+    try:
+        import matplotlib as mpl
+    finally:
+        if wanted is not None:
+            os.environ["MPLBACKEND"] = wanted
+    return mpl
+
+
+def _shown(path: str) -> str:
+    return repr(path if len(path) <= 60 else path[:60] + "...")
+
+
+def _cannot_write(path: str, error: OSError) -> BadInput:
+    from lightning_sym.errors import BadInput
+
+    reason = error.strerror or error
+    return BadInput(f"the picture must be a file that can be written, got {_shown(path)}: {reason}")
+
+
+def write_picture(target: Path, content: bytes) -> None:
+    """The file appears complete, or nothing changes.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    try:
+        with replacing(target) as file:
+            file.write_bytes(content)
+    except OSError as error:
+        raise _cannot_write(str(target), error) from error
+
+
+def write_caption(figure: Figure, caption: str) -> None:
+    """Below the picture; a long one in lines of the width of the picture."""
+    wide = int(figure.get_size_inches()[0] * 15.5)
+    lines = [caption] if "\n" in caption or "$" in caption else textwrap.wrap(caption, wide)
+    figure.supxlabel("\n".join(lines), fontsize=8.5, color=GREY)
+
+
+def plain_axes(figure: Figure, caption: str, place: tuple[int, int, int] = (1, 1, 1)) -> Axes:
+    """Axes that are read on white and on black, with a caption below."""
+    axes = figure.add_subplot(*place)
+    axes.patch.set_alpha(0)
+    axes.spines[["top", "right"]].set_visible(False)
+    for spine in axes.spines.values():
+        spine.set_color(GREY)
+    axes.tick_params(colors=GREY)
+    for part in (axes.title, axes.xaxis.label, axes.yaxis.label):
+        part.set_color(GREY)
+    write_caption(figure, caption)
+    return axes
+
+
+def grey_legend(where: Any, **options: Any) -> None:
+    """A legend without a frame, its words in grey."""
+    for text in where.legend(frameon=False, **options).get_texts():
+        text.set_color(GREY)

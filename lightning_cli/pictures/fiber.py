@@ -1,0 +1,154 @@
+"""`figure fiber FILE`: the weights of one function, along the rescalings of the first layer, component by component."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from lightning_cli.pictures.drawing import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Picture, grey_legend, plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lightning_sym.fibers.points import Component
+    from lightning_sym.network.virtual_weights import VirtualWeights
+    from lightning_sym.network.weights import Weights
+
+_COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY)
+_SHAPES = ("o", "s", "^", "D", "v")
+_STEPS = 40
+"""A rescaling is `(n + k) / (n - k)`, `k` up to half of `n` for one layer: from a third to three."""
+
+_CORNER = 6
+
+Place = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One component that has rational members: its points along the first rescaling, of either sign."""
+
+    name: str
+    here: Place
+    curves: tuple[tuple[Place, ...], ...]
+
+
+def _reach(depth: int) -> int:
+    """How far `k` goes; powers of a rescaling grow with the depth."""
+    return {1: _STEPS // 2, 2: _STEPS // 5}.get(depth, 1)
+
+
+def _given(component: Component, scale: Fraction) -> dict[str, Any]:
+    """Parameters of a member; all but the first rescaling stay where the component's own member has them."""
+    assert component.virtual is not None  # noqa: S101 - others are left out
+    size = len(component.virtual.attention[0])
+    still = {"scale": 1, "skew": [[0] * size for _ in range(size)]}
+    return {each.name: still[each.kind] if place else scale for place, each in enumerate(component.parameters)}
+
+
+def _entries(members: list[VirtualWeights]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """An entry of the first attention matrix and one of the value matrix that tell the components apart, if any do."""
+
+    def apart(pair: tuple[tuple[int, int], tuple[int, int]]) -> tuple[bool, int, int]:
+        first, last = pair
+        products = [member.attention[0][first] * member.value[last] for member in members]
+        return bool(products[0]), len(set(products)), sum(map(bool, products))
+
+    rows, columns = members[0].attention[0].shape
+    outputs, _ = members[0].value.shape
+    # of a large matrix a corner is enough
+    attention = product(range(min(rows, _CORNER)), range(min(columns, _CORNER)))
+    value = product(range(min(outputs, _CORNER)), range(min(columns, _CORNER)))
+    return max(product(attention, value), key=apart)
+
+
+def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
+    """The curves, and the names of the two entries."""
+    members = [component.virtual for component in components if component.virtual is not None]
+    (i, j), (m, n) = _entries(members)
+    depth = len(members[0].attention)
+    reach = _reach(depth)
+
+    def place(component: Component, scale: Fraction) -> Place:
+        found = component.at(**_given(component, scale))
+        return Fraction(found.attention[0][i, j]), Fraction(found.value[m, n])
+
+    made = []
+    for number, component in enumerate(components, start=1):
+        scales = [Fraction(_STEPS + k, _STEPS - k) for k in range(-reach, reach + 1)]
+        curves = tuple(tuple(place(component, sign * scale) for scale in scales) for sign in (1, -1))
+        made.append(Branch(f"component {number}", place(component, Fraction(1)), curves))
+    letter = "A" if depth == 1 else r"\tilde A_1"
+    value = "V" if depth == 1 else r"\tilde V"
+    return made, f"${letter}$, row {i + 1}, column {j + 1}", f"${value}$, row {m + 1}, column {n + 1}"
+
+
+def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterator[tuple[str, ...]]:
+    """Some members, each compared with the given weights."""
+    from lightning_sym.display import cut_text, rows_in_line
+    from lightning_sym.fibers.same_function import same_function
+
+    for number, component in enumerate(components, start=1):
+        for scale in (Fraction(1), Fraction(6, 5), Fraction(-1)):
+            member = component.at(**_given(component, scale))
+            other = component.point(**_given(component, scale))
+            same = same_function(weights, other, tokens).answer.value
+            shown = [cut_text(rows_in_line(m), 60) for m in (*member.attention, member.value)]
+            yield (str(number), str(scale), *shown, same)
+
+
+def picture(weights: Weights, tokens: int = 2) -> Picture:
+    """The fiber of weights.
+
+    Raises:
+        BadInput: no fiber of these is known, or the function is zero: then the fiber is a union of linear spaces.
+    """
+    from lightning_sym.errors import BadInput
+    from lightning_sym.fibers.fiber import fiber
+
+    if weights.form.normalization is not None:
+        raise BadInput("figure fiber: the weights must be those of lightning attention; of softmax there is no curve")
+    found = fiber(weights, tokens)
+    known = [component for component in found.components if component.virtual is not None]
+    if any(each.kind not in ("scale", "skew") for component in known for each in component.parameters):
+        raise BadInput("figure fiber: the function must not be zero; the fiber of zero is a union of linear spaces")
+    branches, across, up = _branches(known)
+    left_out = len(found.components) - len(known)
+    all_of_it = {"R": "all of the fiber", "Q": "all that is rational", None: "there may be more"}[found.complete_over]
+    caption = f"Exact: each mark is a rational point with the same function. {len(found.components)} component"
+    caption += f"{'s' * (len(found.components) != 1)}, {all_of_it}; of dimension {known[0].dimension}, "
+    caption += "drawn: the rescalings of layer 1."
+    caption += f" {left_out} with real points that are not rational: not drawn." if left_out else ""
+    depth = len(weights.layers)
+    names = ("A", "V") if depth == 1 else (*(f"A~{i}" for i in range(1, depth + 1)), "V~")
+    return Picture(
+        "fiber",
+        f"The weights with one function: {found.source}",
+        caption,
+        ("component", "lambda", *names, "same function"),
+        tuple(_rows(weights, tokens, known)),
+        partial(_draw, branches=branches, across=across, up=up, caption=caption),
+    )
+
+
+def _draw(figure: Figure, branches: list[Branch], across: str, up: str, caption: str) -> None:
+    axes = plain_axes(figure, caption)
+    axes.axhline(0, color=GREY, linewidth=0.6)
+    axes.axvline(0, color=GREY, linewidth=0.6)
+    for number, branch in enumerate(branches):
+        colour, shape = _COLOURS[number % 5], _SHAPES[number % 5]
+        for curve in branch.curves:
+            x, y = ([float(place[k]) for place in curve] for k in (0, 1))
+            every = max(len(curve) // 8, 1)
+            axes.plot(x, y, color=colour, linewidth=2, marker=shape, markersize=5, markevery=every)
+        axes.plot(
+            *map(float, branch.here), color=colour, marker=shape, markersize=12, markeredgecolor=GREY, linestyle="-",
+            label=branch.name + (", the given weights" if number == 0 else ""),
+        )  # fmt: skip
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    grey_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

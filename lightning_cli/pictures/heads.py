@@ -1,0 +1,75 @@
+"""The picture of `lightning-sym circuits`: the sizes of all heads, and how like another one each is."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lightning_cli.pictures.drawing import GREY, Picture, write_caption
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lightning_sym.checkpoints.circuits import Circuits, Matrix
+
+SAID = (
+    "QK: the form of the scores; OV: what a head writes. Both as maps of the normed stream, so that no change of basis "
+    "inside of a head, and no rotation of the stream, changes a colour. Numbers are enclosed by error bounds."
+)
+
+PANELS = (
+    ("QK, norm", "qk", "norm"), ("OV, norm", "ov", "norm"),
+    ("QK, cosine with the head most like it", "qk", "cosine"), ("OV, the same", "ov", "cosine"),
+)  # fmt: skip
+
+
+def picture(found: Circuits) -> Picture:
+    """Four panels, one row a layer and one column a head."""
+    form = found.form
+    rows = tuple((f"{h.layer}.{h.head}", *_row(h.qk), *_row(h.ov)) for h in found.heads)
+    columns = tuple(f"{kind} {what}" for kind in ("QK", "OV") for what in ("norm", "most like", "cosine"))
+    return Picture(
+        name="circuits",
+        title=f"Heads of {found.name}",
+        caption=SAID,
+        columns=("head", *columns),
+        rows=rows,
+        draw=partial(draw, found),
+        size=(min(6 + 0.35 * form.heads, 16), min(4 + 0.3 * form.layers, 18)),
+    )
+
+
+def _row(matrix: Matrix) -> tuple[str, str, str]:
+    near = "" if matrix.nearest is None else f"{matrix.nearest[0]}.{matrix.nearest[1]}"
+    return f"{matrix.frobenius[0]:.6g}", near, "" if matrix.cosine is None else f"{matrix.cosine[0]:.6g}"
+
+
+def draw(found: Circuits, figure: Figure) -> None:
+    """On an empty figure."""
+    form = found.form
+    for number, (title, kind, what) in enumerate(PANELS):
+        numbers = np.full((form.layers, form.heads), np.nan)
+        for head in found.heads:
+            matrix: Matrix = getattr(head, kind)
+            value = matrix.frobenius if what == "norm" else matrix.cosine
+            if value is not None and (what == "cosine" or value[0] > 0):
+                numbers[head.layer, head.head] = np.log10(value[0]) if what == "norm" else value[0]
+        axes = figure.add_subplot(2, 2, number + 1)
+        axes.patch.set_alpha(0)
+        least, most, colours = (-1.0, 1.0, "RdBu_r") if what == "cosine" else (None, None, "viridis")
+        image = axes.imshow(numbers, aspect="auto", cmap=colours, vmin=least, vmax=most)
+        bar = figure.colorbar(image, ax=axes)
+        bar.ax.tick_params(colors=GREY)
+        bar.outline.set_edgecolor(GREY)
+        if what == "norm":
+            bar.set_label("power of ten", color=GREY)
+        axes.set_title(title, fontsize=10, color=GREY)
+        axes.set_xlabel("head", color=GREY)
+        axes.set_ylabel("layer", color=GREY)
+        axes.tick_params(colors=GREY)
+        axes.locator_params(integer=True)
+        for spine in axes.spines.values():
+            spine.set_color(GREY)
+    write_caption(figure, SAID)

@@ -1,0 +1,112 @@
+"""Live pages: sources of the package put together into one HTML file that loads nothing, on disk or on a server.
+
+A source is an HTML file in `lightning_cli/pages`. Style sheets and scripts that it names are put in its place, formulas
+between dollars become MathML, and an empty `<script type="application/json" id="NAME">` receives what Python knows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from lightning_cli.writing.page_style import STYLE
+from lightning_sym.errors import BadInput, MissingExtra
+
+# no page can load anything, whatever is written in it
+_ALONE = (
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\"/>"
+)
+
+
+@dataclass(frozen=True)
+class LivePage:
+    """One page.
+
+    Attributes:
+        title: what it shows, in one line.
+        data: by the name of the element, what Python puts into the page.
+    """
+
+    title: str
+    data: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+
+
+def _figure_1_orbits() -> list[dict[str, Any]]:
+    """What `classify` says of every kind of point for `d = 2`, `d' = 1`, `a >= 2`."""
+    from lightning_sym.geometry.classify import classify
+    from lightning_sym.geometry.layer_orbits import pair_orbits
+
+    kinds = [(orbit, classify(orbit.weights(2))) for orbit in pair_orbits(2, 1, 2)]
+    return [
+        {
+            "attention": orbit.attention,
+            "value": orbit.value,
+            "common": orbit.common,
+            "labels": [label.value for label in found.labels],
+            "reasons": list(found.reasons),
+        }
+        for orbit, found in kinds
+    ]
+
+
+PAGES = {
+    "figure-1": LivePage(
+        "Figure 1: the quartic surface, its singular line, a point and a line", {"orbits": _figure_1_orbits}
+    ),
+}
+"""By name: the source is `lightning_cli/pages/NAME.html`."""
+
+
+def page_text(name: str) -> str:
+    """A page, whole.
+
+    Raises:
+        BadInput: there is none of this name.
+        MissingExtra: what writes formulas is not installed.
+    """
+    if name not in PAGES:
+        raise BadInput(f"the page must be one of {', '.join(PAGES)}, got {name[:60]!r}")
+    try:
+        import latex2mathml  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise MissingExtra("the page needs the extra: pip install lightning-sym[report]") from error
+    text = source(f"{name}.html")
+    text = text.replace('<meta charset="utf-8"/>', f'<meta charset="utf-8"/>\n{_ALONE}', 1)
+    text = _with_formulas(text)
+    for element, made in PAGES[name].data.items():
+        text = _with_data(text, element, made())
+    # last: nothing that stands in a script is taken for anything else
+    text = re.sub(r'<link rel="stylesheet" href="([\w.-]+)"/>', _style, text)
+    return re.sub(r'<script src="([\w.-]+)"></script>', _script, text)
+
+
+def source(name: str) -> str:
+    """A file of `lightning_cli/pages`."""
+    return files("lightning_cli.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _style(found: re.Match[str]) -> str:
+    return f"<style>{STYLE}{source(found[1])}</style>"
+
+
+def _script(found: re.Match[str]) -> str:
+    return f"<script>\n{source(found[1])}</script>"
+
+
+def _with_formulas(text: str) -> str:
+    from lightning_cli.writing.mathml import mathml
+
+    text = re.sub(r"\$\$(.+?)\$\$", lambda found: mathml(found[1], display="block"), text, flags=re.DOTALL)
+    return re.sub(r"\$(.+?)\$", lambda found: mathml(found[1], display="inline"), text, flags=re.DOTALL)
+
+
+def _with_data(text: str, element: str, value: Any) -> str:
+    empty = f'<script type="application/json" id="{element}"></script>'
+    # a text in it cannot end the element
+    said = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+    return text.replace(empty, empty.replace("></", f">{said}</"), 1)

@@ -1,0 +1,222 @@
+"""The heads of a checkpoint as circuits: ranks, sizes, likeness, and what the theorems say of the attention alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.bounded import Balls, singular_values
+from lightning_sym.checkpoints.fingerprint import form_line
+from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.nearest_heads import cosines
+from lightning_sym.checkpoints.seen_maps import seen_heads
+from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.normalization import SOFTMAX
+
+SHARE = 0.01
+"""Numerical rank: singular values of more than this share of the largest one."""
+
+Number = tuple[float, float]
+"""A real number: middle and radius."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The QK or OV of a head.
+
+    Attributes:
+        rank: over the rationals.
+        numerical: how many singular values are more than a hundredth of the largest.
+        frobenius, spectral: norms, each with its radius.
+        nearest: layer and head, from 0, of the other head with the largest cosine; `None` where there is no other.
+        cosine: of the two, with its radius.
+    """
+
+    rank: RankBounds
+    numerical: RankBounds
+    frobenius: Number
+    spectral: Number
+    nearest: tuple[int, int] | None
+    cosine: Number | None
+
+
+@dataclass(frozen=True)
+class Head:
+    """A query head: layer and number from 0, and its two matrices; with rotary positions QK is that at distance 0."""
+
+    layer: int
+    head: int
+    qk: Matrix
+    ov: Matrix
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Circuits(Result):
+    """The heads of a checkpoint.
+
+    Attributes:
+        name: of the checkpoint.
+        form: its network.
+        heads: layer by layer.
+        conditions: those of docs/transformer-fibers.md, of the attention alone: residual, causal, its queries, keys,
+            values and outputs as they are stored, no biases, no embedding; `None` where that is not asked.
+        absent: what the theorems do not know, so that they say nothing of the whole network.
+    """
+
+    name: str
+    form: CheckpointForm
+    heads: tuple[Head, ...]
+    conditions: TransformerConditions | None
+    absent: tuple[str, ...]
+
+    def lines(self) -> Lines:
+        """Network, a line a head, and the conditions."""
+        lines = [("checkpoint", self.name), ("network", form_line(self.form))]
+        for h in self.heads:
+            lines += [(f"head {h.layer}.{h.head}", f"QK {_line(h.qk)}"), ("", f"OV {_line(h.ov)}")]
+        if self.conditions is not None:
+            theorem = self.conditions.theorem
+            lines += condition_lines(self.conditions.conditions)
+            lines.append(("theorem", f"of the attention alone: {theorem or 'none: not certified by these theorems'}"))
+            lines.append(("no theorem", f"of the whole network, which has {', '.join(self.absent)}"))
+        return lines
+
+    def _latex(self) -> str:
+        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:12])
+
+
+def _line(matrix: Matrix) -> str:
+    near = ""
+    if matrix.nearest is not None and matrix.cosine is not None:
+        near = f", most like {matrix.nearest[0]}.{matrix.nearest[1]}: {matrix.cosine[0]:.3f}"
+    return (
+        f"rank {matrix.rank}, numerical {matrix.numerical}, norm {matrix.frobenius[0]:.4g}, "
+        f"spectral {matrix.spectral[0]:.4g}{near}"
+    )
+
+
+def circuits(
+    checkpoint: Checkpoint,
+    *,
+    conditions: bool = True,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Circuits:
+    """The table of the heads of a checkpoint, with bounds on every number that is not exact.
+
+    `QK` is the bilinear form of the scores and `OV` the map of a head, of the normed stream: gains and norm biases are
+    folded, with LayerNorm the mean of the stream is taken out on both sides. So no gauge changes them, and rotations of
+    the stream change no number here.
+
+    Args:
+        checkpoint: of any family.
+        conditions: test those of the theorems too.
+        memory: bytes that may be used.
+        progress: told of each layer.
+
+    Raises:
+        TooLarge: the heads of all layers would not fit into memory, which the comparison of all of them needs.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> found = circuits(small_checkpoint("gpt2"))
+        >>> found.heads[0].ov.rank, str(found.conditions.theorem)
+        (RankBounds(lower=4, upper=4), 'Corollary 5 of docs/transformer-fibers.md')
+    """
+    require_arguments(circuits, locals())
+    form = checkpoint.form
+    need = 8 * form.heads * form.head_width * form.width * (4 * form.layers + 12)
+    require_memory(need, memory, "the heads of all layers")
+    ranks, kept, spectra = [], [], []
+    for layer in range(form.layers):
+        if progress is not None:
+            progress("heads", layer, form.layers)
+        block = checkpoint.block(layer)
+        seen = seen_heads(block, form)
+        ranks += head_ranks(block, form)
+        parts = (seen.query.mT, seen.key), (seen.output, seen.value)
+        kept.append(parts)
+        spectra.append([singular_values(*part) for part in parts])
+    table: list[list[Matrix]] = []
+    for kind in (0, 1):
+        values = _stacked([layer[kind] for layer in spectra])
+        norms = _frobenius(values)
+        likeness = cosines([layer[kind][0] for layer in kept], [layer[kind][1] for layer in kept], norms, progress)
+        table.append([
+            _matrix(i, [pair[kind] for pair in ranks], values, norms, likeness, form.heads) for i in range(len(ranks))
+        ])  # fmt: skip
+    heads = tuple(Head(i // form.heads, i % form.heads, qk, ov) for i, (qk, ov) in enumerate(zip(*table, strict=True)))
+    found = None
+    if conditions:
+        found = transformer_conditions(attention_part(checkpoint), 3, memory=memory, progress=progress)
+    return Circuits(checkpoint.name, form, heads, found, _absent(checkpoint))
+
+
+def attention_part(checkpoint: Checkpoint) -> Weights:
+    """The attention of a checkpoint as an attention-only network: causal, residual, no biases, no embedding.
+
+    Example:
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> attention_part(small_checkpoint("llama")).architecture(3).heads
+        4
+    """
+    require_arguments(attention_part, locals())
+    form = checkpoint.form
+    share = form.heads // form.groups
+    matrices: dict[str, Any] = {}
+    for layer in range(form.layers):
+        block = checkpoint.block(layer)
+        for h in range(form.heads):
+            place = f"{layer + 1}.{h + 1}" if form.heads > 1 else f"{layer + 1}"
+            parts = block.query[h], block.key[h // share], block.value[h // share], block.output[h]
+            matrices |= {f"{letter}{place}": part for letter, part in zip("QKVO", parts, strict=True)}
+    return Weights.of(matrices, NetworkForm(SOFTMAX, causal=True, skip=True))
+
+
+def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """What is in the network and not in the theorems."""
+    form, block = checkpoint.form, checkpoint.block(0)
+    found = ["norms", "MLPs"]
+    if any(b is not None for b in (block.query_bias, block.value_bias, block.output_bias)):
+        found.append("biases")
+    return (*found, "learned positions" if form.theta is None else "rotary positions")
+
+
+def _stacked(layers: list[Balls]) -> Balls:
+    return Balls(np.concatenate([b.middle for b in layers]), np.concatenate([b.radius for b in layers]))
+
+
+def _frobenius(values: Balls) -> Balls:
+    """Norms from singular values."""
+    middle = np.sqrt(np.square(values.middle).sum(axis=-1))
+    radius = np.sqrt(np.square(values.radius).sum(axis=-1))
+    return Balls(middle, radius * (1 + 1e-9) + values.middle.shape[-1] * 2.0**-52 * middle + 1e-140)
+
+
+def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likeness: Balls, heads: int) -> Matrix:
+    own = values[i]
+    lower, upper = own.lower(), own.upper()
+    numerical = RankBounds(int((lower > SHARE * upper[0]).sum()), int((upper > SHARE * lower[0]).sum()))
+    nearest, cosine = None, None
+    if len(ranks) > 1:
+        others = likeness.middle[i].copy()
+        others[i] = -2
+        best = int(others.argmax())
+        nearest = (best // heads, best % heads)
+        cosine = (float(likeness.middle[i, best]), float(likeness.radius[i, best]))
+    return Matrix(
+        rank=ranks[i],
+        numerical=numerical,
+        frobenius=(float(norms.middle[i]), float(norms.radius[i])),
+        spectral=(float(own.middle[0]), float(own.radius[0])),
+        nearest=nearest,
+        cosine=cosine,
+    )

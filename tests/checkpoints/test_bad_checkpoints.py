@@ -1,0 +1,244 @@
+"""Bad folders: each is refused in one line that names what is wrong, soon, and before a number is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from test_reading_checkpoints import change_config, config_of, in_shards
+
+from lightning_sym import BadInput, FileFormatError, open_checkpoint, save_checkpoint
+from lightning_sym.testing import small_checkpoint
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+
+
+def refusal(path: Path) -> str:
+    """The line that opening it, or reading all of it, ends with."""
+    with pytest.raises(FileFormatError) as caught:
+        read_all(path)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert said.isprintable()
+    assert len(said) < 400
+    return said
+
+
+def read_all(path: Path) -> None:
+    """Every number of it."""
+    checkpoint = open_checkpoint(path)
+    checkpoint.ends()
+    for layer in range(checkpoint.form.layers):
+        checkpoint.block(layer)
+
+
+def with_tensors(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the tensors of a folder."""
+    tensors = load_file(folder / WEIGHTS)
+    change(tensors)
+    save_file(tensors, folder / WEIGHTS)
+
+
+def with_header(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change what the header of a file says, and not its numbers."""
+    content = (folder / WEIGHTS).read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    text = json.dumps(change(header) or header).encode()
+    (folder / WEIGHTS).write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length :])
+
+
+def with_index(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the map of an index."""
+    in_shards(folder, 2)
+    document = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    change(document["weight_map"])
+    (folder / INDEX).write_text(json.dumps(document), encoding="utf-8")
+
+
+def replaced(folder: Path, name: str, content: bytes) -> None:
+    (folder / name).write_bytes(content)
+
+
+def without(folder: Path, name: str) -> Path:
+    (folder / name).unlink()
+    return folder / name
+
+
+def nan_at(name: str, value: float = np.nan) -> Callable[[dict[str, Any]], None]:
+    def change(tensors: dict[str, Any]) -> None:
+        tensors[name][0, 3] = value
+
+    return change
+
+
+def many_tensors(header: dict[str, Any]) -> dict[str, Any]:
+    return header | {f"x{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(100_000)}
+
+
+UP, NORM = "model.layers.1.mlp.up_proj.weight", "model.norm.weight"
+
+FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "no config": (lambda f: without(f, "config.json"), "there must be a config.json in the folder"),
+    "no weights": (lambda f: without(f, WEIGHTS), "pickled weights are not read"),
+    "only pickles": (lambda f: os.rename(f / WEIGHTS, f / "pytorch_model.bin"), "pickled weights are not read"),
+    "an adapter": (lambda f: replaced(f, "adapter_config.json", b"{}"), "an adapter must be merged"),
+    "config no JSON": (lambda f: replaced(f, "config.json", b"{,}"), "config.json: it must be JSON"),
+    "config no UTF-8": (lambda f: replaced(f, "config.json", b"\xff\xfe{}"), "config.json: it must be JSON"),
+    "config a list": (lambda f: replaced(f, "config.json", b"[]"), "it must hold one JSON object"),
+    "config empty": (lambda f: replaced(f, "config.json", b""), "config.json: it must be JSON"),
+    "config huge": (lambda f: replaced(f, "config.json", b" " * (2**22 + 1)), "at most 4,194,304 bytes"),
+    "config deep": (lambda f: replaced(f, "config.json", b"[" * 900_000), "nested so deeply"),
+    "config repeats": (lambda f: replaced(f, "config.json", b'{"a": 1, "a": 1}'), "keys must not repeat"),
+    "config NaN": (lambda f: change_config(f, rms_norm_eps=float("nan")), "config.json: JSON"),
+    "a folder": (lambda f: (without(f, WEIGHTS).mkdir()), "it must be a readable regular file"),
+    "config a folder": (lambda f: (without(f, "config.json").mkdir()), "it must be a readable regular file"),
+    "a pipe": (lambda f: os.mkfifo(without(f, WEIGHTS)), "it must be a readable regular file"),
+    "config a pipe": (lambda f: os.mkfifo(without(f, "config.json")), "it must be a readable regular file"),
+    "a loop of links": (lambda f: without(f, WEIGHTS).symlink_to(f / WEIGHTS), "symbolic links"),
+    "config a loop": (lambda f: without(f, "config.json").symlink_to("config.json"), "symbolic links"),
+    "a link to nothing": (lambda f: without(f, WEIGHTS).symlink_to(f / "nothing"), "No such file"),
+    "empty file": (lambda f: replaced(f, WEIGHTS, b""), "it must not be empty"),
+    "five bytes": (lambda f: replaced(f, WEIGHTS, b"12345"), "it must be a safetensors file: it has 5 bytes"),
+    "length a lie": (lambda f: replaced(f, WEIGHTS, b"\xff" * 64), "its header would have 18,446,744,073,709"),
+    "header no JSON": (lambda f: replaced(f, WEIGHTS, struct.pack("<Q", 8) + b"{{{{{{{{"), "its header: it must be"),
+    "header a list": (lambda f: replaced(f, WEIGHTS, struct.pack("<Q", 2) + b"[]"), "its header is no JSON object"),
+    "cut off": (lambda f: replaced(f, WEIGHTS, (f / WEIGHTS).read_bytes()[:-1]), "the file has"),
+    "too long": (lambda f: replaced(f, WEIGHTS, (f / WEIGHTS).read_bytes() + b"0"), "the file has"),
+    "10^5 tensors": (lambda f: with_header(f, many_tensors), "at most 100,000 names"),
+    "overlap": (lambda f: with_header(f, lambda h: h[NORM].update(data_offsets=[0, 64])), "a tensor begins at byte 0"),
+    "beyond": (lambda f: with_header(f, lambda h: h[NORM].update(data_offsets=[2**40, 2**40 + 64])), "begins at byte"),
+    "backwards": (lambda f: with_header(f, lambda h: h[NORM].update(data_offsets=[64, 0])), "as many bytes as its"),
+    "negative": (lambda f: with_header(f, lambda h: h[NORM].update(data_offsets=[-64, 0])), "must be two sizes"),
+    "shape a lie": (lambda f: with_header(f, lambda h: h[NORM].update(shape=[17])), "as many bytes as its"),
+    "shape enormous": (lambda f: with_header(f, lambda h: h[NORM].update(shape=[2**63])), "at most eight sizes"),
+    "a type unknown": (lambda f: with_header(f, lambda h: h[NORM].update(dtype="F4")), "a known type, got 'F4'"),
+    "integers": (lambda f: with_header(f, lambda h: h[NORM].update(dtype="I32")), "must be stored as one of F16"),
+    "no entry": (lambda f: with_header(f, lambda h: h.update({NORM: 7})), "must be described by dtype"),
+    "one missing": (lambda f: with_tensors(f, lambda t: t.pop(UP)), f"missing are {UP}"),
+    "ten missing": (lambda f: with_tensors(f, lambda t: [t.pop(n) for n in list(t) if ".1." in n]), "and 8 more"),
+    "one more": (lambda f: with_tensors(f, lambda t: t.update(lora=np.zeros(3))), "be understood, got 'lora'"),
+    "a bias more": (lambda f: with_tensors(f, lambda t: t.update({UP[:-6] + "bias": np.zeros(24)})), "be understood"),
+    "turned": (lambda f: with_tensors(f, lambda t: t.update({UP: t[UP].T.copy()})), "must be of shape [24, 16], as"),
+    "NaN": (lambda f: with_tensors(f, nan_at(UP)), f"{UP} must hold finite numbers, got nan at [0, 3]"),
+    "infinite": (lambda f: with_tensors(f, nan_at(UP, -np.inf)), "must hold finite numbers, got -inf at [0, 3]"),
+    "missing shard": (lambda f: with_index(f, lambda w: w.update({NORM: "model-00009.safetensors"})), "missing are"),
+    "outside": (lambda f: with_index(f, lambda w: w.update({NORM: "../x.safetensors"})), "in the folder itself, got"),
+    "at the root": (lambda f: with_index(f, lambda w: w.update({NORM: "/x.safetensors"})), "in the folder itself, got"),
+    "index a number": (lambda f: with_index(f, lambda w: w.update({NORM: 3})), 'an object "weight_map" of names'),
+    "another shard": (lambda f: with_index(f, lambda w: w.update({n: min(w.values()) for n in w})), "must be in the"),
+    "index with more": (lambda f: with_index(f, lambda w: w.update(more=min(w.values()))), "'more' must be in"),
+    "index no JSON": (lambda f: with_index(f, lambda w: w.update({NORM: float("nan")})), "index.json: JSON"),
+    "layers": (lambda f: change_config(f, num_hidden_layers=10**9), "1,000,000,000 layers, and there are 21 tensors"),
+    "more layers": (lambda f: change_config(f, num_hidden_layers=3), "missing are model.layers.2."),
+    "fewer layers": (lambda f: change_config(f, num_hidden_layers=1), "every tensor must be understood"),
+    "groups": (lambda f: change_config(f, num_key_value_heads=4), "must be of shape [16, 16], as configured"),
+    "control characters": (
+        lambda f: with_header(f, lambda h: h.update({"a\nb\x1b[31m": h.pop(NORM)})), "missing are model.norm.weight"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_bad_folder_is_refused(name: str, tmp_path: Path) -> None:
+    save_checkpoint(small_checkpoint("llama"), tmp_path)
+    spoil, expected = FOLDERS[name]
+    spoil(tmp_path)
+    said = refusal(tmp_path)
+    assert expected in said
+    assert said.startswith(f"{tmp_path}: ")
+
+
+@pytest.mark.parametrize("path", ["nothing", "a\0b", "model.safetensors", "x.gguf", "loop", ""])
+def test_what_is_no_checkpoint(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    (tmp_path / "loop").symlink_to("loop")
+    refusal(Path(path) if path else tmp_path)
+
+
+def test_a_file_shortened_meanwhile_does_not_end_the_process(tmp_path: Path) -> None:
+    save_checkpoint(small_checkpoint("llama"), tmp_path)
+    checkpoint = open_checkpoint(tmp_path)
+    os.truncate(tmp_path / WEIGHTS, 10)
+    with pytest.raises(BadInput, match="must not change while it is read"):
+        checkpoint.block(0)
+
+
+ROPE = {"rope_type": "llama3", "factor": 8.0}
+KEYS: list[tuple[str, str, Any, str]] = [
+    ("llama", "model_type", "bert", "model_type must be one of gpt2, llama, mistral, qwen2, got 'bert'"),
+    ("llama", "model_type", ..., "model_type must be one of gpt2, llama, mistral, qwen2, got null"),
+    ("llama", "model_type", "gpt2", "n_embd must be an integer"),
+    ("llama", "rope_scaling", ROPE, "rope_scaling: rope_type must be 'default' or absent, got 'llama3'"),
+    ("llama", "rope_scaling", {"factor": 2}, "rope_scaling: every key of the configuration must be understood"),
+    ("llama", "rope_parameters", {"rope_theta": 7, "rope_type": "default"}, "rope_theta must be stated once"),
+    ("llama", "rope_theta", 0, "rope_theta must be a positive number, got 0"),
+    ("llama", "partial_rotary_factor", 0.5, "partial_rotary_factor must be 1"),
+    ("llama", "rope_interleaved", True, "rope_interleaved must be false or absent, got true"),
+    ("llama", "hidden_act", "relu", "hidden_act must be one of gelu, "),
+    ("llama", "hidden_size", 16.5, "hidden_size must be an integer"),
+    ("llama", "hidden_size", True, "hidden_size must be an integer"),
+    ("llama", "hidden_size", ..., "hidden_size must be an integer"),
+    ("llama", "num_key_value_heads", 3, "must be a multiple of num_key_value_heads, got 4 and 3"),
+    ("llama", "head_dim", 3, "head_dim must be even"),
+    ("llama", "rms_norm_eps", -1, "rms_norm_eps must be a positive number, got -1"),
+    ("llama", "tie_word_embeddings", 1, "tie_word_embeddings must be true or false, got 1"),
+    ("llama", "tie_word_embeddings", True, "lm_head.weight must be model.embed_tokens.weight, to which"),
+    ("llama", "attention_bias", True, "missing are model.layers.0.self_attn.q_proj.bias"),
+    ("llama", "quantization_config", {"bits": 4}, "quantization_config must be false or absent"),
+    ("llama", "sliding_window", 8, "sliding_window must reach max_position_embeddings or be null, got 8 and 16"),
+    (
+        "llama",
+        "attn_logit_softcapping",
+        30.0,
+        "every key of the configuration must be understood, got 'attn_logit_s",
+    ),
+    ("llama", "auto_map", {"AutoModel": "x.y"}, "every key of the configuration must be understood, got 'auto_map'"),
+    ("llama", "residual_multiplier", 2, "every key of the configuration must be understood"),
+    ("mistral", "sliding_window", 15, "sliding_window must reach max_position_embeddings or be null, got 15 and 16"),
+    ("mistral", "attention_bias", False, "every key of the configuration must be understood, got 'attention_bias'"),
+    ("qwen2", "use_sliding_window", True, "use_sliding_window must be false or absent, got true"),
+    ("qwen2", "layer_types", ["full_attention", "sliding_attention"], "layer_types must be a list of full_attention"),
+    ("gpt2", "scale_attn_weights", False, "scale_attn_weights must be true or absent, got false"),
+    ("gpt2", "scale_attn_by_inverse_layer_idx", True, "scale_attn_by_inverse_layer_idx must be false or absent"),
+    ("gpt2", "add_cross_attention", True, "add_cross_attention must be false or absent"),
+    ("gpt2", "activation_function", "gelu_fast", "activation_function must be one of gelu, "),
+    ("gpt2", "n_head", 3, "n_embd must be a multiple of n_head, got 16 and 3"),
+    ("gpt2", "n_inner", None, "must be of shape [16, 64], as configured, got [16, 24]"),
+]
+
+
+@pytest.mark.parametrize(("family", "key", "value", "expected"), KEYS, ids=[f"{k[0]}-{k[1]}-{k[2]}"[:40] for k in KEYS])
+def test_a_key_that_changes_the_function_is_refused(
+    family: str, key: str, value: Any, expected: str, tmp_path: Path
+) -> None:
+    save_checkpoint(small_checkpoint(family), tmp_path)
+    change_config(tmp_path, **{key: value})
+    assert expected in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("family", "keys"),
+    [
+        ("llama", {"rope_theta": ..., "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}}),
+        ("llama", {"rope_theta": 1e4, "rope_scaling": None, "pretraining_tp": 2, "head_dim": None}),
+        ("llama", {"sliding_window": 16, "transformers.js_config": {"x": 1}, "is_llama_config": True}),
+        ("mistral", {"sliding_window": ...}),
+        ("qwen2", {"sliding_window": 4, "max_window_layers": 1, "layer_types": ["full_attention"] * 2}),
+        ("gpt2", {"reorder_and_upcast_attn": True, "activation_function": "gelu_pytorch_tanh"}),
+    ],
+)
+def test_keys_that_say_the_same_are_understood(family: str, keys: dict[str, Any], tmp_path: Path) -> None:
+    made = small_checkpoint(family)
+    save_checkpoint(made, tmp_path)
+    change_config(tmp_path, **keys)
+    assert open_checkpoint(tmp_path).form == made.form
+    assert set(config_of(tmp_path)) >= {key for key, value in keys.items() if value is not ...}

@@ -1,0 +1,102 @@
+"""`page`: one file that loads nothing, or one line that says why not."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import webbrowser
+from pathlib import Path
+
+import pytest
+from command import run
+
+from lightning_cli.writing.live_pages import PAGES, page_text
+from lightning_sym.errors import BadInput, MissingExtra
+
+
+def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "page", "--list")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == list(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_one_file_that_loads_nothing(name: str) -> None:
+    text = page_text(name)
+    assert len(text.encode()) < 2_000_000
+    assert not re.search(r"""<(script|img|iframe|link)\b[^>]*\b(src|href)=|@import|url\(|\bfetch\(|XMLHttp""", text)
+    assert "default-src 'none'" in text
+    assert "$" not in re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL), "a formula is left"
+    for element in PAGES[name].data:
+        assert re.search(rf'<script type="application/json" id="{element}">.', text), "data are left out"
+    assert re.search(r'<html lang="en">', text)
+    assert "<noscript>" in text
+
+
+def test_it_is_written_where_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "page", "figure-1") == (0, "page: figure-1.html\n", "")
+    assert run(capsys, "page", "figure-1", "--output", "other.html")[1] == "page: other.html\n"
+    assert (tmp_path / "other.html").read_text(encoding="utf-8") == page_text("figure-1")
+    code, out, _ = run(capsys, "page", "figure-1", "--json")
+    assert (code, json.loads(out)["output"]) == (0, "figure-1.html")
+
+
+def test_it_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def found(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "open", found)
+    assert run(capsys, "page", "figure-1", "--open")[0] == 0
+    assert opened == [(tmp_path / "figure-1.html").as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    code, _, err = run(capsys, "page", "figure-1", "--open")
+    assert (code, err) == (2, "error: --open must find a browser, there is none; the page is in 'figure-1.html'\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "must be given a name, or --list"),
+        (["figure-9"], "must be one of figure-1"),
+        (["figure-1", "--list"], "must be given a name, or --list"),
+        (["--list", "--output", "x.html"], "must stand alone"),
+        (["--list", "--open"], "must stand alone"),
+        (["figure-1", "--output", "."], "must be a file that can be written"),
+        (["figure-1", "--output", "no/such/x.html"], "must be a file that can be written"),
+        (["../figure-1"], "must be one of figure-1"),
+    ],
+)
+def test_bad_words_are_one_line(
+    words: list[str], reason: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "page", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert reason in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_extra_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "latex2mathml", None)
+    with pytest.raises(MissingExtra, match=r"lightning-sym\[report\]"):
+        page_text("figure-1")
+    with pytest.raises(BadInput, match="must be one of"):
+        page_text("figure-2")
+
+
+def test_the_wheel_has_the_sources() -> None:
+    """Every file in the folder is of a kind that is packed."""
+    folder = Path(__file__).parents[2] / "lightning_cli" / "pages"
+    packed = {".html", ".js", ".css"}
+    assert {path.suffix for path in folder.iterdir() if path.is_file()} == packed | {".py"}
+    listed = (folder.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    assert all(f'"pages/*{suffix}"' in listed for suffix in packed)

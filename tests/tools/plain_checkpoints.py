@@ -1,0 +1,137 @@
+"""Two plain forward passes in float64: of the pieces of a checkpoint, and of tensors under the names of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import erf
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+
+_ERF = np.vectorize(erf)
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "gelu": lambda x: x * (1 + _ERF(x / np.sqrt(2))) / 2,
+    "gelu_new": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+def _norm(form: CheckpointForm, x: Any, gain: Any, bias: Any) -> Any:
+    x = x - x.mean(-1, keepdims=True) if form.norm == "layer" else x
+    scaled = x / np.sqrt((x**2).mean(-1, keepdims=True) + float(form.epsilon)) * gain
+    return scaled if bias is None else scaled + bias
+
+
+def _turned(form: CheckpointForm, x: Any) -> Any:
+    """Rotated queries or keys, (heads, tokens, a)."""
+    if form.theta is None:
+        return x
+    half = form.head_width // 2
+    angle = np.arange(x.shape[1])[:, None] * float(form.theta) ** (-np.arange(half) / half)
+    c, s, first, second = np.cos(angle), np.sin(angle), x[..., :half], x[..., half:]
+    return np.concatenate([first * c - second * s, second * c + first * s], axis=-1)
+
+
+def _plus(x: Any, bias: Any) -> Any:
+    return x if bias is None else x + bias
+
+
+def _layer(form: CheckpointForm, b: Block, x: Any) -> Any:
+    n, r = _norm(form, x, b.norm1_gain, b.norm1_bias), form.heads // form.groups
+
+    def heads(matrix: Any, bias: Any) -> Any:
+        return _plus(np.einsum("had,td->hta", matrix, n), None if bias is None else bias[:, None])
+
+    q = _turned(form, heads(b.query, b.query_bias))
+    k = np.repeat(_turned(form, heads(b.key, b.key_bias)), r, axis=0)
+    v = np.repeat(heads(b.value, b.value_bias), r, axis=0)
+    scores = np.einsum("hia,hja->hij", q, k) / np.sqrt(form.head_width)
+    scores[:, np.triu(np.ones(scores.shape[1:], dtype=bool), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    read = (weights / weights.sum(-1, keepdims=True)) @ v
+    x = _plus(x + np.einsum("hda,hta->td", b.output, read), b.output_bias)
+    n = _norm(form, x, b.norm2_gain, b.norm2_bias)
+    act, up = ACTIVATIONS[form.activation], _plus(n @ b.up.T, b.up_bias)
+    inner = act(up) if b.gate is None else act(_plus(n @ b.gate.T, b.gate_bias)) * up
+    return _plus(x + inner @ b.down.T, b.down_bias)
+
+
+def logits(checkpoint: Checkpoint, ids: Any) -> Any:
+    """Logits, (tokens, vocabulary), in float64."""
+    ends, form = checkpoint.ends(), checkpoint.form
+    x = ends.embedding[ids].astype(np.float64)
+    x = x if ends.positions is None else x + ends.positions[: len(ids)]
+    for layer in range(form.layers):
+        x = _layer(form, checkpoint.block(layer), x)
+    x = _norm(form, x, ends.final_gain, ends.final_bias)
+    return x @ (ends.embedding if ends.unembedding is None else ends.unembedding).astype(np.float64).T
+
+
+def _row_norm(x: Any, epsilon: float, gain: Any, bias: Any = None) -> Any:
+    if bias is None:
+        return gain * x / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + epsilon)
+    centred = x - np.mean(x, axis=1, keepdims=True)
+    return gain * centred / np.sqrt(np.var(x, axis=1, keepdims=True) + epsilon) + bias
+
+
+def _softmax_rows(q: Any, k: Any) -> Any:
+    scores = q @ k.T / np.sqrt(q.shape[1])
+    weights = np.tril(np.exp(scores - scores.max()))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def gpt2_logits(t: Mapping[str, Any], config: Mapping[str, Any], ids: Any) -> Any:
+    """Of tensors as the hub's file names them, without a prefix; weights multiply from the right."""
+    heads, eps = config["n_head"], config["layer_norm_epsilon"]
+    x = t["wte.weight"][ids].astype(float) + t["wpe.weight"][: len(ids)]
+    for i in range(config["n_layer"]):
+
+        def there(name: str, at: str = f"h.{i}.") -> tuple[Any, Any]:
+            return t[f"{at}{name}.weight"].astype(float), t[f"{at}{name}.bias"]
+
+        weight, bias = there("attn.c_attn")
+        q, k, v = np.split(_row_norm(x, eps, *there("ln_1")) @ weight + bias, 3, axis=1)
+        split = [np.split(part, heads, axis=1) for part in (q, k, v)]
+        read = [_softmax_rows(qh, kh) @ vh for qh, kh, vh in zip(*split, strict=True)]
+        weight, bias = there("attn.c_proj")
+        x = x + np.concatenate(read, axis=1) @ weight + bias
+        weight, bias = there("mlp.c_fc")
+        inner = ACTIVATIONS["gelu_new"](_row_norm(x, eps, *there("ln_2")) @ weight + bias)
+        weight, bias = there("mlp.c_proj")
+        x = x + inner @ weight + bias
+    x = _row_norm(x, eps, t["ln_f.weight"], t["ln_f.bias"])
+    return x @ t.get("lm_head.weight", t["wte.weight"]).T
+
+
+def llama_logits(t: Mapping[str, Any], config: Mapping[str, Any], ids: Any) -> Any:
+    """Of tensors as Llama, Mistral and Qwen2 name them; each pair of a head is a complex number that is turned."""
+    heads, groups, eps = config["num_attention_heads"], config["num_key_value_heads"], config["rms_norm_eps"]
+    half = t["model.layers.0.self_attn.q_proj.weight"].shape[0] // heads // 2
+    turn = np.exp(1j * np.outer(np.arange(len(ids)), float(config["rope_theta"]) ** (-np.arange(half) / half)))
+
+    def linear(x: Any, name: str) -> Any:
+        return x @ t[f"{name}.weight"].astype(float).T + t.get(f"{name}.bias", 0)
+
+    def turned(part: Any) -> Any:
+        z = (part[:, :half] + 1j * part[:, half:]) * turn
+        return np.concatenate([z.real, z.imag], axis=1)
+
+    x = t["model.embed_tokens.weight"][ids].astype(float)
+    for i in range(config["num_hidden_layers"]):
+        at = f"model.layers.{i}."
+        n = _row_norm(x, eps, t[f"{at}input_layernorm.weight"])
+        q, k, v = (linear(n, f"{at}self_attn.{c}_proj") for c in "qkv")
+        keys = [turned(part) for part in np.split(k, groups, axis=1)]
+        values = np.split(v, groups, axis=1)
+        read = []
+        for h, part in enumerate(np.split(q, heads, axis=1)):
+            group = h * groups // heads
+            read.append(_softmax_rows(turned(part), keys[group]) @ values[group])
+        x = x + linear(np.concatenate(read, axis=1), f"{at}self_attn.o_proj")
+        n = _row_norm(x, eps, t[f"{at}post_attention_layernorm.weight"])
+        gate = ACTIVATIONS["silu"](linear(n, f"{at}mlp.gate_proj"))
+        x = x + linear(gate * linear(n, f"{at}mlp.up_proj"), f"{at}mlp.down_proj")
+    x = _row_norm(x, eps, t["model.norm.weight"])
+    return x @ t.get("lm_head.weight", t["model.embed_tokens.weight"]).T
