@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from lightning_sym.certificates.dimension import dimension_certificate
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
+    from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
     from lightning_sym.checkpoints.folders import open_checkpoint
+    from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
     from lightning_sym.checkpoints.writing import save_checkpoint
     from lightning_sym.dimension.certify import CertifiedDimension, Evidence, Status, certified_dimension
     from lightning_sym.errors import (
@@ -94,7 +96,9 @@ _ROOMS = {
     "lightning_sym.certificates.dimension": ("dimension_certificate",),
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
+    "lightning_sym.checkpoints.comparison": ("CheckpointAnswer", "CheckpointComparison"),
     "lightning_sym.checkpoints.folders": ("open_checkpoint",),
+    "lightning_sym.checkpoints.same_checkpoints": ("same_checkpoints",),
     "lightning_sym.checkpoints.writing": ("save_checkpoint",),
     "lightning_sym.dimension.certify": ("CertifiedDimension", "Evidence", "Status", "certified_dimension"),
     "lightning_sym.errors": (
@@ -155,6 +159,8 @@ __all__ = [
     "Bounds",
     "Canonical",
     "CertifiedDimension",
+    "CheckpointAnswer",
+    "CheckpointComparison",
     "Classification",
     "Comparison",
     "Component",
@@ -218,6 +224,7 @@ __all__ = [
     "recover_from_jet",
     "rescale",
     "same_certificate",
+    "same_checkpoints",
     "same_function",
     "save_checkpoint",
     "save_jet",

@@ -108,6 +108,17 @@ class LayerGauge:
     ups: Numbers = None
     ups_inverse: Numbers = None
 
+    def does(self, name: str) -> bool:
+        """Whether this part of the gauge does anything: it is no identity matrix, turn `1, 0` or scale 1."""
+        numbers = getattr(self, name)
+        if numbers is None:
+            return False
+        if not isinstance(numbers, Ratio) or numbers.denominator != 1:
+            return True
+        entries = numbers.numerators
+        one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(entries.shape[-1]))
+        return not bool((entries == one).all())
+
     def nice(self) -> bool:
         """All numbers are exact ones."""
         found = (self.values, self.queries, self.turns, self.ups)
@@ -124,42 +135,59 @@ WRITTEN = {"output": 1, "down": 0, "output_bias": 0, "moved_bias": 0, "down_bias
 def layer_differences(
     of: Turn, first: Folded, second: Folded, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm
 ) -> dict[str, Any]:
-    """What must be zero, by tensor.
+    """What must be zero, by tensor, for the halves of the layer that are there.
 
     `output_bias` and `value_bias` are each without the other; `moved_bias` is both together, where a value bias moves
     into the output bias. The bias of keys is missing without rotary positions: it does nothing.
     """
+    found = {} if second.query is None else _attention(of, first, second, gauge, stream, form)
+    return found if second.up is None else found | _mlp(of, first, second, gauge, stream)
+
+
+def _attention(
+    of: Turn, first: Folded, second: Folded, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm
+) -> dict[str, Any]:
     groups = len(gauge.groups)
     of_head = np.arange(form.heads) // (form.heads // groups)
     found: dict[str, Any] = {}
-    query, query_bias = stream.back(first.query[gauge.heads], of), first.query_bias[gauge.heads]
-    key, key_bias = stream.back(first.key[gauge.groups], of), first.key_bias[gauge.groups]
+    query, query_bias = stream.back(first.query[gauge.heads], of), first.query_bias[gauge.heads][..., None]
+    key, key_bias = stream.back(first.key[gauge.groups], of), first.key_bias[gauge.groups][..., None]
+    if gauge.turns is None:
+        g = of(gauge.queries) if gauge.does("queries") else None
+        if g is not None:
+            query, query_bias = g[of_head] @ query, g[of_head] @ query_bias
+            key = of(gauge.queries_inverse).mT @ key
+    elif gauge.does("turns"):
+        turns, inverse = of(gauge.turns)[of_head], of(gauge.turns_inverse)
+        query, query_bias = (_turned(x, turns, form.head_width) for x in (query, query_bias))
+        key, key_bias = (_turned(x, inverse, form.head_width) for x in (key, key_bias))
+    found["query"], found["key"] = second.query - query, second.key - key
+    found["query_bias"] = second.query_bias - query_bias[..., 0]
     if gauge.turns is not None:
-        turns, inverse = of(gauge.turns), of(gauge.turns_inverse)
-        found["query"] = second.query - _turned(query, turns[of_head], form.head_width)
-        found["key"] = second.key - _turned(key, inverse, form.head_width)
-        found["query_bias"] = second.query_bias - _turned(query_bias[..., None], turns[of_head], form.head_width)[..., 0]
-        found["key_bias"] = second.key_bias - _turned(key_bias[..., None], inverse, form.head_width)[..., 0]
-    else:
-        g = of(gauge.queries)
-        found["query"] = second.query - g[of_head] @ query
-        found["key"] = second.key - of(gauge.queries_inverse).mT @ key
-        found["query_bias"] = second.query_bias - (g[of_head] @ query_bias[..., None])[..., 0]
-    g, inverse = of(gauge.values), of(gauge.values_inverse)
-    value_bias = (g @ first.value_bias[gauge.groups][..., None])[..., 0]
-    found["value"] = second.value - g @ stream.back(first.value[gauge.groups], of)
-    found["value_bias"] = second.value_bias - value_bias
-    found["output"] = second.output - stream.forth(first.output[gauge.heads], of, 1) @ inverse[of_head]
+        found["key_bias"] = second.key_bias - key_bias[..., 0]
+    value, value_bias = stream.back(first.value[gauge.groups], of), first.value_bias[gauge.groups][..., None]
+    output = stream.forth(first.output[gauge.heads], of, 1)
+    if gauge.does("values"):
+        g = of(gauge.values)
+        value, value_bias, output = g @ value, g @ value_bias, output @ of(gauge.values_inverse)[of_head]
+    found["value"], found["value_bias"] = second.value - value, second.value_bias - value_bias[..., 0]
+    found["output"] = second.output - output
     found["output_bias"] = second.output_bias - stream.forth(first.output_bias, of)
     whole = attention_bias(second, form, groups)
     found["moved_bias"] = whole - stream.forth(attention_bias(first, form, groups), of)
+    return found
+
+
+def _mlp(of: Turn, first: Folded, second: Folded, gauge: LayerGauge, stream: StreamMap) -> dict[str, Any]:
     order = gauge.neurons
+    found: dict[str, Any] = {}
     up, up_bias, down = stream.back(first.up[order], of), first.up_bias[order], stream.forth(first.down[:, order], of)
     if second.gate is not None:
         found["gate"] = second.gate - stream.back(first.gate[order], of)
         found["gate_bias"] = second.gate_bias - first.gate_bias[order]
-        c = of(gauge.ups)
-        up, up_bias, down = up * c[:, None], up_bias * c, down * of(gauge.ups_inverse)
+        if gauge.does("ups"):
+            c = of(gauge.ups)
+            up, up_bias, down = up * c[:, None], up_bias * c, down * of(gauge.ups_inverse)
     found["up"], found["up_bias"], found["down"] = second.up - up, second.up_bias - up_bias, second.down - down
     found["down_bias"] = second.down_bias - stream.forth(first.down_bias, of)
     return found
@@ -168,15 +196,15 @@ def layer_differences(
 def inverses_fail(of: Turn, gauge: LayerGauge) -> list[Any]:
     """What must be zero for the gauges to be invertible, and the second of each pair to be the inverse."""
     one = of(Ratio(np.eye(gauge.values.numerators.shape[-1]), 1))
-    found = [of(gauge.values) @ of(gauge.values_inverse) - one]
-    if gauge.queries is not None:
+    found = [of(gauge.values) @ of(gauge.values_inverse) - one] if gauge.does("values") else []
+    if gauge.does("queries"):
         found.append(of(gauge.queries) @ of(gauge.queries_inverse) - one)
     single = of(Ratio(np.ones(1), 1))
-    if gauge.turns is not None:
+    if gauge.does("turns"):
         z, w = of(gauge.turns), of(gauge.turns_inverse)
         x, y, u, v = z[..., 0], z[..., 1], w[..., 0], w[..., 1]
         found += [x * u + y * v - single, y * u - x * v]
-    if gauge.ups is not None:
+    if gauge.does("ups"):
         found.append(of(gauge.ups) * of(gauge.ups_inverse) - single)
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ class Residues:
             entries = reduce_mod(array.numerators, prime)
             return cls(entries if array.denominator == 1 else reduce_mod(entries * inverse, prime), prime)
         if array.dtype == object:
-            return cls.of(fractions(array), prime)
+            found = [int(x.numerator) * pow(int(x.denominator), -1, prime) % prime for x in array.ravel()]
+            return cls(reduce_mod(np.array(found, dtype=np.float64).reshape(array.shape), prime), prime)
         if array.dtype == np.float64 and _integers(array):
             return cls(reduce_mod(array, prime), prime)
         if array.dtype.itemsize <= 4:
@@ -138,7 +140,10 @@ class Size:
     def of(cls, array: Any, inner: float) -> Size:
         """The size of an array of floats, or of a `Ratio`."""
         if not isinstance(array, Ratio) and array.dtype == object:
-            return cls.of(fractions(array), inner)
+            common = math.lcm(*{int(x.denominator) for x in array.ravel()})
+            largest = max((abs(x) for x in array.ravel()), default=Fraction(0))
+            top = int(largest.numerator).bit_length() - int(largest.denominator).bit_length() + 1
+            return cls(top, 0, common.bit_length(), inner)
         if isinstance(array, Ratio):
             twos = (array.denominator & -array.denominator).bit_length() - 1
             odd = math.log2(array.denominator >> twos) + (1e-6 if array.denominator >> twos > 1 else 0)
@@ -179,19 +184,6 @@ class Size:
         Two more cover the difference of two entries, as where the vector of ones is free.
         """
         return math.ceil(self.top + self.low + self.odd + 2)
-
-
-def fractions(array: npt.NDArray[np.object_]) -> Ratio:
-    """Rational numbers over one denominator: what a rewriting makes of weights where no float is exact.
-
-    Raises:
-        TooLarge: it has more than 53 bits.
-    """
-    common = math.lcm(*{int(x.denominator) for x in array.ravel()})
-    whole = [int(x * common) for x in array.ravel()]
-    if max(map(abs, whole), default=0) >= 2**53:
-        raise TooLarge("numbers that are no floats must have one denominator, with numerators below 2^53")
-    return Ratio(np.array(whole, dtype=np.float64).reshape(array.shape), common)
 
 
 def joined(first: Any, second: Any, axis: int) -> Any:
@@ -263,8 +255,6 @@ def nice(array: Floats, apiece: bool = False) -> Ratio | None:
 
 
 def _rational(array: Floats, near: Floats) -> Ratio | None:
-    from fractions import Fraction
-
     common = 1
     for value, distance in zip(array.ravel().tolist(), near.ravel().tolist(), strict=True):
         found = Fraction(value * common).limit_denominator(1000)

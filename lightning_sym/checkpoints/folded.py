@@ -91,22 +91,29 @@ def alive(block: Block) -> Any:
     return found
 
 
-def fold(block: Block, of: Turn) -> Folded:
-    """The folded layer of a `whole` block."""
-    gain1, gain2 = of(block.norm1_gain), of(block.norm2_gain)
-    bias1, bias2 = of(_with(block.norm1_bias)), of(_with(block.norm2_bias))
-    made: dict[str, Any] = {"output": of(block.output), "down": of(block.down)}
-    made |= {"output_bias": of(_with(block.output_bias)), "down_bias": of(_with(block.down_bias))}
-    for name, norm in READERS.items():
-        stored = getattr(block, name)
-        if stored is None:
-            made |= {name: None, f"{name}_bias": None}
-            continue
-        gain, bias = (gain1, bias1) if norm == "norm1" else (gain2, bias2)
-        weight, own = of(stored), of(_with(getattr(block, f"{name}_bias")))
-        shape = stored.shape[:-1]
-        read = weight.reshape(-1, stored.shape[-1]) @ bias.reshape(-1, 1)
-        made |= {name: weight * gain, f"{name}_bias": own + read.reshape(*shape)}
+ATTENTION, MLP = "attention", "mlp"
+"""The two halves of a layer; each reads a norm of its own."""
+
+
+def fold(block: Block, of: Turn, halves: tuple[str, ...] = (ATTENTION, MLP)) -> Folded:
+    """The folded layer of a `whole` block, or one half of it; the other half is `None`."""
+    made: dict[str, Any] = {}
+    for half, norm, writer in ((ATTENTION, "norm1", "output"), (MLP, "norm2", "down")):
+        there = half in halves
+        made[writer] = of(getattr(block, writer)) if there else None
+        made[f"{writer}_bias"] = of(_with(getattr(block, f"{writer}_bias"))) if there else None
+        gain = of(getattr(block, f"{norm}_gain")) if there else None
+        stored_bias = _with(getattr(block, f"{norm}_bias"))
+        bias = of(stored_bias).reshape(-1, 1) if there and stored_bias.any() else None
+        for name in (name for name, read in READERS.items() if read == norm):
+            stored = getattr(block, name)
+            if stored is None or not there:
+                made |= {name: None, f"{name}_bias": None}
+                continue
+            weight, own = of(stored), of(_with(getattr(block, f"{name}_bias")))
+            if bias is not None:
+                own = own + (weight.reshape(-1, stored.shape[-1]) @ bias).reshape(*stored.shape[:-1])
+            made |= {name: weight * gain, f"{name}_bias": own}
     return Folded(**made)
 
 

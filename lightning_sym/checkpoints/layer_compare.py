@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import (
-    READ,
-    WRITTEN,
-    LayerGauge,
-    StreamMap,
-    inverses_fail,
-    layer_differences,
-    modulo_ones,
-)
-from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes_for
-from lightning_sym.checkpoints.folded import READERS, Folded, fold
+from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, layer_differences
+from lightning_sym.checkpoints.exact_compare import Mask, all_off, exact_masks, up_to_ones
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.folded import READERS, Folded
 from lightning_sym.checkpoints.layer_fit import fit_layer, floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.units import bias_sizes, block_units
-from lightning_sym.errors import TooLarge
-
-Mask = Any
-"""Where an equation does not hold, by tensor: arrays of truth values, or `None` where exactness was not asked."""
-
+from lightning_sym.checkpoints.units import DIGITS, bias_sizes, block_units
 
 @dataclass(frozen=True, eq=False)
 class LayerFound:
@@ -62,15 +49,15 @@ def compare_layer(
     same = StreamMap(Fraction(1), order=np.arange(form.width))
     found = layer_differences(floats, old, new, gauge, same, form)
     if form.norm == "layer":
-        found = _modulo(found)
-    masks = None
-    if gauge.nice() and stream.exact:
-        masks = exact_masks(first, second, gauge, stream, form)
+        found = up_to_ones(found)
     for name, norm in READERS.items():
         if name in found:
             gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
             found[name] = found[name] / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
     units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
+    masks = None
+    if gauge.nice() and stream.exact and not all_off(found, units, DIGITS[stored][0]):
+        masks = exact_masks(first, second, gauge, stream, form)
     if masks is not None:
         for name, mask in masks.items():
             found[name] = np.where(mask, found[name], 0.0)
@@ -104,43 +91,6 @@ def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: Che
         found["up_bias"] = found["up_bias"] * np.abs(floats(gauge.ups))
         found["gate_bias"] = sizes["gate_bias"][gauge.neurons]
     return found
-
-
-def _modulo(found: dict[str, Any]) -> dict[str, Any]:
-    axes = {**dict.fromkeys(READ, -1), **WRITTEN}
-    return {name: modulo_ones(array, axes[name]) if name in axes else array for name, array in found.items()}
-
-
-def exact_masks(
-    first: Block, second: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm
-) -> dict[str, Mask] | None:
-    """Where the equations fail, exactly, over the rationals; `None` if a guessed inverse is none, or numbers are too long."""
-
-    def differences(of: Callable[[Any], Any]) -> dict[str, Any]:
-        found = layer_differences(of, fold(first, of), fold(second, of), gauge, stream, form)
-        return _modulo(found) if form.norm == "layer" else found
-
-    inner = float(np.log2(max(form.width, form.inner, len(second.up), form.heads * form.head_width)))
-
-    def size(array: Any) -> Size:
-        return Size.of(array, inner)
-
-    bits = max(part.bits for part in (*differences(size).values(), *inverses_fail(size, gauge)))
-    try:
-        primes = primes_for(bits)
-    except TooLarge:
-        return None
-    masks: dict[str, Mask] = {}
-    for prime in primes:
-
-        def residues(array: Any, prime: int = prime) -> Residues:
-            return Residues.of(array, prime)
-
-        if any(part.nonzero().any() for part in inverses_fail(residues, gauge)):
-            return None
-        for name, part in differences(residues).items():
-            masks[name] = part.nonzero() | masks.get(name, False)
-    return masks
 
 
 def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.ends_compare import EndsFound, compare_ends
 from lightning_sym.checkpoints.equations import StreamMap
@@ -48,21 +48,24 @@ def same_checkpoints(
 
     Example:
         >>> import numpy as np
-        >>> from lightning_sym.checkpoints.random_weights import random_checkpoint, small_form
+        >>> from lightning_sym.testing import small_checkpoint
         >>> from lightning_sym.checkpoints.rewritings import apply
         >>> from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-        >>> one = random_checkpoint(small_form("llama"), seed=1)
+        >>> one = small_checkpoint("llama")
         >>> two = apply(Symmetry((LayerSymmetry(heads=np.array([1, 0, 2, 3])), LayerSymmetry())), one)
         >>> same_checkpoints(one, two).answer
         <CheckpointAnswer.SAME: 'same'>
     """
     require_arguments(same_checkpoints, locals())
+    for name, given in (("first", first), ("second", second)):
+        if not isinstance(getattr(given, "form", None), CheckpointForm):
+            raise BadInput(f"{name} must be a checkpoint (open_checkpoint reads one), got {shown(given)}")
     forms = first.form, second.form
     if forms[0].vocabulary != forms[1].vocabulary:
         counts = " and ".join(f"{form.vocabulary:,}" for form in forms)
         raise BadInput(f"checkpoints that are compared must have one vocabulary, got {counts} token ids")
-    if not units >= 0:
-        raise BadInput(f"units must be a number of at least 0, got {units}")
+    if not 0 <= units < float("inf"):
+        raise BadInput(f"units must be a finite number of at least 0, got {units}")
     prompt = _prompt(ids, forms)
     tell: Progress = progress or (lambda stage, done, total: None)
     reasons = unlike(*forms)
@@ -95,7 +98,7 @@ def _prompt(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int,
         return tuple((7 + i * (vocabulary // count)) % vocabulary for i in range(count))
     for each in ids:
         if isinstance(each, bool) or not isinstance(each, (int, np.integer)) or not 0 <= each < vocabulary:
-            raise BadInput(f"token ids must be integers from 0 to {vocabulary - 1}, got {each!r:.40}")
+            raise BadInput(f"token ids must be integers from 0 to {vocabulary - 1}, got {shown(each)}")
     if len(ids) > context:
         raise BadInput(f"a prompt must have at most {context} token ids, got {len(ids)}")
     return tuple(int(each) for each in ids)
