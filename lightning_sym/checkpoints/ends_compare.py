@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Worst:
     entry: tuple[int, ...] | None = None
     difference: float = 0.0
     differing: int = 0
+    value: float = 0.0
     rows: list[Floats] = field(default_factory=list)
 
     @property
@@ -43,8 +45,8 @@ class Worst:
         """The median over rows of their largest differences, in units."""
         return float(np.median(np.concatenate(self.rows))) if self.rows else 0.0
 
-    def add(self, differences: Floats, unit: Any, start: int = 0, mask: Any = None) -> None:
-        """Look at some rows, the first of which is row `start`."""
+    def add(self, differences: Floats, unit: Any, values: Any, start: int = 0, mask: Any = None) -> None:
+        """Look at some rows, the first of which is row `start`; `values` are the entries themselves."""
         if mask is not None:
             self.differing += int(mask.sum())
             differences = np.where(mask, differences, 0.0)
@@ -52,7 +54,7 @@ class Worst:
         self.rows.append(off.reshape(len(off), -1).max(axis=1, initial=0))
         if off.size and (largest := float(np.nan_to_num(off, nan=np.inf).max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
-            self.units, self.difference = largest, float(differences[index])
+            self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
             self.entry = (int(index[0]) + start, *map(int, index[1:]))
 
 
@@ -90,17 +92,19 @@ def compare_ends(
         for start in range(0, len(new), CHUNK):
             rows = slice(start, start + CHUNK)
             tell(start, len(new))
-
-            def difference(of: Any, u: Any, old: Any = old[rows], new: Any = new[rows], sign: int = sign) -> Any:
-                found = of(new) - stream.along(of(old), of)
-                found = found if u is None else found - u if sign > 0 else found + u
-                return modulo_ones(found, 1) if form.norm == "layer" else found
-
+            difference = partial(_added_difference, old[rows], new[rows], sign, form, stream)
             unit = unit_at(np.abs(new[rows]).max(axis=1, keepdims=True), stored(name))
             mask = None if primes is None else _mask(lambda p, f=difference: f(_modulo(p), shifts[p]), primes)
-            worst.add(np.asarray(difference(floats, shift)), unit, start, mask)
-    _compare_logits(first, second, form, stream, stored, found, primes, tell)
+            worst.add(np.asarray(difference(floats, shift)), unit, new[rows], start, mask)
+    _compare_logits(first, second, form, stream, stored, found, shifts, shift, tell)
     return found
+
+
+def _added_difference(old: Any, new: Any, sign: int, form: CheckpointForm, stream: StreamMap, of: Any, u: Any) -> Any:
+    """Some rows of the embedding or of the positions, less what the symmetry makes of the first's."""
+    found = of(new) - stream.along(of(old), of)
+    found = found if u is None else found - u if sign > 0 else found + u
+    return modulo_ones(found, 1) if form.norm == "layer" else found
 
 
 def _modulo(prime: int) -> Callable[[Any], Residues]:
@@ -143,15 +147,23 @@ def _bias(ends: Ends, width: int) -> Any:
     return np.zeros(width, dtype=np.float32) if ends.final_bias is None else ends.final_bias
 
 
-def _read(of: Any, rows: Any, ends: Ends, width: int) -> tuple[Any, Any]:
+def _read(of: Any, unembedding: Any, ends: Ends, width: int) -> tuple[Any, Any]:
     """Rows of the unembedding with the gain, and what they make of the bias."""
-    unembedding = of(rows)
     return unembedding * of(ends.final_gain), unembedding @ of(_bias(ends, width)).reshape(-1, 1)
 
 
 def _compare_logits(
-    first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap, stored: Any, found: EndsFound, primes: Any, tell: Told
+    first: Ends,
+    second: Ends,
+    form: CheckpointForm,
+    stream: StreamMap,
+    stored: Any,
+    found: EndsFound,
+    shifts: dict[int, Any],
+    shift: Any,
+    tell: Told,
 ) -> None:
+    """The unembedding with its norm. Where it is tied, what differs in the embedding was told there, and is left out."""
     tied = second.unembedding is None
     gain, bias = np.asarray(second.final_gain, np.float64), np.asarray(_bias(second, form.width), np.float64)
     reader, constant = Worst(), Worst()
@@ -164,45 +176,50 @@ def _compare_logits(
         tell(start, len(new_rows))
         new = np.asarray(new_rows[rows], dtype=np.float64)
 
-        def differences(of: Any, rows: slice = rows) -> tuple[Any, Any]:
-            read, added = _read(of, new_rows[rows], second, form.width)
-            old_read, old_added = _read(of, old_rows[rows], first, form.width)
+        def differences(of: Any, u: Any, rows: slice = rows) -> tuple[Any, Any]:
+            unembedding = of(new_rows[rows])
+            if tied:
+                unembedding = unembedding - _added_difference(first.embedding[rows], new_rows[rows], 1, form, stream, of, u)
+            read, added = _read(of, unembedding, second, form.width)
+            old_read, old_added = _read(of, of(old_rows[rows]), first, form.width)
             difference = read - stream.back(old_read, of)
             return (modulo_ones(difference, 1) if form.norm == "layer" else difference), added - old_added
 
-        read, added = differences(floats)
+        read, added = differences(floats, shift)
         masks: list[Any] = [None, None]
-        if primes is not None:
-            both = {p: differences(_modulo(p)) for p in primes[:1]}
-            masks = [both[primes[0]][i].nonzero() for i in (0, 1)]
-            for prime in primes[1:]:
-                masks = [part.nonzero() | mask for part, mask in zip(differences(_modulo(prime)), masks, strict=True)]
+        for prime, u in shifts.items():
+            both = [part.nonzero() for part in differences(_modulo(prime), u)]
+            masks = both if masks[0] is None else [a | b for a, b in zip(masks, both, strict=True)]
         read = read / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
-        reader.add(read, unit_at(np.abs(new).max(axis=1, keepdims=True), kind), start, masks[0])
-        size = np.linalg.norm(new, axis=1, keepdims=True) * np.linalg.norm(bias)
-        constant.add(np.asarray(added), unit_at(size, kind), start, masks[1])
+        if not tied and bias.any():
+            made = (read @ bias)[:, None]
+            explained = np.abs(added - made) <= PROPORTIONAL * np.abs(made)
+            added = np.where(explained, 0.0, added)
+            masks[1] = None if masks[1] is None else masks[1] & ~explained
+        reader.add(read, unit_at(np.abs(new).max(axis=1, keepdims=True), kind), new, start, masks[0])
+        size = np.sqrt((new**2) @ (bias**2)[:, None])
+        constant.add(np.asarray(added), unit_at(size, kind), added, start, masks[1])
         off = (np.abs(read) > 0) if masks[0] is None else masks[0]
         columns, rows_off = columns + off.sum(axis=0), rows_off + len(off)
         total, new_total = total + (read * new).sum(axis=0), new_total + (new * new).sum(axis=0)
     off = columns > 0.5 * rows_off
     name = "final_gain" if tied else "unembedding"
-    if tied and primes is not None and found.tensors["embedding"].differing and not off.any():
-        reader = Worst()  # the rows of the embedding that differ, seen once more
-        constant = Worst() if constant.differing <= found.tensors["embedding"].differing else constant
-    if off.any() and off.mean() < 0.5 and columns[~off].sum() == 0 and primes is not None:
+    if off.any() and off.mean() < 0.5 and columns[~off].sum() == 0 and shifts:
         name, wrong = "final_gain", gain * total / np.maximum(new_total, 1e-300)
         reader = Worst()
         unit = unit_at(np.abs(gain).max(initial=0), stored("final_gain"))
-        reader.add(np.where(off, wrong, 0.0), unit, mask=off)
+        reader.add(np.where(off, wrong, 0.0), unit, gain, mask=off)
     elif tied and reader.entry is not None:
         reader.entry = reader.entry[1:]
     found.tensors[name] = reader
-    if not tied:
-        found.tensors.setdefault("final_gain", Worst())
     if second.final_bias is not None or first.final_bias is not None:
         constant.entry = None
         constant.differing = min(constant.differing, form.width)
         found.tensors["final_bias"] = constant
+
+
+PROPORTIONAL = 1e-3
+"""How well the constant part must follow what differs in the unembedding, to be told as the same difference."""
 
 
 def _primes(first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap) -> tuple[int, ...] | None:
@@ -217,7 +234,9 @@ def _primes(first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap) 
         difference = size(new) - stream.along(size(old), size)
         parts += [difference, difference + difference + difference + difference]
     for ends_, back in ((first, True), (second, False)):
-        read, added = _read(size, _last(ends_), ends_, form.width)
+        rows = size(_last(ends_))
+        rows = rows if back else rows + parts[1]
+        read, added = _read(size, rows, ends_, form.width)
         parts += [stream.back(read, size) if back else read, added]
     whole = parts[0]
     for part in parts[1:]:

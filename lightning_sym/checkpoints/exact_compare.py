@@ -86,6 +86,9 @@ def digits(array: Any) -> int:
         return 2**20
     if array.dtype.itemsize <= 4:
         return 24 if array.dtype.itemsize == 4 else 11
+    sizes = np.abs(array[array != 0])
+    if sizes.min(initial=1) < 2.0**-200 or sizes.max(initial=1) > 2.0**200:
+        return 2**20  # products could leave the range of floats
     top = np.ldexp(np.frexp(array)[0], 53).astype(np.int64)
     lowest = np.frexp((top & -top).astype(np.float64))[1] - 1
     return int(53 - lowest[top != 0].min(initial=53))

@@ -206,7 +206,7 @@ def _lowest(array: npt.NDArray[Any]) -> float:
     most = 0
     for start in range(0, array.size, 1 << 20):  # no other array of this size
         part = array.reshape(-1)[start : start + (1 << 20)]
-        mantissa, exponent = np.frexp(part if short else part.astype(np.float64))
+        mantissa, exponent = np.frexp(part.astype(np.float32 if short else np.float64))
         digits = np.ldexp(mantissa, 24).astype(np.int32) if short else np.ldexp(mantissa, 53).astype(np.int64)
         lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 1 + exponent - (24 if short else 53)
         most = max(most, -int(lowest[digits != 0].min(initial=0)))

@@ -22,6 +22,10 @@ ABOUT = 8
 """Short numbers are preferred to fitted ones, which follow the roundings, if they are at most so many times as far off."""
 
 
+ROUNDED = 2.0**-6
+"""What is off by less of the largest entry of its row may have been rounded, to eight bits."""
+
+
 def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]) -> Floats:
     """`g` with `second = g first` and `right = left g^-1`, as well as squares of residuals, weighted, can tell.
 
@@ -76,16 +80,42 @@ def gauge_matrix(
         pair = nice(found), nice(inverse)
         if pair[0] is not None and pair[1] is not None:
             return whole, *pair
-        if number == 0 and at_first.max(initial=0) <= 8 * np.median(at_first):
-            break  # all are off alike
+        if number == 0 and at_first.max(initial=0) <= min(8 * np.median(at_first), ROUNDED):
+            break  # all are off alike, or by no more than roundings make
         above, below = off(found, inverse)
-        middle = np.median(np.concatenate([above, below]))
-        some, rows = above <= middle, below <= middle
-        found = best_matrix(first[:, some], second[:, some], left[rows], right[rows], weights)
+        one, other = _contrasts(first, second, left, right, number)
+        middle = np.median(np.concatenate([one[2](above), other[2](below)]))
+        some, rows = one[2](above) <= middle, other[2](below) <= middle
+        found = best_matrix(one[0][:, some], one[1][:, some], other[0][rows], other[1][rows], weights)
         inverse = inverse_of(found)
         if inverse is None:
             break
     return whole, *_rounded(whole, off, float(at_first.max(initial=0)))
+
+
+def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Any, Any]:
+    """Columns less one of them, rows less one of their block: a wrong number spoils one of these, not the mean of all.
+
+    And how much a difference is off, from how much both are.
+    """
+    width = first.shape[1]
+    place = (number * 7) % width
+    others = np.delete(np.arange(width), place)
+
+    def columns(array: Floats) -> Floats:
+        return array[:, others] - array[:, place : place + 1]
+
+    def rows(array: Floats) -> Floats:
+        blocks = array.reshape(-1, width, array.shape[1])
+        return (blocks[:, others] - blocks[:, place : place + 1]).reshape(-1, array.shape[1])
+
+    def of_columns(off: Floats) -> Floats:
+        return off[others]
+
+    def of_rows(off: Floats) -> Floats:
+        return off.reshape(-1, width)[:, others].reshape(-1)
+
+    return (columns(first), columns(second), of_columns), (rows(left), rows(right), of_rows)
 
 
 def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], best: float) -> Any:

@@ -61,6 +61,7 @@ def compare_layer(
     if masks is not None:
         for name, mask in masks.items():
             found[name] = np.where(mask, found[name], 0.0)
+    _without_weights(found, masks, second)
     _choose_bias(found, masks, units)
     _blame_norms(found, masks, new, second)
     return LayerFound(gauge, found, masks, units)
@@ -93,15 +94,28 @@ def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: Che
     return found
 
 
+def _without_weights(found: dict[str, Floats], masks: dict[str, Mask] | None, second: Block) -> None:
+    """What a wrong weight makes of the norm's bias is no difference of the map's own bias."""
+    for name, norm in READERS.items():
+        bias = np.asarray(getattr(second, f"{norm}_bias"), dtype=np.float64)
+        if name not in found or f"{name}_bias" not in found or not bias.any() or not found[name].any():
+            continue
+        made = found[name] @ bias
+        explained = np.abs(found[f"{name}_bias"] - made) <= PROPORTIONAL * np.abs(made)
+        found[f"{name}_bias"][explained] = 0
+        if masks is not None:
+            masks[f"{name}_bias"] &= ~explained
+
+
 def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> None:
     """Either the value bias goes along with the values, or it moves into the output bias: what fits better is said."""
     apart = [float((np.abs(found[name]) / units[name]).max(initial=0)) for name in ("value_bias", "output_bias")]
     together = float((np.abs(found["moved_bias"]) / units["output_bias"]).max(initial=0))
     if masks is not None:
         wrong = {name: bool(masks[name].any()) for name in ("value_bias", "output_bias", "moved_bias")}
-        moves = not wrong["moved_bias"] or (wrong["value_bias"] and wrong["output_bias"])
+        moves = not wrong["moved_bias"] or (wrong["value_bias"] and wrong["output_bias"] and 8 * together < max(apart))
     else:
-        moves = together < max(apart)
+        moves = 8 * together < max(apart)
     moved, mask = found.pop("moved_bias"), None if masks is None else masks.pop("moved_bias")
     if moves:
         found["value_bias"], found["output_bias"] = np.zeros_like(found["value_bias"]), moved

@@ -18,7 +18,7 @@ from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress
 
@@ -167,16 +167,21 @@ class _Found:
                 continue
         return piece
 
+    def _add(
+        self, piece: str, units: float, entry: tuple[int, ...] | None, difference: float, count: int | None, value: float
+    ) -> None:
+        stored = self.stored(piece)
+        own = None if not units else float(abs(difference) / unit_at(value, stored))
+        self.residuals.append(
+            Residual(piece, self.called(piece), units, stored, entry, difference, count, None if not count else own)
+        )
+
     def _add_ends(self, ends: EndsFound) -> None:
         self.exact &= ends.exact
         for piece, worst in ends.tensors.items():
             if worst.units > 0 or worst.differing:
                 count = worst.differing if ends.exact else None
-                self.residuals.append(
-                    Residual(
-                        piece, self.called(piece), worst.units, self.stored(piece), worst.entry, worst.difference, count
-                    )
-                )
+                self._add(piece, worst.units, worst.entry, worst.difference, count, worst.value)
 
     def _layer(self, layer: int) -> None:
         form, old = self.second.form, self.first.form
@@ -209,13 +214,8 @@ class _Found:
                 largest = float("inf")
             if largest > 0 or count:
                 index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
-                piece = f"{layer}.{name}"
-                self.residuals.append(
-                    Residual(
-                        piece, self.called(piece), largest, self.stored(piece), entry_of(name, index, form),
-                        float(differences[index]), count,
-                    )  # fmt: skip
-                )
+                value = float(getattr(second, name)[index])
+                self._add(f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value)
 
 
 def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
@@ -234,13 +234,31 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
     else:
         answer = CheckpointAnswer.UNDECIDED
     if answer is not CheckpointAnswer.SAME:
-        logits, failed = _logits(found, prompt)
-        tried = (*tried, *failed)
+        for ids in _prompts(found, prompt, residuals):
+            logits, failed = _logits(found, ids)
+            tried = (*tried, *failed)
+            if logits is None or logits.apart is not None:
+                break
         if answer is CheckpointAnswer.UNDECIDED and logits is not None and logits.apart is not None:
             answer = CheckpointAnswer.DIFFERENT
     made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
     made |= {"symmetry": symmetry, "residuals": residuals, "limit": found.units, "logits": logits, "tried": tried}
     return CheckpointComparison(**made)
+
+
+LONGEST = 64
+"""Tokens of a prompt that is made to show a difference of one position."""
+
+
+def _prompts(found: _Found, prompt: tuple[int, ...], residuals: tuple[Residual, ...]) -> list[tuple[int, ...]]:
+    """The prompt asked for, and one that reads the rows of the embedding and of the positions that differ most."""
+    off = {each.piece: each.entry[0] for each in residuals if each.entry and each.units > found.units}
+    longer = list(prompt)
+    if (row := off.get("embedding", prompt[0])) not in prompt:
+        longer = [row, *prompt][: found.second.form.context]
+    if (place := off.get("positions", 0)) < LONGEST:
+        longer += [prompt[-1]] * (place + 1 - len(longer))
+    return [prompt] if tuple(longer) == prompt else [prompt, tuple(longer)]
 
 
 def _logits(found: _Found, prompt: tuple[int, ...]) -> tuple[LogitComparison | None, tuple[str, ...]]:

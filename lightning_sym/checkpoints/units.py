@@ -7,7 +7,7 @@ that is rounded once to the nearest number of the type is off by half a unit at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,7 @@ class Residual:
         entry: where that is: row and column of the matrix as `(out, in)`, or the place in a bias or gain.
         difference: the entry less what the symmetry makes of the other checkpoint.
         differing: how many entries are not equal, where that is known exactly.
+        own: the difference in units at this entry itself, which are smaller where the entry is.
     """
 
     piece: str
@@ -116,13 +117,15 @@ class Residual:
     stored: str
     entry: tuple[int, ...] | None = None
     difference: float = 0.0
-    differing: int | None = field(default=None)
+    differing: int | None = None
+    own: float | None = None
 
     def said(self) -> str:
         """The tensor, how far off, and where."""
         where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
         count = "" if self.differing is None else f", {self.differing:,} {'entry' if self.differing == 1 else 'entries'}"
-        return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{where}{count}"
+        own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
+        return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
 
 
 def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[int, ...]:
