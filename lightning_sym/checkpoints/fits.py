@@ -44,6 +44,8 @@ def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weig
         if not np.isfinite(step).all() or np.abs(step).max(initial=0) > 0.5:
             break
         g = g + step @ g
+        if np.abs(step).max(initial=0) < 1e-12:
+            break
     return g
 
 
@@ -76,10 +78,12 @@ def gauge_matrix(
     if inverse is None:
         return whole, None, None
     at_first = np.concatenate(off(found, inverse))
-    for number in range(ROUNDS + 1):
-        pair = nice(found), nice(inverse)
-        if pair[0] is not None and pair[1] is not None:
-            return whole, *pair
+    exact = nice(found), nice(inverse)
+    if exact[0] is None or exact[1] is None:
+        exact = _rounded(whole, off, float(at_first.max(initial=0)))
+    if exact[0] is not None and exact[1] is not None:
+        return whole, *exact
+    for number in range(ROUNDS):
         if number == 0 and at_first.max(initial=0) <= min(8 * np.median(at_first), ROUNDED):
             break  # all are off alike, or by no more than roundings make
         above, below = off(found, inverse)
@@ -90,7 +94,10 @@ def gauge_matrix(
         inverse = inverse_of(found)
         if inverse is None:
             break
-    return whole, *_rounded(whole, off, float(at_first.max(initial=0)))
+        exact = nice(found), nice(inverse)
+        if exact[0] is not None and exact[1] is not None:
+            return whole, *exact
+    return whole, None, None
 
 
 def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Any, Any]:

@@ -100,6 +100,7 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
         both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in middle]
         return _flat(pairs(np.stack([fits.common_ratio(*each) for each in both])))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def off(z: Floats, inverse: Floats) -> Floats:
         numbers = z[..., 0] + 1j * z[..., 1], inverse[..., 0] + 1j * inverse[..., 1]
         found = np.zeros(z.shape[:-1])
@@ -130,13 +131,14 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
     def counted() -> Floats:
         return np.asarray(fits.common_ratio(np.hstack([up, new.down.T]), np.hstack([new.up, down.T])))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def off(c: Floats, inverse: Floats) -> Floats:
         above = np.abs(new.up - c[:, None] * up).max(axis=1) / np.maximum(np.abs(new.up).max(axis=1), 1e-300)
         below = np.abs(new.down - inverse * down).max(axis=0) / np.maximum(np.abs(new.down).max(axis=0), 1e-300)
         return np.maximum(above, below)
 
     c = fits.scales(up, new.up, down, new.down, weight)
-    ups, over = fits.nice_scales([lambda: c, counted], lambda x: 1 / x, off)
+    ups, over = fits.nice_scales([lambda: c, counted], np.reciprocal, off)
     return {"ups": ups, "ups_inverse": over}
 
 

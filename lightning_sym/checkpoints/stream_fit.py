@@ -78,14 +78,15 @@ def procrustes(pairs: Pairs, width: int) -> tuple[Floats, float, float]:
 def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
     """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
     square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
-    if square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2:
+    near = square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2
+    if square is not None and near:
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
         if root * root == square:
             return root, True
     guess = nice(np.array([length]), apiece=True)
     if guess is not None:
         return Fraction(int(guess.numerators[0]), guess.denominator), True
-    return Fraction(length if square is None else float(square) ** 0.5), False
+    return Fraction(float(square) ** 0.5 if square is not None and near else length), False
 
 
 def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]:
