@@ -31,8 +31,8 @@ class CheckpointAnswer(Enum):
 
 
 SAYS = {
-    CheckpointAnswer.SAME: "same  every tensor is what the symmetry makes of the first checkpoint's, exactly",
-    CheckpointAnswer.ROUNDING: "rounding  every tensor is what the symmetry makes of the first checkpoint's, up to rounding",
+    CheckpointAnswer.SAME: "same  every tensor is what the symmetry makes of the first's, exactly",
+    CheckpointAnswer.ROUNDING: "rounding  every tensor is what the symmetry makes of the first's, up to rounding",
     CheckpointAnswer.DIFFERENT: "different  logits are proved apart",
     CheckpointAnswer.UNDECIDED: "undecided  no symmetry was found, and no logits proved apart",
 }
@@ -127,7 +127,9 @@ class CheckpointComparison(Result):
         off = self.residuals if self.answer is CheckpointAnswer.ROUNDING else self.unexplained
         if off:
             rounding = self.answer is CheckpointAnswer.ROUNDING
-            lines.append(("off by", f"{self.units:.3g} units in the last place at most, rounding is up to {self.limit:g}"))
+            lines.append(
+                ("off by", f"{self.units:.3g} units in the last place at most, rounding is up to {self.limit:g}")
+            )
             label = "differs" if rounding else "unexplained"
             lines += [(label if number == 0 else "", each.said()) for number, each in enumerate(off[:SHOWN])]
             if len(off) > SHOWN:

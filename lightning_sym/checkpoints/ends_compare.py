@@ -11,13 +11,15 @@ the first two up to multiples of the vector of ones with LayerNorm, and the thir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import StreamMap, modulo_ones, stream_fails
+from lightning_sym.checkpoints.equations import StreamMap, modulo_ones, rational, stream_fails
+from lightning_sym.checkpoints.exact_compare import digits
 from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes_for
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import CheckpointForm, Ends
@@ -94,7 +96,10 @@ def compare_ends(
             tell(start, len(new))
             difference = partial(_added_difference, old[rows], new[rows], sign, form, stream)
             unit = unit_at(np.abs(new[rows]).max(axis=1, keepdims=True), stored(name))
-            mask = None if primes is None else _mask(lambda p, f=difference: f(_modulo(p), shifts[p]), primes)
+            mask = None
+            if primes is not None:
+                mask = _equal_floats(old[rows], new[rows], stream, shifts)
+                mask = _mask(difference, shifts) if mask is None else mask
             worst.add(np.asarray(difference(floats, shift)), unit, new[rows], start, mask)
     _compare_logits(first, second, form, stream, stored, found, shifts, shift, tell)
     return found
@@ -107,14 +112,45 @@ def _added_difference(old: Any, new: Any, sign: int, form: CheckpointForm, strea
     return modulo_ones(found, 1) if form.norm == "layer" else found
 
 
+def _equal_floats(old: Any, new: Any, stream: StreamMap, shifts: dict[int, Any]) -> Any:
+    """No entry, where floats say that all rows are equal: nothing but signs and a short factor is multiplied."""
+    if stream.order is None or any(u is not None and u.nonzero().any() for u in shifts.values()):
+        return None
+    scale = rational(stream.scale)
+    if max(digits(old), digits(new)) + digits(scale) > 53:
+        return None
+    equal = np.array_equal(floats(new), stream.along(floats(old), floats))
+    return np.zeros(new.shape, dtype=bool) if equal else None
+
+
+def _carried_norm(first: Ends, second: Ends, stream: StreamMap, tied: bool, width: int) -> bool:
+    """Whether the final norm is the first's carried along, so that equal rows of the unembedding say all.
+
+    Tied, the rows are `c` times as long, and the norm is divided by it.
+    """
+    if stream.order is None:
+        return False
+    by = rational(stream.scale if tied else Fraction(1))
+    signs = 1.0 if stream.signs is None else floats(stream.signs)
+    pairs = (
+        (first.final_gain, second.final_gain, 1.0),
+        (_bias(first, width), _bias(second, width), signs),
+    )
+    short = all(max(digits(old), digits(new)) + digits(by) <= 53 for old, new, _ in pairs)
+    return short and all(
+        np.array_equal(floats(new) * by.floats, floats(old)[stream.order] * sign) for old, new, sign in pairs
+    )
+
+
 def _modulo(prime: int) -> Callable[[Any], Residues]:
     return lambda array: Residues.of(array, prime)
 
 
-def _mask(difference: Callable[[int], Residues], primes: tuple[int, ...]) -> Any:
+def _mask(difference: Callable[[Any, Any], Residues], shifts: dict[int, Any]) -> Any:
+    """Where a difference is not zero modulo one of the primes."""
     found: Any = False
-    for prime in primes:
-        found = difference(prime).nonzero() | found
+    for prime, shift in shifts.items():
+        found = difference(_modulo(prime), shift).nonzero() | found
     return found
 
 
@@ -163,7 +199,7 @@ def _compare_logits(
     shift: Any,
     tell: Told,
 ) -> None:
-    """The unembedding with its norm. Where it is tied, what differs in the embedding was told there, and is left out."""
+    """The unembedding with its norm. Where it is tied, what differs in the embedding was told there and is left out."""
     tied = second.unembedding is None
     gain, bias = np.asarray(second.final_gain, np.float64), np.asarray(_bias(second, form.width), np.float64)
     reader, constant = Worst(), Worst()
@@ -171,6 +207,9 @@ def _compare_logits(
     total, new_total = np.zeros(form.width), np.zeros(form.width)
     old_rows, new_rows = _last(first), _last(second)
     kind = stored("embedding" if tied else "unembedding")
+    carried = bool(shifts) and _carried_norm(first, second, stream, tied and first.unembedding is None, form.width)
+    carried &= tied == (first.unembedding is None)
+    by = stream if tied else replace(stream, scale=Fraction(1))
     for start in range(0, len(new_rows), CHUNK):
         rows = slice(start, start + CHUNK)
         tell(start, len(new_rows))
@@ -179,7 +218,9 @@ def _compare_logits(
         def differences(of: Any, u: Any, rows: slice = rows) -> tuple[Any, Any]:
             unembedding = of(new_rows[rows])
             if tied:
-                unembedding = unembedding - _added_difference(first.embedding[rows], new_rows[rows], 1, form, stream, of, u)
+                unembedding = unembedding - _added_difference(
+                    first.embedding[rows], new_rows[rows], 1, form, stream, of, u
+                )
             read, added = _read(of, unembedding, second, form.width)
             old_read, old_added = _read(of, of(old_rows[rows]), first, form.width)
             difference = read - stream.back(old_read, of)
@@ -187,7 +228,9 @@ def _compare_logits(
 
         read, added = differences(floats, shift)
         masks: list[Any] = [None, None]
-        for prime, u in shifts.items():
+        if carried and (equal := _equal_floats(old_rows[rows], new_rows[rows], by, shifts)) is not None:
+            masks = [equal, np.zeros((len(equal), 1), dtype=bool)]
+        for prime, u in shifts.items() if masks[0] is None else ():
             both = [part.nonzero() for part in differences(_modulo(prime), u)]
             masks = both if masks[0] is None else [a | b for a, b in zip(masks, both, strict=True)]
         read = read / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
@@ -223,7 +266,7 @@ PROPORTIONAL = 1e-3
 
 
 def _primes(first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap) -> tuple[int, ...] | None:
-    """Primes enough for all these equations; `None` if the guess is no symmetry of the norms, or numbers are too long."""
+    """Primes enough for all these equations; `None` if the guess is no symmetry, or numbers are too long."""
     inner = float(np.log2(form.width))
 
     def size(array: Any) -> Size:
@@ -250,5 +293,3 @@ def _primes(first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap) 
         if any(part.nonzero().any() for part in stream_fails(_modulo(prime), stream, form.norm == "layer")):
             return None
     return primes
-
-

@@ -3,7 +3,7 @@
 All is said in the coordinates and the order of the second checkpoint. With folded maps (`folded.py`), the stream
 `x -> c R x`, and the gauges `g` of the layer, the differences are
 
-    readers   W' - g W R^T,    their biases  w' - g w,     writers   W' - c R W g^-1,     the bias of a sublayer  b' - c R b,
+    readers  W' - g W R^T,    their biases  w' - g w,    writers  W' - c R W g^-1,   and what a layer adds  b' - c R b,
 
 and with these zero the two have one function (`docs/reference/same-checkpoints.md`).
 """
@@ -50,7 +50,7 @@ class StreamMap:
         if self.matrix is None:
             moved = array if self.is_identity else array[..., self.order]
             return moved if self.signs is None else moved * of(self.signs)
-        shape = getattr(array, "shape", None) or getattr(getattr(array, "entries", None), "shape", (1,))
+        shape: tuple[int, ...] = np.shape(getattr(array, "entries", array)) or (1,)
         return (array.reshape(-1, shape[-1]) @ of(self.matrix).mT).reshape(*shape)
 
     def forth(self, array: Any, of: Turn, axis: int = 0) -> Any:
@@ -234,7 +234,7 @@ def _turned(rows: Any, turns: Any, a: int) -> Any:
 
 
 def modulo_ones(difference: Any, axis: int) -> Any:
-    """A difference without its multiple of the vector of ones on an axis: the most common of the first entries there."""
+    """A difference without its multiple of the vector of ones on an axis: the most common of the first entries."""
     if isinstance(difference, Size):
         return difference + difference
     if isinstance(difference, Residues):

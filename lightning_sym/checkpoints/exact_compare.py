@@ -1,12 +1,12 @@
 """Whether the equations of a layer hold over the rationals: which entries do not, without any tolerance.
 
-Floats say so where nothing is added: a product of two numbers of 24 bits is one of 48, and two such products are equal if
-their floats are. Everything else is compared modulo enough primes for the longest number that can occur.
+Floats say so where nothing is added: a product of two numbers of 24 bits is one of 48, and two such products are equal
+if their floats are. Everything else is compared modulo enough primes for the longest number that can occur.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,8 +57,8 @@ def exact_masks(
 def without_norm(first: Block, second: Block, norm: str, stream: StreamMap) -> tuple[Block, Block]:
     """Both blocks with a norm of gain 1 and bias 0, if the second's is the first's, carried along; else as they are.
 
-    The equations of what reads it are the same then, as no gain is 0; only a shift along ones, which a LayerNorm does not
-    see, is another one.
+    The equations of what reads it are the same then, as no gain is 0; only a shift along ones, which a LayerNorm does
+    not see, is another one.
     """
     old, new = (np.asarray(getattr(block, f"{norm}_gain"), dtype=np.float64) for block in (first, second))
     biases = [np.asarray(getattr(block, f"{norm}_bias"), dtype=np.float64) for block in (first, second)]
@@ -106,7 +106,10 @@ def _by_floats(
     arrays = [a for block in (first, second) for name in MAPS[half] if (a := getattr(block, name)) is not None]
     gains = max(digits(getattr(block, f"{norm}_gain")) for block in (first, second))
     scales = [digits(part) for part in (gauge.ups, gauge.ups_inverse) if half == MLP and part is not None]
-    scale = max(stream.scale.numerator.bit_length(), 1 if stream.scale.denominator & (stream.scale.denominator - 1) == 0 else 2**20)
+    scale = max(
+        stream.scale.numerator.bit_length(),
+        1 if stream.scale.denominator & (stream.scale.denominator - 1) == 0 else 2**20,
+    )
     if max(map(digits, arrays)) + gains + max(scales, default=1) + scale > 53:
         return None
     found = layer_differences(floats, fold(first, floats, (half,)), fold(second, floats, (half,)), gauge, stream, form)
@@ -155,8 +158,8 @@ def up_to_ones(found: dict[str, Any]) -> dict[str, Any]:
     return {name: modulo_ones(array, axes[name]) if name in axes else array for name, array in found.items()}
 
 
-def all_off(found: dict[str, Array], units: dict[str, Array], bits: int) -> bool:
-    """Whether most tensors differ nearly everywhere by far more than what floats lose: nothing is equal exactly there."""
+def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: int) -> bool:
+    """Whether most tensors differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
     names = [name for name in (*READ, "output", "down") if name in found]
     dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits)).mean() > 0.5 for name in names]
-    return sum(dense) * 2 > len(names)
+    return 2 * sum(map(bool, dense)) > len(names)

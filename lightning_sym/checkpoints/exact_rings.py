@@ -1,8 +1,8 @@
 """Two rings beside floats in which weights are compared: residues modulo a prime, and sizes.
 
-An equation between weights is written once, with `@ * + -`, indices and transposes (`equations.py`). Over floats it says
-how far off it is; over `Size` how long its numbers can get; over `Residues` modulo enough primes for that length whether
-it holds exactly. Every number here is an integer over a power of two, and maybe over a small odd denominator.
+An equation between weights is written once, with `@ * + -`, indices and transposes (`equations.py`). Over floats it
+says how far off it is; over `Size` how long its numbers can get; over `Residues` modulo enough primes for that length
+whether it holds exactly. Every number here is an integer over a power of two, and maybe over a small odd denominator.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Residues:
 
     def nonzero(self) -> npt.NDArray[np.bool_]:
         """Where an entry is not zero modulo the prime."""
-        return np.mod(self.entries, self.prime) != 0
+        return np.asarray(np.mod(self.entries, self.prime) != 0)
 
 
 def _integers(array: Floats) -> bool:
@@ -121,7 +121,7 @@ def _short(array: npt.NDArray[Any], prime: int) -> Floats:
 
 @dataclass(frozen=True)
 class Size:
-    """How long the numbers of an array can be: at most `2^top`, integers over `2^low`, over an odd number of `odd` bits.
+    """How long the numbers of an array can be: at most `2^top`, integers over `2^low` and an odd number of `odd` bits.
 
     Every sum of products has at most `2^inner` terms.
 
@@ -221,7 +221,9 @@ def primes_for(bits: int) -> tuple[int, ...]:
     """
     count = max(1, math.ceil(bits / PRIME_BITS + 1e-9))
     if count > len(MORE_PRIMES):
-        raise TooLarge(f"numbers compared exactly must have at most {int(len(MORE_PRIMES) * PRIME_BITS)} bits, got {bits}")
+        raise TooLarge(
+            f"numbers compared exactly must have at most {int(len(MORE_PRIMES) * PRIME_BITS)} bits, got {bits}"
+        )
     return MORE_PRIMES[:count]
 
 

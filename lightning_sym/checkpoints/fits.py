@@ -19,7 +19,7 @@ ROUNDS = 4
 
 
 ABOUT = 8
-"""Short numbers are preferred to fitted ones, which follow the roundings, if they are at most so many times as far off."""
+"""Short numbers are preferred to fitted ones, which follow the roundings, if at most so many times as far off."""
 
 
 ROUNDED = 2.0**-6
@@ -37,7 +37,7 @@ def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weig
     g = _sylvester(first, second, right, left, weights)
     for _ in range(2):  # Newton's steps for (1 + x) g
         try:
-            moved, written = g @ first, np.linalg.solve(g.T, left.T).T
+            moved, written = g @ first, np.asarray(np.linalg.solve(g.T, left.T).T, dtype=np.float64)
         except np.linalg.LinAlgError:
             break
         step = _sylvester(moved, second - moved, written, written - right, weights)
@@ -55,7 +55,9 @@ def _sylvester(first: Floats, second: Floats, left: Floats, right: Floats, weigh
     high, v = np.linalg.eigh(weights[0] * first @ first.T)
     rhs = u.T @ (weights[0] * second @ first.T + weights[1] * left.T @ right) @ v
     total = low[:, None] + high[None, :]
-    found = np.divide(rhs, total, out=np.zeros_like(rhs), where=total > 1e-13 * max(float(total.max(initial=0)), 1e-300))
+    found = np.divide(
+        rhs, total, out=np.zeros_like(rhs), where=total > 1e-13 * max(float(total.max(initial=0)), 1e-300)
+    )
     return np.asarray(u @ found @ v.T)
 
 
@@ -148,7 +150,7 @@ def inverse_of(matrix: Floats) -> Floats | None:
 
 
 def _sizes(array: Floats, axis: int) -> Floats:
-    return np.maximum(np.abs(array).max(axis=axis, keepdims=True, initial=0), 1e-300)
+    return np.asarray(np.maximum(np.abs(array).max(axis=axis, keepdims=True, initial=0), 1e-300))
 
 
 def nice_scales(

@@ -38,7 +38,9 @@ def _number(number: Any) -> str:
     return text if len(text) <= 20 else f"{float(number):.10g}"
 
 
-def layer_words(found: LayerFound, form: CheckpointForm, first: Block, second: Block, written_out: bool) -> tuple[str, ...]:
+def layer_words(
+    found: LayerFound, form: CheckpointForm, first: Block, second: Block, written_out: bool
+) -> tuple[str, ...]:
     """What was done in a layer."""
     gauge, words = found.gauge, []
     if written_out:
@@ -53,7 +55,9 @@ def layer_words(found: LayerFound, form: CheckpointForm, first: Block, second: B
         words.append("neurons permuted")
     words += _gauge_words("up scaled", gauge.ups, np.array(1.0))
     for number in (1, 2):
-        pairs = [(getattr(block, f"norm{number}_gain"), getattr(block, f"norm{number}_bias")) for block in (first, second)]
+        pairs = [
+            (getattr(block, f"norm{number}_gain"), getattr(block, f"norm{number}_bias")) for block in (first, second)
+        ]
         if not all(np.array_equal(a, b) for a, b in zip(*pairs, strict=True)):
             words.append(f"norm {number} rewritten")
     return tuple(words)

@@ -16,6 +16,7 @@ from lightning_sym.checkpoints.layer_fit import fit_layer, floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.units import DIGITS, bias_sizes, block_units
 
+
 @dataclass(frozen=True, eq=False)
 class LayerFound:
     """What was found in one layer.
@@ -68,11 +69,11 @@ def compare_layer(
 
 
 def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
-    """Sizes of the terms in the first's biases, each times the largest factor by which the gauge makes roundings grow."""
+    """Sizes of the terms in the first's biases, each times how much the gauge can make roundings grow."""
     sizes = bias_sizes(first)
 
     def longest(matrices: Any, axis: int) -> Floats:
-        return np.linalg.norm(floats(matrices), axis=axis).max(axis=-1)[:, None]
+        return np.asarray(np.linalg.norm(floats(matrices), axis=axis).max(axis=-1)[:, None])
 
     of_head = np.arange(form.heads) // (form.heads // len(gauge.groups))
     if gauge.turns is not None:

@@ -111,7 +111,7 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
         return np.repeat(found[..., None], 2, axis=-1)
 
     def inverse_turn(z: Floats) -> Floats:
-        return z / (z * z).sum(axis=-1, keepdims=True)
+        return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
 
     z = np.stack(found)
     turns, over = fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off)
@@ -135,7 +135,7 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
     def off(c: Floats, inverse: Floats) -> Floats:
         above = np.abs(new.up - c[:, None] * up).max(axis=1) / np.maximum(np.abs(new.up).max(axis=1), 1e-300)
         below = np.abs(new.down - inverse * down).max(axis=0) / np.maximum(np.abs(new.down).max(axis=0), 1e-300)
-        return np.maximum(above, below)
+        return np.asarray(np.maximum(above, below))
 
     c = fits.scales(up, new.up, down, new.down, weight)
     ups, over = fits.nice_scales([lambda: c, counted], np.reciprocal, off)
@@ -144,10 +144,11 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
 
 def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> tuple[Any, Any]:
     """Matrices of all groups with their inverses: as nice numbers if all are."""
-    if all(g is not None and h is not None for _, g, h in made):
-        exact = [_over_one([part[side] for part in made]) for side in (1, 2)]  # type: ignore[list-item]
+    known = [(g, h) for _, g, h in made if g is not None and h is not None]
+    if len(known) == len(made):
+        exact = _over_one([g for g, _ in known]), _over_one([h for _, h in known])
         if exact[0] is not None and exact[1] is not None:
-            return exact[0], exact[1]
+            return exact
     matrices = np.stack([floats(whole if g is None else g) for whole, g, _ in made])
     return matrices, np.stack([np.linalg.pinv(m) if (h := fits.inverse_of(m)) is None else h for m in matrices])
 

@@ -22,7 +22,7 @@ def assigned(cost: Floats) -> Order:
     """For each column the row that it gets, at the least cost in all."""
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
-        return best.astype(np.int64)
+        return np.asarray(best, dtype=np.int64)
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.nan_to_num(cost, nan=4.0))
@@ -105,9 +105,9 @@ def match_neurons(first: Folded, second: Folded) -> Order:
 
     old, new = (reading(x, "up") for x in (first, second))
     down, new_down = (x.down.T.astype(np.float64) for x in (first, second))
-    ups, downs = [(x * x).sum(axis=1) for x in (old, new)], [(x * x).sum(axis=1) for x in (down, new_down)]
+    ups, new_ups, downs, new_downs = ((x * x).sum(axis=1) for x in (old, new, down, new_down))
     if second.gate is None:
-        return assigned(_relative(*ups, old @ new.T) + _relative(*downs, down @ new_down.T))
-    cost = _relative(ups[0] * downs[0], ups[1] * downs[1], (old @ new.T) * (down @ new_down.T))
+        return assigned(_relative(ups, new_ups, old @ new.T) + _relative(downs, new_downs, down @ new_down.T))
+    cost = _relative(ups * downs, new_ups * new_downs, (old @ new.T) * (down @ new_down.T))
     gate, new_gate = (reading(x, "gate") for x in (first, second))
     return assigned(cost + _relative((gate * gate).sum(1), (new_gate * new_gate).sum(1), gate @ new_gate.T))

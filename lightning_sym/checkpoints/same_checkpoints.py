@@ -20,7 +20,7 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import Progress
+from lightning_sym.limits import Progress, require_integer
 
 
 def same_checkpoints(
@@ -91,14 +91,13 @@ def unlike(first: CheckpointForm, second: CheckpointForm) -> list[str]:
 
 
 def _prompt(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int, ...]:
-    """The token ids asked for, or eight spread over the vocabulary."""
+    """The token ids asked for, or a few spread over the vocabulary."""
     vocabulary, context = forms[0].vocabulary, min(form.context for form in forms)
     if not len(ids):
-        count = min(8, context, vocabulary)
+        count = min(PROMPT, context, vocabulary)
         return tuple((7 + i * (vocabulary // count)) % vocabulary for i in range(count))
     for each in ids:
-        if isinstance(each, bool) or not isinstance(each, (int, np.integer)) or not 0 <= each < vocabulary:
-            raise BadInput(f"token ids must be integers from 0 to {vocabulary - 1}, got {shown(each)}")
+        require_integer(each, "a token id", 0, vocabulary - 1)
     if len(ids) > context:
         raise BadInput(f"a prompt must have at most {context} token ids, got {len(ids)}")
     return tuple(int(each) for each in ids)
@@ -125,8 +124,8 @@ class _Found:
         needed = form.width - (form.norm == "layer")
         if filled < needed:
             self.tried.append(
-                f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of the others "
-                "was not searched"
+                f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
+                "the others was not searched"
             )
         self.tell("embedding and unembedding", 1, steps)
         ends = compare_ends(
@@ -146,7 +145,9 @@ class _Found:
         expected, given = self.first.form.epsilon * stream.scale**2, self.second.form.epsilon
         if expected != given:
             off = float("inf") if given == 0 else abs(float(expected / given) - 1) * 2**52
-            self.residuals.append(Residual("epsilon", "epsilon of the norms", off, "F64", None, float(given - expected)))
+            self.residuals.append(
+                Residual("epsilon", "epsilon of the norms", off, "F64", None, float(given - expected))
+            )
 
     def stored(self, piece: str) -> str:
         """The coarser of the types that a tensor is stored in."""
@@ -168,7 +169,13 @@ class _Found:
         return piece
 
     def _add(
-        self, piece: str, units: float, entry: tuple[int, ...] | None, difference: float, count: int | None, value: float
+        self,
+        piece: str,
+        units: float,
+        entry: tuple[int, ...] | None,
+        difference: float,
+        count: int | None,
+        value: float,
     ) -> None:
         stored = self.stored(piece)
         own = None if not units else float(abs(difference) / unit_at(value, stored))
@@ -208,14 +215,18 @@ class _Found:
         for name, differences in found.differences.items():
             off = np.abs(differences) / found.units[name]
             mask = None if found.masks is None else found.masks.get(name)
-            count = None if found.masks is None else int(mask.sum()) if mask is not None else int((differences != 0).sum())
+            count = (
+                None if found.masks is None else int(mask.sum()) if mask is not None else int((differences != 0).sum())
+            )
             largest = float(np.nan_to_num(off, nan=np.inf).max(initial=0))
             if lost and name in ("down", "up", "gate"):
                 largest = float("inf")
             if largest > 0 or count:
                 index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
                 value = float(getattr(second, name)[index])
-                self._add(f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value)
+                self._add(
+                    f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value
+                )
 
 
 def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
@@ -245,6 +256,9 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
     made |= {"symmetry": symmetry, "residuals": residuals, "limit": found.units, "logits": logits, "tried": tried}
     return CheckpointComparison(**made)
 
+
+PROMPT = 4
+"""Token ids read where nobody says which."""
 
 LONGEST = 64
 """Tokens of a prompt that is made to show a difference of one position."""

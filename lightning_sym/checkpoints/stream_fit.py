@@ -1,8 +1,8 @@
 """A guess at what was done to the residual stream, from the rows of the embedding; chunk by chunk.
 
-Rows of one token id stand at one place in both checkpoints, so nothing has to be matched: `E' = c E R^T` is a problem of
-Procrustes, and `c^2` is the quotient of the two epsilons. Rows of an unembedding of its own,
-folded, turn by the same matrix. With LayerNorm all rows are centred, and with learned positions the mean row is left out.
+Rows of one token id stand at one place in both checkpoints, so nothing has to be matched: `E' = c E R^T` is a problem
+of Procrustes, and `c^2` is the quotient of the two epsilons. Rows of an unembedding of its own, folded, turn by the
+same matrix. With LayerNorm all rows are centred, and with learned positions the mean row is left out.
 """
 
 from __future__ import annotations

@@ -85,7 +85,9 @@ def bias_sizes(block: Block) -> dict[str, Floats]:
         if weight is None:
             continue
         bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
-        sizes = np.sqrt(np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2)
+        sizes = np.sqrt(
+            np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2
+        )
         found[f"{name}_bias"] = sizes.max(axis=-1, keepdims=True) if norm == 1 else sizes
     through = np.square(block.output, dtype=np.float64).sum(axis=1)  # (H, a)
     ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
@@ -123,7 +125,9 @@ class Residual:
     def said(self) -> str:
         """The tensor, how far off, and where."""
         where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
-        count = "" if self.differing is None else f", {self.differing:,} {'entry' if self.differing == 1 else 'entries'}"
+        count = (
+            "" if self.differing is None else f", {self.differing:,} {'entry' if self.differing == 1 else 'entries'}"
+        )
         own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
         return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
 
