@@ -12,6 +12,7 @@ from lightning_sym.errors import FileFormatError
 Activation = Literal["gelu", "gelu_new", "silu"]
 
 LARGEST_SIZE = 10**9
+_LEAST, _MOST = Fraction(1, 10**300), Fraction(10**300)
 
 ACTIVATIONS: dict[str, Activation] = {
     "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_new", "gelu_pytorch_tanh": "gelu_new", "silu": "silu",
@@ -77,18 +78,18 @@ class Config:
         """
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
-            refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {_shown(value)}")
+            refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {said(value)}")
         return value
 
     def number(self, key: str, default: Fraction) -> Fraction:
-        """A positive number, exactly.
+        """A positive number that a float can be near, exactly.
 
         Raises:
             FileFormatError: it is none.
         """
         value = self.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or value <= 0:
-            refuse(f"{key} must be a positive number, got {_shown(value)}")
+        if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or not _LEAST < value < _MOST:
+            refuse(f"{key} must be a number between 1e-300 and 1e300, got {said(value)}")
         return Fraction(value)
 
     def flag(self, key: str, default: bool) -> bool:
@@ -99,7 +100,7 @@ class Config:
         """
         value = self.get(key, default)
         if not isinstance(value, bool):
-            refuse(f"{key} must be true or false, got {_shown(value)}")
+            refuse(f"{key} must be true or false, got {said(value)}")
         return value
 
     def activation(self, key: str, default: str) -> Activation:
@@ -110,7 +111,7 @@ class Config:
         """
         value = self.get(key, default)
         if not isinstance(value, str) or value not in ACTIVATIONS:
-            refuse(f"{key} must be one of {', '.join(ACTIVATIONS)}, got {_shown(value)}")
+            refuse(f"{key} must be one of {', '.join(ACTIVATIONS)}, got {said(value)}")
         return ACTIVATIONS[value]
 
     def require(self, key: str, *allowed: Any) -> None:
@@ -121,7 +122,7 @@ class Config:
         """
         value = self.get(key, allowed[0])
         if not any(type(value) is type(each) and value == each for each in allowed):
-            refuse(f"{key} must be {' or '.join(map(_shown, allowed))} or absent, got {_shown(value)}")
+            refuse(f"{key} must be {' or '.join(map(said, allowed))} or absent, got {said(value)}")
 
     def finish(self) -> None:
         """Refuse, by name, what was not asked for and is not known to be harmless.
@@ -131,12 +132,21 @@ class Config:
         """
         for key, value in self._values.items():
             if key not in self._asked and key not in HARMLESS and value is not None:
-                refuse(f"every key of the configuration must be understood, got {_shown(key)} = {_shown(value)}")
+                refuse(f"every key of the configuration must be understood, got {said(key)} = {said(value)}")
 
 
-def _shown(value: Any) -> str:
+def said(value: Any) -> str:
+    """A value of a configuration in a message: one short line.
+
+    Example:
+        >>> said(None), said(True), said(Fraction(1, 3)), said("x" * 99)[:9]
+        ('none', 'true', '1/3', "'xxxxxxxx")
+    """
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, Fraction) and value.denominator < 10**20 else shown(value)
+    if isinstance(value, Fraction):
+        text = str(value)
+        return text if len(text) <= 60 else f"{text[:52]}..."
+    return shown(value)

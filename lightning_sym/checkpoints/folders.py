@@ -20,18 +20,20 @@ from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
 from lightning_sym.checkpoints.writing import ADAPTER, CONFIG, INDEX, WEIGHTS
 from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.readers.bounds import read_whole, shown
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 
 LARGEST_CONFIG = 2**22
 
 
-def open_checkpoint(path: str | os.PathLike[str]) -> StoredCheckpoint:
+def open_checkpoint(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) -> StoredCheckpoint:
     """Open a checkpoint: what it is is read and compared with its tensors at once, its numbers when asked for.
 
     Args:
         path: a folder with `config.json` and `model.safetensors`, or shards and `model.safetensors.index.json`; or a
             `.gguf` file (the extra `gguf`).
+        memory: bytes that a layer, or the embedding with its surroundings, may take once it is read.
 
     Raises:
         FileFormatError: a file is missing or bad, tensors and configuration contradict each other, or something is
@@ -49,12 +51,13 @@ def open_checkpoint(path: str | os.PathLike[str]) -> StoredCheckpoint:
         (2, (2, 4), 'model.layers.0.self_attn.k_proj.bias')
     """
     require_arguments(open_checkpoint, locals())
+    require_memory(0, memory, "a layer")
     place = Path(path)
     try:
         if place.is_dir():
-            return _open_folder(place)
+            return _open_folder(place, memory)
         if place.suffix.lower() == ".gguf":
-            return _open_gguf(place)
+            return _open_gguf(place, memory)
         if not place.exists():
             raise FileFormatError("there must be a folder or a .gguf file")
         raise FileFormatError("it must be a folder with config.json and model.safetensors, or a .gguf file")
@@ -78,7 +81,7 @@ def _family(name: Any, what: str, known: Collection[str]) -> Family:
     return FAMILIES[name]
 
 
-def _open_folder(folder: Path) -> StoredCheckpoint:
+def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
     there = {name for name in (CONFIG, WEIGHTS, INDEX, ADAPTER) if os.path.lexists(folder / name)}
     if CONFIG not in there:
         raise FileFormatError("there must be a config.json in the folder")
@@ -110,10 +113,10 @@ def _open_folder(folder: Path) -> StoredCheckpoint:
         places = {
             p: Place(at.tensor.removeprefix(family.prefix), at.turned, at.interleaved) for p, at in places.items()
         }
-    return _compared(folder, form, places, tensors, family)
+    return StoredCheckpoint(folder, form, places, _compared(form, places, tensors, family), memory, open_checkpoint)
 
 
-def _open_gguf(path: Path) -> StoredCheckpoint:
+def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
     file = read_gguf(path)
     known = [name for name, family in FAMILIES.items() if family.gguf_keys]
     name = file.values.get("general.architecture")
@@ -133,13 +136,14 @@ def _open_gguf(path: Path) -> StoredCheckpoint:
     config.finish()
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
-    return _compared(path, form, family.gguf_layout.places(form, parts), file.tensors, family)
+    places = family.gguf_layout.places(form, parts)
+    return StoredCheckpoint(path, form, places, _compared(form, places, file.tensors, family), memory, open_checkpoint)
 
 
 def _compared(
-    path: Path, form: CheckpointForm, places: dict[str, Place], tensors: dict[str, StoredTensor], family: Family
-) -> StoredCheckpoint:
-    """The checkpoint, after its tensors were compared with what its configuration says."""
+    form: CheckpointForm, places: dict[str, Place], tensors: dict[str, StoredTensor], family: Family
+) -> dict[str, StoredTensor]:
+    """The tensors, after they were compared with what the configuration says."""
     held = by_tensor(places)
     if missing := [name for name in held if name not in tensors]:
         more = f" and {len(missing) - 1} more" * (len(missing) > 1)
@@ -157,7 +161,7 @@ def _compared(
             if name != tie:
                 raise FileFormatError(f"every tensor must be understood, got {shown(name)}")
             _require_tie(name, tensors, places["embedding"].tensor)
-    return StoredCheckpoint(path, form, places, tensors, open_checkpoint)
+    return tensors
 
 
 def _require_tie(name: str, tensors: dict[str, StoredTensor], embedding: str) -> None:

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from lightning_sym.checkpoints.config import Config, refuse
+from lightning_sym.checkpoints.config import Config, refuse, said
 from lightning_sym.checkpoints.layout import Family, Layout, Place
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import FileFormatError
@@ -86,13 +86,13 @@ def theta_of(config: Config) -> Fraction:
     for key in ("rope_parameters", "rope_scaling"):
         inner = config.get(key, {})
         if not isinstance(inner, dict):
-            refuse(f"{key} must be an object, got {str(inner)[:40]!a}")
+            refuse(f"{key} must be an object, got {said(inner)}")
         try:
             found |= _plain_rope(Config(inner))
         except FileFormatError as error:
             refuse(f"{key}: {error}")
     if len(found) > 1:
-        refuse(f"rope_theta must be stated once, got {' and '.join(map(str, sorted(found)))}")
+        refuse(f"rope_theta must be stated once, got {' and '.join(map(said, sorted(found)))}")
     config.require("partial_rotary_factor", 1, Fraction(1))
     config.require("rope_interleaved", False)
     return found.pop() if found else default
@@ -146,8 +146,7 @@ def read_rotary(config: Config, family: str, groups: int | None = None) -> Check
         FileFormatError: a key means a function that is not known here.
     """
     d, heads = config.size("hidden_size"), config.size("num_attention_heads")
-    said = config.get("num_key_value_heads")
-    groups = config.size("num_key_value_heads") if said is not None else groups or heads
+    groups = config.size("num_key_value_heads", groups or heads)
     if heads % groups:
         refuse(f"num_attention_heads must be a multiple of num_key_value_heads, got {heads} and {groups}")
     if config.get("head_dim") is None and d % heads:

@@ -15,10 +15,12 @@ from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends, 
 from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError
-from lightning_sym.limits import require_integer
+from lightning_sym.limits import require_integer, require_memory
 from lightning_sym.network.readers.bounds import shown
 
 _P = TypeVar("_P", bound=Pieces)
+_AT_ONCE = 2**22
+"""Numbers that are looked at together."""
 
 
 class StoredCheckpoint:
@@ -29,6 +31,7 @@ class StoredCheckpoint:
         form: what was read from its configuration.
         places: of all pieces.
         tensors: at least those of the places, of their shapes.
+        memory: bytes that a layer, or the ends, may take.
         again: opens it again, in another process.
     """
 
@@ -38,9 +41,11 @@ class StoredCheckpoint:
         form: CheckpointForm,
         places: Mapping[str, Place],
         tensors: Mapping[str, StoredTensor],
-        again: Callable[[str], StoredCheckpoint],
+        memory: int,
+        again: Callable[[str, int], StoredCheckpoint],
     ) -> None:
-        self._path, self._form, self._places, self._tensors, self._again = path, form, places, tensors, again
+        self._path, self._form, self._places, self._tensors = path, form, places, tensors
+        self._memory, self._again = memory, again
         self._held = by_tensor(places)
 
     @property
@@ -50,14 +55,16 @@ class StoredCheckpoint:
 
     @property
     def name(self) -> str:
-        """Its path, as it was given."""
-        return str(self._path)
+        """Its path, as it was given, in one line."""
+        path = str(self._path)
+        return path if path.isprintable() else ascii(path)[1:-1]
 
     def ends(self) -> Ends:
         """Embedding, positions, final norm, unembedding.
 
         Raises:
             FileFormatError: a number is not finite.
+            TooLarge: they would take more memory than allowed.
         """
         return self._pieces(Ends, "")
 
@@ -66,6 +73,7 @@ class StoredCheckpoint:
 
         Raises:
             FileFormatError: a number is not finite.
+            TooLarge: it would take more memory than allowed.
             BadInput: there is no such layer.
         """
         require_integer(layer, "the layer", 0, self.form.layers - 1)
@@ -85,6 +93,9 @@ class StoredCheckpoint:
         return self._places[piece]
 
     def _pieces(self, kind: type[_P], before: str) -> _P:
+        tensors = {self._places[p].tensor for p in (before + f.name for f in fields(kind)) if p in self._places}
+        needed = sum(self._tensors[name].bytes_read for name in tensors)
+        require_memory(needed, self._memory, f"{self.name}: {f'layer {before[:-1]}' if before else 'the embedding'}")
         read: dict[str, Array] = {}
         found: dict[str, Any] = {}
         for field in fields(kind):
@@ -102,12 +113,14 @@ class StoredCheckpoint:
             array = self._tensors[tensor].read()
         except BadInput as error:
             raise type(error)(f"{self.name}: {error}") from error
-        finite = np.isfinite(array)
-        if not finite.all():
-            first = tuple(int(i) for i in np.unravel_index(int(np.argmin(finite)), array.shape))
-            raise FileFormatError(
-                f"{self.name}: {tensor} must hold finite numbers, got {array[first]} at {list(first)}"
-            )
+        flat = array.reshape(-1)
+        for begin in range(0, flat.size, _AT_ONCE):
+            finite = np.isfinite(flat[begin : begin + _AT_ONCE])
+            if not finite.all():
+                first = begin + int(np.argmin(finite))
+                place = [int(i) for i in np.unravel_index(first, array.shape)]
+                found = f"{flat[first]} at {place}"
+                raise FileFormatError(f"{self.name}: {tensor} must hold finite numbers, got {found}")
         return array
 
     def lines(self) -> Lines:
@@ -129,7 +142,7 @@ class StoredCheckpoint:
         return text_table(self.lines())
 
     def __repr__(self) -> str:
-        return f"open_checkpoint({self.name!r})"
+        return f"open_checkpoint({str(self._path)!r})"
 
     def __reduce__(self) -> Any:
-        return self._again, (self.name,)
+        return self._again, (str(self._path), self._memory)

@@ -27,7 +27,9 @@ def from_disk(raw: npt.NDArray[Any], kind: str) -> Array:
         array([ 1., -2.], dtype=float32)
     """
     if kind == "BF16":
-        return (raw.astype(np.uint32) << 16).view(np.float32)
+        wide = raw.astype(np.uint32)
+        wide <<= 16
+        return wide.view(np.float32)
     return raw
 
 
@@ -97,6 +99,11 @@ class StoredTensor:
     def holds(self) -> str | None:
         """The smallest of `F16`, `BF16`, `F32`, `F64` with all values of its type; `None`: no type of weights."""
         return self.kind if self.kind in ON_DISK else None
+
+    @property
+    def bytes_read(self) -> int:
+        """What its numbers take once they are read; of bfloat16 as float32."""
+        return prod(self.shape) * (4 if self.holds == "BF16" else ON_DISK[self.holds or "F64"].itemsize)
 
     def read(self) -> Array:
         """Its numbers, exactly; of bfloat16 as float32.

@@ -13,18 +13,18 @@ from typing import Any, BinaryIO
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.config import Config, said
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layout import Family, Place, by_tensor, end_pieces, join, tensor_shape
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.errors import BadInput
+from lightning_sym.limits import require_integer
 from lightning_sym.network.readers.exact_json import ExactNumbers, parse
 from lightning_sym.whole_files import replacing
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 ADAPTER = "adapter_config.json"
-_IN_CONFIG = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stored: str | None = None) -> None:
@@ -54,12 +54,13 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
     if not hasattr(checkpoint, "form") or not hasattr(checkpoint, "block"):
         raise BadInput(f"checkpoint must be a Checkpoint (open_checkpoint reads one), got {shown(checkpoint)}")
     form = checkpoint.form
+    require_integer(form.layers, "the number of layers", 1)
     if form.family not in FAMILIES:
         raise BadInput(f"the family must be one of {', '.join(FAMILIES)}, got {shown(form.family)}")
     family, parts = FAMILIES[form.family], _parts(checkpoint)
     places = family.layout.places(form, parts)
     kinds = _kinds(checkpoint, places, stored)
-    config = _config(family, form, parts) | {"torch_dtype": _IN_CONFIG[kinds[places["embedding"].tensor]]}
+    config = _config(family, form, parts) | {"torch_dtype": _type_of_all(set(kinds.values()))}
     _require_stated(family, form, parts, config)
     target = Path(folder)
     if not os.fspath(folder) or "\0" in os.fspath(folder):
@@ -85,9 +86,8 @@ def _prepare(folder: Path) -> bool:
         folder.mkdir()
     except FileExistsError:
         for other in sorted(entry.name for entry in folder.iterdir()):
-            if other != WEIGHTS and (
-                other.endswith((".safetensors", ".bin")) or other in (INDEX, "adapter_config.json")
-            ):
+            weights = other.endswith((".safetensors", ".bin")) or other in (INDEX, ADAPTER)
+            if weights and other != WEIGHTS:
                 raise BadInput(f"{folder} must not hold other weights, got {shown(other)}") from None
         return False
     return True
@@ -113,6 +113,13 @@ def _kinds(checkpoint: Checkpoint, places: dict[str, Place], stored: str | None)
     return found
 
 
+def _type_of_all(kinds: set[str]) -> str:
+    """The type of the configuration, to which the library rounds: one that holds all of these."""
+    if len(kinds) == 1:
+        return {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}[min(kinds)]
+    return "float64" if "F64" in kinds else "float32"
+
+
 def _config(family: Family, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
     for name, number in (("epsilon", form.epsilon), ("theta", form.theta)):
         denominator = Fraction(number or 1).denominator
@@ -121,7 +128,7 @@ def _config(family: Family, form: CheckpointForm, parts: frozenset[str]) -> dict
         while denominator % 5 == 0:
             denominator //= 5
         if denominator != 1:
-            raise BadInput(f"{name} must be a decimal to be written, got {number}")
+            raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
     return family.write(form, parts)
 
 
@@ -130,7 +137,7 @@ def _require_stated(family: Family, form: CheckpointForm, parts: frozenset[str],
     back, pieces = family.read(Config(parse(_spelled(config).encode(), ExactNumbers())))
     for name, value in vars(form).items():
         if getattr(back, name) != value:
-            raise BadInput(f"{form.family} must have {name} = {getattr(back, name)}, got {value}")
+            raise BadInput(f"{form.family} must have {name} = {said(getattr(back, name))}, got {said(value)}")
     if missing := family.layout.block.keys() & (pieces ^ parts) | (parts - family.layout.block.keys()):
         raise BadInput(f"a block of {form.family} must have its pieces and no others, they differ in {min(missing)}")
 

@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from test_reading_checkpoints import change_config, config_of, in_shards
 
-from lightning_sym import BadInput, FileFormatError, open_checkpoint, save_checkpoint
+from lightning_sym import BadInput, FileFormatError, TooLarge, open_checkpoint, save_checkpoint
 from lightning_sym.testing import small_checkpoint
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -172,6 +172,16 @@ def test_a_file_shortened_meanwhile_does_not_end_the_process(tmp_path: Path) -> 
         checkpoint.block(0)
 
 
+def test_a_layer_that_does_not_fit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    save_checkpoint(small_checkpoint("gpt2", stored="BF16"), tmp_path)
+    needed = 4 * (2 * 16 * 24 + 4 * 16 * 16 + 24 + 9 * 16)  # bfloat16 is read as float32
+    open_checkpoint(tmp_path, memory=needed).block(1)
+    with pytest.raises(TooLarge, match="layer 1 must fit into"):
+        open_checkpoint(tmp_path, memory=needed - 1).block(1)
+    with pytest.raises(TooLarge, match="the embedding must fit into"):
+        open_checkpoint(tmp_path, memory=100).ends()
+
+
 ROPE = {"rope_type": "llama3", "factor": 8.0}
 KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "model_type", "bert", "model_type must be one of gpt2, llama, mistral, qwen2, got 'bert'"),
@@ -180,7 +190,7 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "rope_scaling", ROPE, "rope_scaling: rope_type must be 'default' or absent, got 'llama3'"),
     ("llama", "rope_scaling", {"factor": 2}, "rope_scaling: every key of the configuration must be understood"),
     ("llama", "rope_parameters", {"rope_theta": 7, "rope_type": "default"}, "rope_theta must be stated once"),
-    ("llama", "rope_theta", 0, "rope_theta must be a positive number, got 0"),
+    ("llama", "rope_theta", 0, "rope_theta must be a number between 1e-300 and 1e300, got 0"),
     ("llama", "partial_rotary_factor", 0.5, "partial_rotary_factor must be 1"),
     ("llama", "rope_interleaved", True, "rope_interleaved must be false or absent, got true"),
     ("llama", "hidden_act", "relu", "hidden_act must be one of gelu, "),
@@ -189,7 +199,14 @@ KEYS: list[tuple[str, str, Any, str]] = [
     ("llama", "hidden_size", ..., "hidden_size must be an integer"),
     ("llama", "num_key_value_heads", 3, "must be a multiple of num_key_value_heads, got 4 and 3"),
     ("llama", "head_dim", 3, "head_dim must be even"),
-    ("llama", "rms_norm_eps", -1, "rms_norm_eps must be a positive number, got -1"),
+    ("llama", "rms_norm_eps", -1, "rms_norm_eps must be a number between 1e-300 and 1e300, got -1"),
+    ("llama", "rms_norm_eps", 10**999, "rms_norm_eps must be a number between 1e-300 and 1e300, got 1000"),
+    (
+        "llama",
+        "num_key_value_heads",
+        10**999,
+        "num_key_value_heads must be an integer between 1 and 1,000,000,000, got",
+    ),
     ("llama", "tie_word_embeddings", 1, "tie_word_embeddings must be true or false, got 1"),
     ("llama", "tie_word_embeddings", True, "lm_head.weight must be model.embed_tokens.weight, to which"),
     ("llama", "attention_bias", True, "missing are model.layers.0.self_attn.q_proj.bias"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,31 @@ def test_a_second_copy_of_tied_weights_must_be_one(tmp_path: Path) -> None:
     save_file(tensors, tmp_path / "model.safetensors")
     with pytest.raises(BadInput, match=r"lm_head.weight must be model.embed_tokens.weight, to which"):
         open_checkpoint(tmp_path)
+
+
+def test_links_to_files_elsewhere_are_followed(tmp_path: Path) -> None:
+    """As caches of the hub are made."""
+    made = small_checkpoint("llama")
+    save_checkpoint(made, tmp_path / "blobs")
+    (tmp_path / "snapshot").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "snapshot" / name).symlink_to(Path("..", "blobs", name))
+    assert_equal(made, open_checkpoint(tmp_path / "snapshot"))
+
+
+def test_one_layer_is_in_memory_at_a_time(tmp_path: Path) -> None:
+    made = small_checkpoint("llama", layers=8, heads=8, head_width=16, inner=512, vocabulary=2000)
+    save_checkpoint(made, tmp_path)
+    whole = (tmp_path / "model.safetensors").stat().st_size
+    tracemalloc.start()
+    try:
+        read = open_checkpoint(tmp_path)
+        sums = [float(block.up.sum()) for block in map(read.block, range(8))]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < whole / 10
+    assert sums == [float(block.up.sum()) for block in made.blocks]
 
 
 def test_a_checkpoint_travels_and_says_what_it_is(tmp_path: Path) -> None:
