@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from lightning_sym.certificates.dimension import dimension_certificate
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
+    from lightning_sym.checkpoints.circuits import Circuits, circuits
     from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
+    from lightning_sym.checkpoints.fingerprint import Fingerprint, fingerprint
+    from lightning_sym.checkpoints.fingerprint_comparison import FingerprintComparison, compare_fingerprints
     from lightning_sym.checkpoints.folders import open_checkpoint
     from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
     from lightning_sym.checkpoints.writing import save_checkpoint
@@ -97,6 +100,9 @@ _ROOMS = {
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
     "lightning_sym.checkpoints.comparison": ("CheckpointAnswer", "CheckpointComparison"),
+    "lightning_sym.checkpoints.circuits": ("Circuits", "circuits"),
+    "lightning_sym.checkpoints.fingerprint": ("Fingerprint", "fingerprint"),
+    "lightning_sym.checkpoints.fingerprint_comparison": ("FingerprintComparison", "compare_fingerprints"),
     "lightning_sym.checkpoints.folders": ("open_checkpoint",),
     "lightning_sym.checkpoints.same_checkpoints": ("same_checkpoints",),
     "lightning_sym.checkpoints.writing": ("save_checkpoint",),
@@ -161,6 +167,7 @@ __all__ = [
     "CertifiedDimension",
     "CheckpointAnswer",
     "CheckpointComparison",
+    "Circuits",
     "Classification",
     "Comparison",
     "Component",
@@ -171,6 +178,8 @@ __all__ = [
     "Family",
     "Fiber",
     "FileFormatError",
+    "Fingerprint",
+    "FingerprintComparison",
     "GenericRank",
     "JacobianRank",
     "Jet",
@@ -206,11 +215,14 @@ __all__ = [
     "canonical",
     "certified_dimension",
     "change_basis",
+    "circuits",
     "classify",
+    "compare_fingerprints",
     "conserved_quantities",
     "dimension_certificate",
     "equations",
     "fiber",
+    "fingerprint",
     "forward",
     "layer_orbits",
     "load_jet",

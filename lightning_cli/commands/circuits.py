@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lightning_sym.checkpoints.bounded import Balls
-    from lightning_sym.checkpoints.circuits import Circuits, Matrix
+    from lightning_sym.checkpoints.circuits import Circuit, Circuits
     from lightning_sym.checkpoints.fingerprint import Fingerprint
     from lightning_sym.checkpoints.fingerprint_comparison import FingerprintComparison
     from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
@@ -30,7 +30,7 @@ def _form(form: CheckpointForm) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Fraction) else value for name, value in asdict(form).items()}
 
 
-def _matrix(matrix: Matrix) -> dict[str, Any]:
+def _matrix(matrix: Circuit) -> dict[str, Any]:
     return {
         "rank": list(matrix.rank),
         "numerical": list(matrix.numerical),

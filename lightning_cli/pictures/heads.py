@@ -12,7 +12,7 @@ from lightning_cli.pictures.drawing import GREY, Picture, write_caption
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lightning_sym.checkpoints.circuits import Circuits, Matrix
+    from lightning_sym.checkpoints.circuits import Circuit, Circuits
 
 SAID = (
     "QK: the form of the scores; OV: what a head writes. Both as maps of the normed stream, so that no change of basis "
@@ -41,7 +41,7 @@ def picture(found: Circuits) -> Picture:
     )
 
 
-def _row(matrix: Matrix) -> tuple[str, str, str]:
+def _row(matrix: Circuit) -> tuple[str, str, str]:
     near = "" if matrix.nearest is None else f"{matrix.nearest[0]}.{matrix.nearest[1]}"
     return f"{matrix.frobenius[0]:.6g}", near, "" if matrix.cosine is None else f"{matrix.cosine[0]:.6g}"
 
@@ -52,7 +52,7 @@ def draw(found: Circuits, figure: Figure) -> None:
     for number, (title, kind, what) in enumerate(PANELS):
         numbers = np.full((form.layers, form.heads), np.nan)
         for head in found.heads:
-            matrix: Matrix = getattr(head, kind)
+            matrix: Circuit = getattr(head, kind)
             value = matrix.frobenius if what == "norm" else matrix.cosine
             if value is not None and (what == "cosine" or value[0] > 0):
                 numbers[head.layer, head.head] = np.log10(value[0]) if what == "norm" else value[0]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.display import Lines, Result, latex_words, one_line
 from lightning_sym.errors import BadInput
 
 Floats = npt.NDArray[np.float64]
@@ -20,12 +21,14 @@ Floats = npt.NDArray[np.float64]
 UNIT = 2.0**-53
 TINY = 1e-140
 """More than what underflow loses in any sum here."""
+LARGEST = 1e30
+"""Size of weights up to which no square of a product of four overflows."""
 WIDEN = 1 + 2.0**-40
 """What rounding of the bounds themselves is covered by; they are sums and products of a few numbers."""
 
 
-@dataclass(frozen=True, eq=False)
-class Balls:
+@dataclass(frozen=True, eq=False, repr=False)
+class Balls(Result):
     """Real numbers, each within `radius` of `middle`.
 
     Example:
@@ -38,8 +41,17 @@ class Balls:
     radius: Floats
 
     def __post_init__(self) -> None:
+        for name in ("middle", "radius"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         if not (np.isfinite(self.middle).all() and np.isfinite(self.radius).all()):
             raise BadInput("weights must be so small that products of them are floats of 64 bits, got larger ones")
+
+    def lines(self) -> Lines:
+        """Middles and radii."""
+        return [("middle", one_line(self.middle)), ("radius", one_line(self.radius))]
+
+    def _latex(self) -> str:
+        return latex_words(str(self))
 
     def lower(self) -> Floats:
         """Lower bounds, rounded down."""
@@ -158,8 +170,8 @@ def near(array: Any) -> Near:
     array = np.asarray(array)
     value = array.astype(np.float64)
     share = UNIT if array.dtype == object else 0.0
-    if not np.isfinite(value).all():
-        raise BadInput("weights must be finite")
+    if not (np.abs(value) <= LARGEST).all():
+        raise BadInput(f"weights must be of a size up to {LARGEST:g}, got {float(np.abs(value).max()):g}")
     error = share * _size(value) * WIDEN + (TINY if share else 0.0)
     return Near(value, np.asarray(error, dtype=np.float64))
 

@@ -11,7 +11,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, singular_values
 from lightning_sym.checkpoints.fingerprint import form_line
 from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.nearest_heads import cosines
 from lightning_sym.checkpoints.seen_maps import seen_heads
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
@@ -29,7 +29,7 @@ Number = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Circuit:
     """The QK or OV of a head.
 
     Attributes:
@@ -54,8 +54,8 @@ class Head:
 
     layer: int
     head: int
-    qk: Matrix
-    ov: Matrix
+    qk: Circuit
+    ov: Circuit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +93,7 @@ class Circuits(Result):
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:12])
 
 
-def _line(matrix: Matrix) -> str:
+def _line(matrix: Circuit) -> str:
     near = ""
     if matrix.nearest is not None and matrix.cosine is not None:
         near = f", most like {matrix.nearest[0]}.{matrix.nearest[1]}: {matrix.cosine[0]:.3f}"
@@ -132,6 +132,7 @@ def circuits(
         (RankBounds(lower=4, upper=4), 'Corollary 5 of docs/transformer-fibers.md')
     """
     require_arguments(circuits, locals())
+    require_checkpoint(checkpoint)
     form = checkpoint.form
     need = 8 * form.heads * form.head_width * form.width * (4 * form.layers + 12)
     require_memory(need, memory, "the heads of all layers")
@@ -145,7 +146,7 @@ def circuits(
         parts = (seen.query.mT, seen.key), (seen.output, seen.value)
         kept.append(parts)
         spectra.append([singular_values(*part) for part in parts])
-    table: list[list[Matrix]] = []
+    table: list[list[Circuit]] = []
     for kind in (0, 1):
         values = _stacked([layer[kind] for layer in spectra])
         norms = _frobenius(values)
@@ -169,6 +170,7 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
         4
     """
     require_arguments(attention_part, locals())
+    require_checkpoint(checkpoint)
     form = checkpoint.form
     share = form.heads // form.groups
     matrices: dict[str, Any] = {}
@@ -201,7 +203,7 @@ def _frobenius(values: Balls) -> Balls:
     return Balls(middle, radius * (1 + 1e-9) + values.middle.shape[-1] * 2.0**-52 * middle + 1e-140)
 
 
-def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likeness: Balls, heads: int) -> Matrix:
+def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likeness: Balls, heads: int) -> Circuit:
     own = values[i]
     lower, upper = own.lower(), own.upper()
     numerical = RankBounds(int((lower > SHARE * upper[0]).sum()), int((upper > SHARE * lower[0]).sum()))
@@ -212,7 +214,7 @@ def _matrix(i: int, ranks: list[RankBounds], values: Balls, norms: Balls, likene
         best = int(others.argmax())
         nearest = (best // heads, best % heads)
         cosine = (float(likeness.middle[i, best]), float(likeness.radius[i, best]))
-    return Matrix(
+    return Circuit(
         rank=ranks[i],
         numerical=numerical,
         frobenius=(float(norms.middle[i]), float(norms.radius[i])),

@@ -15,7 +15,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput
@@ -90,6 +90,7 @@ def fingerprint(
         ((4, 10), ['gate', 'up x down'], ['embedding', 'unembedding', 'mean'])
     """
     require_arguments(fingerprint, locals())
+    require_checkpoint(checkpoint)
     form = checkpoint.form
     require_memory(_bytes(form), memory, "one layer of the checkpoint, or its embedding, in float64")
     if form.epsilon <= 0:

@@ -72,7 +72,7 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
         lower = rank_mod_p(_product(left, right), P)
         upper = min(least, *(_upper(block, form, name, k) for name, k in ((first, i), (second, j))))
         if lower < upper and form.width <= SMALL:
-            lower = upper = rank(Exact().product(exact(first, i).T, exact(second, j)))
+            lower = upper = rank(to_objects(Exact().product(exact(first, i).T, exact(second, j))))
         return RankBounds(lower, upper)
 
     return [(found("query", h, "key", h // share), found("output", h, "value", h // share)) for h in range(form.heads)]
@@ -121,7 +121,7 @@ def _read(weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointFor
 
 def _seen_exactly(block: Block, form: CheckpointForm, name: str, rotary: bool) -> npt.NDArray[Any]:
     """The same over the rationals, times the width of the stream where the mean is taken out."""
-    weight = to_objects(np.asarray(getattr(block, name)).astype(object))
+    weight = to_objects(np.asarray(getattr(block, name)))
     if name == "output":
         return _centred_exactly(weight.swapaxes(-1, -2), form)
     gain, norm_bias = (None if x is None else to_objects(np.asarray(x)) for x in (block.norm1_gain, block.norm1_bias))

@@ -14,6 +14,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput
+
 Array = npt.NDArray[np.floating[Any]]
 
 
@@ -134,6 +137,16 @@ class Checkpoint(Protocol):
     def called(self, piece: str) -> str:
         """What the files call a piece, such as `model.layers.3.self_attn.q_proj.weight`."""
         ...
+
+
+def require_checkpoint(checkpoint: object, name: str = "checkpoint") -> None:
+    """Refuse what is no checkpoint.
+
+    Raises:
+        BadInput: with what was given.
+    """
+    if not isinstance(getattr(checkpoint, "form", None), CheckpointForm) or not hasattr(checkpoint, "block"):
+        raise BadInput(f"{name} must be a Checkpoint (open_checkpoint reads one), got {shown(checkpoint)}")
 
 
 @dataclass(frozen=True, eq=False)

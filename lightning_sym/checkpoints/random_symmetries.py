@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
@@ -34,6 +34,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
         ('scale', '0.values', '1.values')
     """
     require_arguments(random_symmetry, locals())
+    require_checkpoint(checkpoint)
     require_integer(seed, "the seed")
     chosen = tuple(kinds)
     if unknown := [kind for kind in chosen if kind not in KINDS]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.stream import Reading, Stream, require, require_order, require_shape
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 
@@ -85,6 +85,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
         True
     """
     require_arguments(apply, locals())
+    require_checkpoint(checkpoint)
     form = checkpoint.form
     count = len(symmetry.layers)
     require(count == form.layers, f"a symmetry must have as many layers as the network, {form.layers}, got {count}")

@@ -18,7 +18,8 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from lightning_cli.main import COMMANDS
-from lightning_sym import Family, sweep
+from lightning_sym import Family, save_checkpoint, sweep
+from lightning_sym.testing import small_checkpoint
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "docs" / "reference" / "schemas").glob("*.schema.json"))
@@ -41,6 +42,12 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("canonical", ("canonical", EXAMPLES["generic"], "--normalization", "softmax", "--skip", "--tokens", "3")),
     ("check", ("check", "section-4-skip", "corollary-3.3", "--quick")),
     ("check", ("check", "--list")),
+    ("circuits", ("circuits", "{llama}")),
+    ("circuits", ("circuits", "{gpt2}")),
+    ("fingerprint", ("circuits", "{llama}", "--fingerprint")),
+    ("fingerprint", ("circuits", "{gpt2}", "--fingerprint")),
+    ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{llama}")),
+    ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{gpt2}")),
     ("classify", ("classify", EXAMPLES["singular"])),
     ("classify", ("classify", EXAMPLES["rank_one"], "--degree", "2")),
     ("classify", ("classify", EXAMPLES["two_layers"])),
@@ -103,7 +110,10 @@ def filled(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     if "{atlas}" in words:
         keys = {"depth": 1, "widths": [2, 30], "ranks": 2, "tokens": 2, "uniform": True}
         sweep(Family.of(keys), atlas, memory=100_000, workers=1)
-    places = {"{atlas}": atlas, "{page}": folder / "page.html"}
+    for name in ("gpt2", "llama"):
+        if f"{{{name}}}" in words and not (folder / name).exists():
+            save_checkpoint(small_checkpoint(name, layers=1, heads=2), folder / name)
+    places = {"{gpt2}": folder / "gpt2", "{llama}": folder / "llama", "{atlas}": atlas, "{page}": folder / "page.html"}
     return tuple(str(places.get(word, word)) for word in words)
 
 
@@ -155,9 +165,16 @@ def test_every_command_with_json_has_a_schema() -> None:
         for name, (module, _) in COMMANDS.items()
         if any("--json" in parameter.opts for parameter in import_module(module).command.params)
     }
-    assert with_json | {"config", "orbits", "picture", "query-plan", "recover-softmax", "singular-ideal"} == set(
-        SCHEMAS
-    )
+    assert with_json | {
+        "config",
+        "fingerprint",
+        "fingerprint-comparison",
+        "orbits",
+        "picture",
+        "query-plan",
+        "recover-softmax",
+        "singular-ideal",
+    } == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)
 
 

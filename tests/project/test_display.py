@@ -69,6 +69,11 @@ NO_FORMULA = {
     "Entry",
     "JetLine",
     "Nodes",
+    "CheckpointForm",
+    "Head",
+    "Circuit",
+    "RankBounds",
+    "Balls",
 }
 """Numbers and words beside an answer, which its formula and its text say."""
 

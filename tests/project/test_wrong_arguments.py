@@ -78,6 +78,9 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
         "second": small_checkpoint("llama", layers=1),
     },
     "open_checkpoint": lambda: {"path": CHECKPOINT.name},
+    "compare_fingerprints": lambda: dict.fromkeys(
+        ("first", "second"), lightning_sym.fingerprint(lightning_sym.open_checkpoint(CHECKPOINT.name))
+    ),
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
     "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},

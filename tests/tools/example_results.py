@@ -16,10 +16,13 @@ from lightning_sym import (
     Weights,
     canonical,
     certified_dimension,
+    circuits,
     classify,
+    compare_fingerprints,
     conserved_quantities,
     equations,
     fiber,
+    fingerprint,
     layer_orbits,
     load_weights,
     polynomial_map,
@@ -37,6 +40,7 @@ from lightning_sym import (
 )
 from lightning_sym.atlas.sweep import measure
 from lightning_sym.rings.ball_matrices import DecimalBall
+from lightning_sym.testing import small_checkpoint
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,6 +61,10 @@ HEADS = Architecture((3, 3), (1,), 2, heads=2, value_ranks=(1,), skip=True, caus
 
 MEASURED = measure([HEADS], 0, 2**30, certificates=False)[0]
 JET = softmax_jet(RANK_ONE.with_form(NetworkForm(SOFTMAX)), 3)
+
+SMALLEST = {"layers": 1, "heads": 1, "head_width": 2, "inner": 1, "vocabulary": 2}
+LLAMA, OTHER = (small_checkpoint("llama", seed=seed, **SMALLEST) for seed in (1, 2))  # type: ignore[arg-type]
+PRINTS = [fingerprint(checkpoint) for checkpoint in (LLAMA, OTHER)]
 
 RESULTS: dict[str, Any] = {
     "family": Family.of({"depth": "1..2", "widths": 2, "ranks": 1, "tokens": 2}),
@@ -97,6 +105,11 @@ RESULTS: dict[str, Any] = {
     "fiber of equal heads": softmax_fiber(EQUAL_HEADS, 3),
     "canonical": canonical(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
     "conditions": transformer_conditions(EQUAL_HEADS),
+    "circuits": circuits(LLAMA),
+    "circuits without conditions": circuits(small_checkpoint("gpt2", layers=1, heads=1), conditions=False),
+    "fingerprint": PRINTS[0],
+    "no difference seen": compare_fingerprints(PRINTS[0], PRINTS[0]),
+    "fingerprints apart": compare_fingerprints(*PRINTS),
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),
     "point at one token": classify(GENERIC, tokens=1),
