@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.transformer import Prompts, last_stream, times, unembedding
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.errors import BadInput, ShapeError, TooLarge
+from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall
 from lightning_sym.rings.balls import middle_and_radius, precision
@@ -30,7 +30,11 @@ LAYER_BITS = 19
 WANTED_BITS = 100
 """Radii of what is unembedded are at most `2^-100`: one weight of float64 that differs in the last place is seen."""
 
-MOST_BITS = 2**15
+SPARE_BITS = 40
+"""Bits besides those of the layers."""
+
+ATTEMPTS = 3
+"""Each with twice as many bits."""
 
 ROWS_AT_ONCE = 2**13
 """Token ids whose logits are in memory at one time, where two checkpoints are compared."""
@@ -90,7 +94,8 @@ def logits(
     """
     require_arguments(logits, locals())
     prompts = prompts_of(token_ids, checkpoint.form)
-    x, bits = _stream(checkpoint, prompts, memory, progress)
+    kept = 40 * checkpoint.form.vocabulary * sum(map(len, prompts))
+    x, bits = _stream(checkpoint, prompts, memory, progress, kept)
     with precision(bits):
         parts = [MidpointRadius.around(part) for _, part in _unembedded(checkpoint, x)]
     return MidpointRadius(np.concatenate([p.middle for p in parts]), np.concatenate([p.radius for p in parts]))
@@ -110,9 +115,6 @@ class Apart(Result):
     token: int
     first: DecimalBall
     second: DecimalBall
-
-    def __bool__(self) -> bool:
-        raise BadInput("an answer must be compared by what it says, it is no truth value")
 
     def lines(self) -> Lines:
         """Where, and both logits."""
@@ -142,8 +144,8 @@ class LogitComparison(Result):
     bound: Fraction
     apart: Apart | None
 
-    def __bool__(self) -> bool:
-        raise BadInput("an answer must be compared by what it says, it is no truth value")
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "comparison.apart is not None")
 
     def lines(self) -> Lines:
         """The bound, and the logits that are apart."""
@@ -220,9 +222,9 @@ def _until(prompts: Sequence[tuple[int, ...]], column: int) -> tuple[int, ...]:
 
 
 def _short(ball: tuple[Fraction, Fraction], apart: Fraction) -> DecimalBall:
-    """A ball around, of few digits, of a radius at most a fifth of a distance, where its own is far smaller."""
+    """A ball around, in few digits, its radius larger by at most a fiftieth of a distance."""
     digits = 0
-    while Fraction(1, 10**digits) > apart / 10:
+    while Fraction(1, 10**digits) > apart / 100:
         digits += 1
     middle = Fraction(round(ball[0] * 10**digits), 10**digits)
     radius = Fraction(1, 10**digits)
@@ -248,24 +250,26 @@ def rounded_up(number: Fraction) -> Fraction:
 
 
 def scientific(number: Fraction) -> str:
-    """A number of two digits, as `1.7e-9`.
+    """A number rounded up to two digits, as `1.7e-9`.
 
     Example:
-        >>> scientific(Fraction(17, 50)), scientific(Fraction(1000)), scientific(Fraction(0))
+        >>> scientific(Fraction(17, 50)), scientific(Fraction(9991, 10)), scientific(Fraction(0))
         ('3.4e-1', '1.0e3', '0')
     """
     if not number:
         return "0"
-    exponent = 0
+    number, exponent = rounded_up(number), 0
     while number >= 10:
         number, exponent = number / 10, exponent + 1
     while number < 1:
         number, exponent = number * 10, exponent - 1
-    tenths = -(-number * 10 // 1)
+    tenths = int(number * 10)
     return f"{tenths // 10}.{tenths % 10}e{exponent}"
 
 
-def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Progress | None) -> tuple[BallMatrix, int]:
+def _stream(
+    checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Progress | None, kept: int = 0
+) -> tuple[BallMatrix, int]:
     """What is unembedded, with small radii, and the bits that it took."""
     form = checkpoint.form
     columns = sum(map(len, prompts))
@@ -277,9 +281,9 @@ def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Pro
         if progress is not None:
             progress(f"{checkpoint.name}: layers", layer, form.layers)
 
-    bits = WANTED_BITS + 40 + LAYER_BITS * form.layers
-    while bits <= MOST_BITS:
-        require_memory(_memory(form, columns, bits), memory, f"logits of {columns:,} tokens")
+    bits = WANTED_BITS + SPARE_BITS + LAYER_BITS * form.layers
+    for _ in range(ATTEMPTS):
+        require_memory(_memory(form, columns, bits) + kept, memory, f"logits of {columns:,} tokens")
         with precision(bits):
             try:
                 x: BallMatrix = last_stream(checkpoint, prompts, BallMatrix.of([[1]]), told)
@@ -290,7 +294,7 @@ def _stream(checkpoint: Checkpoint, prompts: Prompts, memory: int, progress: Pro
                 if accuracy is not None and accuracy >= WANTED_BITS:
                     return x, bits
         bits *= 2
-    raise TooLarge(f"logits of {checkpoint.name} must be found with at most {MOST_BITS:,} bits, which are not enough")
+    raise TooLarge(f"logits of {checkpoint.name} must be enclosed with at most {bits // 2:,} bits, and more are needed")
 
 
 def _memory(form: CheckpointForm, columns: int, bits: int) -> int:

@@ -47,8 +47,14 @@ class BallMatrix:
 
     @classmethod
     def of(cls, matrix: Rows | RationalMatrix) -> BallMatrix:
-        """Rational numbers, rounded outwards to the precision; arrays of floats exactly."""
+        """Rational numbers, rounded outwards to the precision; arrays of floats exactly.
+
+        Raises:
+            BadInput: an entry is not a finite number.
+        """
         if isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8:
+            if not np.isfinite(matrix).all():
+                raise BadInput("numbers must be finite, got NaN or infinity")
             return cls(arb_mat(*two_axes(matrix), matrix.ravel().tolist()))
         exact = matrix if isinstance(matrix, RationalMatrix) else RationalMatrix.of(matrix)
         return cls(arb_mat(exact.flint))

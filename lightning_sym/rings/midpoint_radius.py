@@ -91,6 +91,11 @@ class MidpointRadius:
         # float() of a midpoint or a radius is within one part in 2^52 of it, or within 2^-1074 of it
         return cls(middle, _up(radius + np.abs(middle) * (2 * UNIT)))
 
+    def __repr__(self) -> str:
+        """Balls are many; their shape and the largest radius."""
+        sizes = " x ".join(map(str, self.shape))
+        return f"<balls of floats, {sizes}, radii at most {float(self.radius.max(initial=0)):.1e}>"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Batches, rows and columns."""

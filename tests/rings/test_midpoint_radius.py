@@ -43,7 +43,7 @@ def balls(draw: Any, rows: int, columns: int, of: Any = SMALL) -> tuple[Midpoint
 
 
 @given(matrices(3, 4), matrices(4, 2))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_products_of_floats_of_any_size(a: Any, b: Any) -> None:
     exact = fractions(a) @ fractions(b)
     assert (MidpointRadius.of(a) @ MidpointRadius.of(b)).contains(exact).all()
@@ -51,7 +51,7 @@ def test_products_of_floats_of_any_size(a: Any, b: Any) -> None:
 
 
 @given(matrices(2, 2), matrices(2, 2))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_sums_and_entrywise_products_of_floats_of_any_size(a: Any, b: Any) -> None:
     one, other = MidpointRadius.of(a), MidpointRadius.of(b)
     assert (one + other).contains(fractions(a) + fractions(b)).all()
@@ -59,6 +59,7 @@ def test_sums_and_entrywise_products_of_floats_of_any_size(a: Any, b: Any) -> No
 
 
 @given(balls(2, 3), balls(3, 2), balls(2, 3))
+@settings(deadline=None)
 def test_polynomials_of_balls(a: Any, b: Any, c: Any) -> None:
     (x, p), (y, q), (z, r) = a, b, c
     assert ((x + z) @ y @ (x * z)).contains((p + r) @ q @ (p * r)).all()
@@ -109,7 +110,7 @@ NAMES = ["rsqrt", "gelu", "gelu_new", "silu"]
 
 
 @given(st.floats(-40, 40), st.sampled_from([0.0, 1e-300, 1e-12, 0.1]), st.integers(-16, 16))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_functions(middle: float, radius: float, share: int) -> None:
     """At a number in the ball, in 300 bits, by formulas of their own."""
     inside = Fraction(middle) + Fraction(radius) * Fraction(share, 16)
