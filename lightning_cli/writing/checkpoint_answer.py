@@ -17,10 +17,11 @@ COLOURS = {"same": "green", "rounding": "green", "different": "red", "undecided"
 
 
 def is_checkpoint(path: str) -> bool:
-    """A folder, or a .gguf file; everything else is a file of exact weights."""
+    """A folder, or a .gguf file; everything else is a file of exact weights, if there is one of this name."""
     from pathlib import Path
 
-    return Path(path).is_dir() or Path(path).suffix == ".gguf"
+    place = Path(path)
+    return place.is_dir() or place.suffix == ".gguf" or not (place.suffix or place.exists())
 
 
 def as_document(result: CheckpointComparison) -> dict[str, Any]:

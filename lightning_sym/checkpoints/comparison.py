@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
-from lightning_sym.checkpoints.logits import LogitComparison
+from lightning_sym.checkpoints.logits import LogitComparison, scientific
 from lightning_sym.checkpoints.units import Residual
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import no_truth_value
@@ -79,6 +79,16 @@ def _ranges(numbers: list[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
+def _said_of_logits(found: LogitComparison) -> Lines:
+    """The bound, and the logits that are proved apart."""
+    read = "; ".join(" ".join(map(str, prompt)) for prompt in found.prompts)
+    lines = [("logits", f"of the token ids {read} differ by at most {scientific(found.bound)}")]
+    if (apart := found.apart) is not None:
+        after = " ".join(map(str, apart.prompt))
+        lines.append(("apart", f"that of {apart.token} after {after}: {apart.first} and {apart.second}"))
+    return lines
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckpointComparison(Result):
     """Whether one checkpoint is a rewriting of another one, and what shows it.
@@ -135,9 +145,9 @@ class CheckpointComparison(Result):
             if len(off) > SHOWN:
                 lines.append(("", f"and {len(off) - SHOWN} tensors more"))
         if self.logits is not None:
-            lines += self.logits.lines()
+            lines += _said_of_logits(self.logits)
         lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
         return [*lines, ("list", KNOWN)]
 
     def _latex(self) -> str:
-        return latex_words(f"{self.first} and {self.second}: {SAYS[self.answer]}")
+        return latex_words(f"{self.answer.value}, off by {self.units:.3g} units in the last place")

@@ -5,7 +5,7 @@ All is said in the coordinates and the order of the second checkpoint. With fold
 
     readers  W' - g W R^T,    their biases  w' - g w,    writers  W' - c R W g^-1,   and what a layer adds  b' - c R b,
 
-and with these zero the two have one function (`docs/reference/same-checkpoints.md`).
+and with these zero the two have one function (docs/checkpoints.md, Propositions 1 to 12).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.exact_compare import without_norm
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound
 from lightning_sym.checkpoints.layer_fit import floats
@@ -39,7 +40,7 @@ def _number(number: Any) -> str:
 
 
 def layer_words(
-    found: LayerFound, form: CheckpointForm, first: Block, second: Block, written_out: bool
+    found: LayerFound, form: CheckpointForm, first: Block, second: Block, stream: StreamMap, written_out: bool
 ) -> tuple[str, ...]:
     """What was done in a layer."""
     gauge, words = found.gauge, []
@@ -55,11 +56,9 @@ def layer_words(
         words.append("neurons permuted")
     words += _gauge_words("up scaled", gauge.ups, np.array(1.0))
     for number in (1, 2):
-        pairs = [
-            (getattr(block, f"norm{number}_gain"), getattr(block, f"norm{number}_bias")) for block in (first, second)
-        ]
-        if not all(np.array_equal(a, b) for a, b in zip(*pairs, strict=True)):
-            words.append(f"norm {number} rewritten")
+        gains = [getattr(block, f"norm{number}_gain") for block in (first, second)]
+        if without_norm(first, second, f"norm{number}", stream)[0] is first:
+            words.append(f"norm {number} folded" if (gains[1] == 1).all() else f"norm {number} rewritten")
     return tuple(words)
 
 

@@ -111,7 +111,7 @@ class _Found:
         self.residuals: list[Residual] = []
         self.words: list[tuple[str, ...]] = []
         self.tried: list[str] = []
-        self.exact = True
+        self.exact, self.fitted = True, False
         self.stream: StreamMap | None = None
 
     def search(self) -> None:
@@ -121,6 +121,7 @@ class _Found:
         self.tell("the residual stream", 0, steps)
         self.stream, filled = fit_stream(self.first, self.second)
         self._epsilon(self.stream)
+        self.fitted |= not self.stream.exact
         needed = form.width - (form.norm == "layer")
         if filled < needed:
             self.tried.append(
@@ -207,8 +208,9 @@ class _Found:
             raise TypeError("the stream is fitted before the layers")
         inner = replace(form, inner=len(second.up), groups=groups)
         found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"))
-        self.words.append(layer_words(found, inner, first, second, old.groups != form.groups))
+        self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None
+        self.fitted |= not found.gauge.nice()
         self._add_layer(layer, found, inner, second, counts[0] != counts[1])
 
     def _add_layer(self, layer: int, found: LayerFound, form: CheckpointForm, second: Block, lost: bool) -> None:
@@ -233,7 +235,7 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
     residuals = tuple(sorted(found.residuals, key=lambda each: -each.units))
     symmetry = None
     if found.stream is not None:
-        symmetry = FoundSymmetry(found.exact, stream_words(found.stream, found.second.form), tuple(found.words))
+        symmetry = FoundSymmetry(not found.fitted, stream_words(found.stream, found.second.form), tuple(found.words))
     complete = symmetry is not None and len(symmetry.layers) == found.second.form.layers
     largest = max((each.units for each in residuals), default=0.0)
     tried: tuple[str, ...] = (*reasons, *found.tried)
