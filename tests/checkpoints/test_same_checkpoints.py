@@ -152,8 +152,12 @@ def test_another_network_is_different() -> None:
 @pytest.mark.parametrize("what", ["width", "layers", "family"])
 def test_networks_of_other_shapes_are_compared_by_logits(what: str) -> None:
     first = small("llama", True)
-    sizes = {"width": {"heads": 2}, "layers": {"layers": 3}}
-    second = small("gpt2", True) if what == "family" else small_checkpoint("llama", tied=True, **sizes[what])
+    others = {
+        "width": lambda: small_checkpoint("llama", tied=True, heads=2),
+        "layers": lambda: small_checkpoint("llama", tied=True, layers=3),
+        "family": lambda: small("gpt2", True),
+    }
+    second = others[what]()
     found = same_checkpoints(first, second)
     assert found.answer is DIFFERENT
     assert found.symmetry is None

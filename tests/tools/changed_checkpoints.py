@@ -21,7 +21,7 @@ def rounded(checkpoint: Checkpoint, stored: str = "F32") -> MadeCheckpoint:
         kept = {}
         for name, array in found.present():
             numbers = np.array([float(x) for x in array.ravel()]).reshape(array.shape)
-            kept[name] = from_disk(to_disk(numbers, stored, rounded=True), stored)  # type: ignore[arg-type]
+            kept[name] = from_disk(to_disk(numbers, stored, rounded=True), stored)
         return replace(found, **kept)
 
     blocks = tuple(pieces(checkpoint.block(i)) for i in range(checkpoint.form.layers))
