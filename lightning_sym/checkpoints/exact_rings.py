@@ -128,7 +128,7 @@ class Size:
     Example:
         >>> a = Size.of(np.array([[0.5, 3.0]]), 1)
         >>> (a @ a.mT).bits
-        10
+        9
     """
 
     top: float
