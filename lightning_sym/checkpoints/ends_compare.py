@@ -60,17 +60,19 @@ class Worst:
             self.entry = (int(index[0]) + start, *map(int, index[1:]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class EndsFound:
     """What was found outside the layers.
 
     Attributes:
         tensors: the largest difference of each, by piece.
         exact: whether they were compared exactly.
+        equal: all equations hold exactly, where they were compared so.
     """
 
     tensors: dict[str, Worst] = field(default_factory=dict)
     exact: bool = False
+    equal: bool = True
 
 
 def compare_ends(
@@ -100,6 +102,7 @@ def compare_ends(
             if primes is not None:
                 mask = _equal_floats(old[rows], new[rows], stream, shifts)
                 mask = _mask(difference, shifts) if mask is None else mask
+            found.equal &= mask is not None and not mask.any()
             worst.add(np.asarray(difference(floats, shift)), unit, new[rows], start, mask)
     _compare_logits(first, second, form, stream, stored, found, shifts, shift, tell)
     return found
@@ -233,6 +236,7 @@ def _compare_logits(
         for prime, u in shifts.items() if masks[0] is None else ():
             both = [part.nonzero() for part in differences(_modulo(prime), u)]
             masks = both if masks[0] is None else [a | b for a, b in zip(masks, both, strict=True)]
+        found.equal &= masks[0] is not None and not masks[0].any() and not masks[1].any()
         read = read / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
         if not tied and bias.any():
             made = (read @ bias)[:, None]
@@ -245,7 +249,7 @@ def _compare_logits(
         off = (np.abs(read) > 0) if masks[0] is None else masks[0]
         columns, rows_off = columns + off.sum(axis=0), rows_off + len(off)
         total, new_total = total + (read * new).sum(axis=0), new_total + (new * new).sum(axis=0)
-    off = columns > 0.5 * rows_off
+    off = (columns > 0.5 * rows_off) & (gain != 0)
     name = "final_gain" if tied else "unembedding"
     if off.any() and off.mean() < 0.5 and columns[~off].sum() == 0 and shifts:
         name, wrong = "final_gain", gain * total / np.maximum(new_total, 1e-300)

@@ -6,7 +6,7 @@ Tensors that a family lacks are zeros here; groups may be written out (`spread`)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,10 @@ def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any,
     def zeros(array: Array | None, *shape: int) -> Array:
         return np.zeros(shape, dtype=np.float32) if array is None else array
 
+    if keep is not None and not keep.any():  # one neuron that does nothing, in place of none
+        still = {name: getattr(block, name)[:1] * 0 for name in ("gate", "up") if getattr(block, name) is not None}
+        block = replace(block, **still, gate_bias=None, up_bias=None, down=block.down[:, :1] * 0)
+        keep, form = None, replace(form, inner=1)
     neurons: Any = slice(None) if keep is None else keep
     width, a, inner = form.width, form.head_width, form.inner
     return Block(

@@ -26,12 +26,14 @@ class LayerFound:
         differences: of the second's tensors from what the symmetry makes of the first's, in the tensors' own numbers.
         masks: where they are not zero exactly; `None` if the gauge has no exact numbers.
         units: of all tensors.
+        equal: all equations hold exactly; what is told of the differences has no part in it.
     """
 
     gauge: LayerGauge
     differences: dict[str, Floats]
     masks: dict[str, Mask] | None
     units: dict[str, Floats]
+    equal: bool
 
 
 def compare_layer(
@@ -62,10 +64,13 @@ def compare_layer(
     if masks is not None:
         for name, mask in masks.items():
             found[name] = np.where(mask, found[name], 0.0)
+    equal = masks is not None and not any(
+        mask.any() for name, mask in masks.items() if name not in ("value_bias", "output_bias")
+    )
     _without_weights(found, masks, second)
     _choose_bias(found, masks, units)
     _blame_norms(found, masks, new, second)
-    return LayerFound(gauge, found, masks, units)
+    return LayerFound(gauge, found, masks, units, equal)
 
 
 def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
@@ -142,10 +147,10 @@ def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, new: F
         off = (rows != 0).mean(axis=0) > 0.5
         blamed = np.zeros(len(gain))
         if off.any() and off.mean() < 0.5:
-            for j in np.flatnonzero(off):
+            for j in np.flatnonzero(off & (gain != 0)):
                 factor = float(rows[:, j] @ weights[:, j]) / max(float(weights[:, j] @ weights[:, j]), 1e-300)
                 rest = np.abs(rows[:, j] - factor * weights[:, j]).max(initial=0)
-                if rest <= PROPORTIONAL * np.abs(rows[:, j]).max(initial=0):
+                if factor and rest <= PROPORTIONAL * np.abs(rows[:, j]).max(initial=0):
                     blamed[j] = gain[j] * factor
                     _clear(found, masks, names, (..., j))
         found[f"{norm}_gain"] = blamed

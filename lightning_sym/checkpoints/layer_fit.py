@@ -62,7 +62,7 @@ def fit_layer(
     neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
     parts: dict[str, Any] = {"heads": heads, "groups": order, "neurons": neurons}
     ratio = form.heads // groups
-    weights = tuple(1 / max(float(np.mean(x * x)), 1e-300) for x in (new.value, new.output))
+    weights = tuple(_weight(x) for x in (new.value, new.output))
     made = []
     for group in range(groups):
         mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
@@ -75,9 +75,15 @@ def fit_layer(
     return LayerGauge(**parts), old, new
 
 
+def _weight(array: Floats) -> float:
+    """That of the equations of a tensor: one over its mean square."""
+    mean = float(np.mean(array * array))
+    return 1 / mean if mean > 0 else 1.0
+
+
 def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: CheckpointForm, groups: int) -> dict[str, Any]:
     ratio = form.heads // groups
-    weight = (1 / max(float(np.mean(new.query**2)), 1e-300), 1 / max(float(np.mean(new.key**2)), 1e-300))
+    weight = (_weight(new.query), _weight(new.key))
     made, found, middle = [], [], []
     for group in range(groups):
         mine, theirs = slice(group * ratio, (group + 1) * ratio), parts["heads"][group * ratio : (group + 1) * ratio]
@@ -125,7 +131,7 @@ def _flat(turns: Floats) -> Floats:
 
 
 def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
-    weight = (1 / max(float(np.mean(new.up**2)), 1e-300), 1 / max(float(np.mean(new.down**2)), 1e-300))
+    weight = (_weight(new.up), _weight(new.down))
     up, down = old.up[neurons], old.down[:, neurons]
 
     def counted() -> Floats:

@@ -20,6 +20,8 @@ from lightning_sym.checkpoints.model import CheckpointForm
 
 def assigned(cost: Floats) -> Order:
     """For each column the row that it gets, at the least cost in all."""
+    if not cost.size:
+        return np.arange(cost.shape[1], dtype=np.int64)
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
         return np.asarray(best, dtype=np.int64)

@@ -111,7 +111,7 @@ class _Found:
         self.residuals: list[Residual] = []
         self.words: list[tuple[str, ...]] = []
         self.tried: list[str] = []
-        self.exact, self.fitted = True, False
+        self.exact, self.equal, self.fitted = True, True, False
         self.stream: StreamMap | None = None
 
     def search(self) -> None:
@@ -186,6 +186,7 @@ class _Found:
 
     def _add_ends(self, ends: EndsFound) -> None:
         self.exact &= ends.exact
+        self.equal &= ends.equal
         for piece, worst in ends.tensors.items():
             if worst.units > 0 or worst.differing:
                 count = worst.differing if ends.exact else None
@@ -210,6 +211,7 @@ class _Found:
         found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"))
         self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None
+        self.equal &= found.equal
         self.fitted |= not found.gauge.nice()
         self._add_layer(layer, found, inner, second, counts[0] != counts[1])
 
@@ -240,9 +242,9 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
     largest = max((each.units for each in residuals), default=0.0)
     tried: tuple[str, ...] = (*reasons, *found.tried)
     logits: LogitComparison | None = None
-    if complete and found.exact and not residuals:
+    if complete and found.exact and found.equal and not residuals:
         answer = CheckpointAnswer.SAME
-    elif complete and largest <= found.units:
+    elif complete and largest <= found.units and (residuals or not found.exact):
         answer = CheckpointAnswer.ROUNDING
     else:
         answer = CheckpointAnswer.UNDECIDED

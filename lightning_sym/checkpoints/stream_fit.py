@@ -57,7 +57,7 @@ def _mean(rows: object) -> Floats:
     return np.asarray(np.mean(rows, axis=0, dtype=np.float64))  # type: ignore[call-overload]
 
 
-def procrustes(pairs: Pairs, width: int) -> tuple[Floats, float, float]:
+def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:
     """The best orthogonal matrix, the factor of lengths that goes with it, and the part of directions that rows fill.
 
     Rows count by their direction, so that a few long ones do not decide; only the factor is of lengths.
@@ -70,14 +70,19 @@ def procrustes(pairs: Pairs, width: int) -> tuple[Floats, float, float]:
         if scaled:
             lengths[0] += float((norms[0] * norms[1]).sum())
             lengths[1] += float((norms[0] ** 2).sum())
-    left, values, right = np.linalg.svd(together)
+    values = np.linalg.svd(together, compute_uv=False)
     filled = float((values > 1e-9 * values[0]).sum()) if values[0] > 0 else 0.0
+    if filled < needed:  # what no row decides stays as it is, if that is possible
+        together += 1e-6 * max(float(values[0]), 1.0) * np.eye(width)
+    left, _, right = np.linalg.svd(together)
     return left @ right, lengths[0] / max(lengths[1], 1e-300), filled
 
 
 def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
     """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
     square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
+    if not 2.0**-20 < length < 2.0**20:  # nothing but zeros in one of them
+        length = 1.0 if square is None else float(square) ** 0.5
     near = square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2
     if square is not None and near:
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
@@ -93,7 +98,7 @@ def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]
     """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide."""
     form = second.form
     ends = first.ends(), second.ends()
-    rotation, length, filled = procrustes(row_pairs(*ends, form), form.width)
+    rotation, length, filled = procrustes(row_pairs(*ends, form), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)
     return as_map(rotation, *scale_of(first.form, form, length), form), filled

@@ -214,6 +214,24 @@ def test_what_is_asked_must_be_there() -> None:
         same_checkpoints("model", one)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen2"])
+def test_zeros_are_no_wildcards(family: str) -> None:
+    first = small(family, False)
+    gain = np.array(first.blocks[0].norm1_gain)
+    gain[3] = 0
+    without = changed(first, 0, norm1_gain=gain)
+    assert same_checkpoints(first, without).answer is DIFFERENT
+    assert same_checkpoints(without, first).answer is DIFFERENT
+    assert same_checkpoints(without, without).answer is SAME
+    for piece in ("down", "value"):
+        zero = changed(first, 0, **{piece: np.zeros_like(getattr(first.blocks[0], piece))})
+        assert same_checkpoints(zero, zero).answer is SAME
+        assert same_checkpoints(first, zero).answer is not SAME
+        assert same_checkpoints(zero, first).answer is not SAME
+    nothing = changed(first, None, embedding=np.zeros_like(first.outer.embedding))
+    assert same_checkpoints(first, nothing).answer is DIFFERENT
+
+
 def test_answers_travel() -> None:
     found = same_checkpoints(small_checkpoint("llama"), rounded(small_checkpoint("llama"), "BF16"), ids=[1, 2])
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - its own
