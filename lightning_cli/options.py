@@ -164,6 +164,63 @@ def weight_form(command: F) -> F:
     return command
 
 
+OF_CHECKPOINTS = ("exact", "ids", "units")
+"""Options for two checkpoints."""
+
+OF_WEIGHTS = ("tokens", "normalization", "mask", "skip", "seed", "work", "certificate")
+"""Options for two files of weights."""
+
+
+class TokenIds(click.ParamType[Any]):
+    """Token ids, integers from 0."""
+
+    name = "i,i,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
+            shown = str(value) if len(str(value)) <= 40 else str(value)[:40] + "..."
+            self.fail(f"must be token ids, integers of at least 0 with commas between them, got {shown!r}", param, ctx)
+        return tuple(map(int, words))
+
+
+def checkpoint_pair(command: F) -> F:
+    """The options for two checkpoints."""
+    for option in (
+        click.option(
+            "--units",
+            type=click.FloatRange(min=0),
+            default=4.0,
+            show_default=True,
+            help="Checkpoints: units in the last place up to which a difference counts as rounding.",
+        ),
+        click.option(
+            "--ids", type=TokenIds(), default=(), help="Checkpoints: token ids of the prompt whose logits are compared."
+        ),
+        click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
+    ):
+        command = option(command)
+    return command
+
+
+def require_kind(checkpoints: bool) -> None:
+    """Refuse options that are not for what is compared.
+
+    Raises:
+        BadInput: one of the other kind was given.
+    """
+    from lightning_sym.errors import BadInput
+
+    context = click.get_current_context()
+    for name in OF_WEIGHTS if checkpoints else OF_CHECKPOINTS:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            kinds = ("files of weights", "checkpoints (folders, .gguf)")
+            told = kinds if checkpoints else kinds[::-1]
+            raise BadInput(f"--{name} must go with two {told[0]}, got {told[1]}")
+
+
 def load_weights(file: str, *, normalization: str | None, mask: str | None, skip: bool) -> Any:
     """The weights of a file, of the network that the file or the options name; a contradiction is refused.
 

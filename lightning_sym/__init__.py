@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from lightning_sym.certificates.files import write_certificate
     from lightning_sym.certificates.same_function import same_certificate
     from lightning_sym.checkpoints.circuits import Circuits, circuits
+    from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
     from lightning_sym.checkpoints.fingerprint import Fingerprint, fingerprint
     from lightning_sym.checkpoints.fingerprint_comparison import FingerprintComparison, compare_fingerprints
     from lightning_sym.checkpoints.folders import open_checkpoint
+    from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
     from lightning_sym.checkpoints.writing import save_checkpoint
     from lightning_sym.dimension.certify import CertifiedDimension, Evidence, Status, certified_dimension
     from lightning_sym.errors import (
@@ -99,10 +101,12 @@ _ROOMS = {
     "lightning_sym.certificates.fibers": ("fiber_certificate",),
     "lightning_sym.certificates.files": ("write_certificate",),
     "lightning_sym.certificates.same_function": ("same_certificate",),
+    "lightning_sym.checkpoints.comparison": ("CheckpointAnswer", "CheckpointComparison"),
     "lightning_sym.checkpoints.circuits": ("Circuits", "circuits"),
     "lightning_sym.checkpoints.fingerprint": ("Fingerprint", "fingerprint"),
     "lightning_sym.checkpoints.fingerprint_comparison": ("FingerprintComparison", "compare_fingerprints"),
     "lightning_sym.checkpoints.folders": ("open_checkpoint",),
+    "lightning_sym.checkpoints.same_checkpoints": ("same_checkpoints",),
     "lightning_sym.checkpoints.writing": ("save_checkpoint",),
     "lightning_sym.dimension.certify": ("CertifiedDimension", "Evidence", "Status", "certified_dimension"),
     "lightning_sym.errors": (
@@ -163,6 +167,8 @@ __all__ = [
     "Bounds",
     "Canonical",
     "CertifiedDimension",
+    "CheckpointAnswer",
+    "CheckpointComparison",
     "Circuits",
     "Classification",
     "Comparison",
@@ -233,6 +239,7 @@ __all__ = [
     "recover_from_jet",
     "rescale",
     "same_certificate",
+    "same_checkpoints",
     "same_function",
     "save_checkpoint",
     "save_jet",

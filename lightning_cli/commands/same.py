@@ -107,8 +107,11 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
 Examples:
   lightning-sym same first.json second.json --tokens 3
   lightning-sym same first.json second.json --certificate answer.json
+  lightning-sym same model/ rewritten/
+  lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
 
-Exit codes: 0 same, 1 different (most often with an input that shows it), 2 bad input, 3 undecided.""",
+Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that
+shows it), 2 bad input, 3 undecided.""",
 )
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
@@ -122,10 +125,33 @@ Exit codes: 0 same, 1 different (most often with an input that shows it), 2 bad 
     metavar="FILE",
     help="Write what proves the answer into FILE, for `lightning-sym verify`.",
 )
+@options.checkpoint_pair
 @options.as_json
-def command(
+def command(first: str, second: str, as_json: bool, **given: Any) -> int:
+    """Decide whether two networks compute the same function.
+
+    FIRST and SECOND are files of exact weights (.json, .npz or .safetensors) of one form: softmax or not, masked or
+    not, with skip connections or not. Depths, inner widths and numbers of heads may differ. The answer comes with
+    what proves it: the symmetry, an input, or a theorem.
+
+    Or they are checkpoints: folders as the transformers library writes them, or .gguf files. Then the answer is the
+    symmetry by which one is a rewriting of the other, exactly or up to rounding, or logits that are proved apart.
+    """
+    from lightning_cli.writing import checkpoint_answer
+
+    kinds = [checkpoint_answer.is_checkpoint(path) for path in (first, second)]
+    options.require_kind(any(kinds))
+    if any(kinds):
+        asked = {name: given[name] for name in options.OF_CHECKPOINTS}
+        return checkpoint_answer.compare(first, second, **asked, as_json=as_json)
+    return _same_weights(first, second, as_json, **{k: v for k, v in given.items() if k not in options.OF_CHECKPOINTS})
+
+
+def _same_weights(
     first: str,
     second: str,
+    as_json: bool,
+    *,
     tokens: int,
     normalization: str | None,
     mask: str | None,
@@ -133,14 +159,8 @@ def command(
     seed: int,
     work: float,
     certificate: str | None,
-    as_json: bool,
 ) -> int:
-    """Decide whether two networks compute the same function.
-
-    FIRST and SECOND are files of exact weights (.json, .npz or .safetensors) of one form: softmax or not, masked or
-    not, with skip connections or not. Depths, inner widths and numbers of heads may differ. The answer comes with
-    what proves it: the symmetry, an input, or a theorem.
-    """
+    """Two files of exact weights."""
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.same_function import Answer, same_function
 

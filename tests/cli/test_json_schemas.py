@@ -28,6 +28,7 @@ COMMON = SCHEMAS.pop("common")
 KNOWN = Registry().with_resource(COMMON["$id"], DRAFT202012.create_resource(COMMON))
 VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schema in SCHEMAS.items()}
 SHAPE = ("--widths", "2,2,2", "--ranks", "1,2", "--tokens", "2")
+CHECKPOINTS = "examples/checkpoints"
 EXAMPLES = {path.stem: str(path) for path in (ROOT / "examples").glob("*.json")}
 
 FAMILY = ("--depth", "1", "--widths", "1..2", "--ranks", "1", "--tokens", "2", "--workers", "1")
@@ -104,6 +105,10 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("sweep", ("sweep", *FAMILY, "-o", "{atlas}", "--normalization", "softmax", "--mask", "causal")),
     ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_moved"])),
     ("same", ("same", EXAMPLES["two_heads"], EXAMPLES["two_heads_changed"])),
+    ("same-checkpoints", ("same", f"{CHECKPOINTS}/model", f"{CHECKPOINTS}/rounded", "--ids", "1,2")),
+    ("same-checkpoints", ("same", f"{CHECKPOINTS}/model", f"{CHECKPOINTS}/rewritten")),
+    ("same-checkpoints", ("same", f"{CHECKPOINTS}/model", f"{CHECKPOINTS}/forgotten_bias")),
+    ("same-checkpoints", ("same", f"{CHECKPOINTS}/model", "{gpt2}")),
 ]  # fmt: skip
 
 
@@ -176,6 +181,7 @@ def test_every_command_with_json_has_a_schema() -> None:
         "picture",
         "query-plan",
         "recover-softmax",
+        "same-checkpoints",
         "singular-ideal",
     } == set(SCHEMAS)
     assert {name for name, _ in ANSWERS} == set(SCHEMAS)

@@ -74,6 +74,8 @@ NO_FORMULA = {
     "Circuit",
     "RankBounds",
     "Balls",
+    "FoundSymmetry",
+    "Residual",
 }
 """Numbers and words beside an answer, which its formula and its text say."""
 

@@ -73,6 +73,10 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "softmax_jet": lambda: {"weights": SOFTMAX_WEIGHTS},
     "query_plan": lambda: {"architecture": SHAPE_OF_A_BOX, "digits": 9},
     "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
+    "same_checkpoints": lambda: {
+        "first": small_checkpoint("llama", layers=1),
+        "second": small_checkpoint("llama", layers=1),
+    },
     "open_checkpoint": lambda: {"path": CHECKPOINT.name},
     "compare_fingerprints": lambda: dict.fromkeys(
         ("first", "second"), lightning_sym.fingerprint(lightning_sym.open_checkpoint(CHECKPOINT.name))

@@ -25,10 +25,12 @@ from lightning_sym import (
     fingerprint,
     layer_orbits,
     load_weights,
+    open_checkpoint,
     polynomial_map,
     query_plan,
     recover,
     recover_from_jet,
+    same_checkpoints,
     same_function,
     singular_locus,
     softmax_fiber,
@@ -64,6 +66,7 @@ JET = softmax_jet(RANK_ONE.with_form(NetworkForm(SOFTMAX)), 3)
 
 SMALLEST = {"layers": 1, "heads": 1, "head_width": 2, "inner": 1, "vocabulary": 2}
 LLAMA, OTHER = (small_checkpoint("llama", seed=seed, **SMALLEST) for seed in (1, 2))  # type: ignore[arg-type]
+CHECKPOINTS = [open_checkpoint(ROOT / "examples" / "checkpoints" / name) for name in ("model", "one_unit")]
 PRINTS = [fingerprint(checkpoint) for checkpoint in (LLAMA, OTHER)]
 
 RESULTS: dict[str, Any] = {
@@ -109,6 +112,9 @@ RESULTS: dict[str, Any] = {
     "circuits without conditions": circuits(small_checkpoint("gpt2", layers=1, heads=1), conditions=False),
     "fingerprint": PRINTS[0],
     "no difference seen": compare_fingerprints(PRINTS[0], PRINTS[0]),
+    "same checkpoints": same_checkpoints(LLAMA, LLAMA),
+    "different checkpoints": same_checkpoints(LLAMA, OTHER),
+    "rounded checkpoint": same_checkpoints(*CHECKPOINTS, ids=[1, 2]),
     "fingerprints apart": compare_fingerprints(*PRINTS),
     "singular": classify(SINGULAR),
     "two layers": classify(DEEP),

@@ -1,0 +1,153 @@
+"""What is said of two checkpoints: the answer, the symmetry, what differs and where, and what the logits do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NoReturn
+
+from lightning_sym.checkpoints.logits import LogitComparison, scientific
+from lightning_sym.checkpoints.units import Residual
+from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.errors import no_truth_value
+
+SHOWN = 8
+"""Tensors that differ of which the text tells; JSON has them all."""
+
+KNOWN = "known symmetries; that there are no others is a theorem for attention without norms and MLPs alone"
+"""Whether the list of symmetries is complete, for a network of a family that is read here."""
+
+
+class CheckpointAnswer(Enum):
+    """Whether one checkpoint is a rewriting of another one."""
+
+    SAME = "same"
+    ROUNDING = "rounding"
+    DIFFERENT = "different"
+    UNDECIDED = "undecided"
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "answer is CheckpointAnswer.SAME")
+
+
+SAYS = {
+    CheckpointAnswer.SAME: "same  every tensor is what the symmetry makes of the first's, exactly",
+    CheckpointAnswer.ROUNDING: "rounding  every tensor is what the symmetry makes of the first's, up to rounding",
+    CheckpointAnswer.DIFFERENT: "different  logits are proved apart",
+    CheckpointAnswer.UNDECIDED: "undecided  no symmetry was found, and no logits proved apart",
+}
+
+
+@dataclass(frozen=True)
+class FoundSymmetry:
+    """What was done to the first checkpoint, as it was found.
+
+    Attributes:
+        exact: all its numbers are exact; else they are fitted floats.
+        stream: what was done to the residual stream, in words.
+        layers: what was done in each layer, in words.
+    """
+
+    exact: bool
+    stream: str
+    layers: tuple[tuple[str, ...], ...]
+
+    def lines(self) -> Lines:
+        """Layers in which the same was done stand together."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for number, done in enumerate(self.layers):
+            found.setdefault(done, []).append(number)
+        lines = [("stream", self.stream)]
+        for done, numbers in found.items():
+            lines.append((f"layer {_ranges(numbers)}", "; ".join(done) or "nothing"))
+        return lines
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Numbers in order, neighbours together.
+
+    Example:
+        >>> _ranges([0, 1, 2, 5])
+        '0-2,5'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def _said_of_logits(found: LogitComparison) -> Lines:
+    """The bound, and the logits that are proved apart."""
+    read = "; ".join(" ".join(map(str, prompt)) for prompt in found.prompts)
+    lines = [("logits", f"of the token ids {read} differ by at most {scientific(found.bound)}")]
+    if (apart := found.apart) is not None:
+        after = " ".join(map(str, apart.prompt))
+        lines.append(("apart", f"that of {apart.token} after {after}: {apart.first} and {apart.second}"))
+    return lines
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckpointComparison(Result):
+    """Whether one checkpoint is a rewriting of another one, and what shows it.
+
+    Attributes:
+        first, second: names of the checkpoints.
+        answer: same, up to rounding, different or undecided.
+        symmetry: what was done, as far as it was found; `None` if their forms allow no comparison.
+        residuals: tensors of the second that are not exactly what the symmetry makes of the first's, those that are off
+            most first. Where the answer is `DIFFERENT` or `UNDECIDED`, those beyond `limit` units are the ones that no
+            known symmetry explains.
+        limit: units in the last place up to which a difference counts as rounding.
+        logits: a bound for the change of logits (`ROUNDING`), or the logits that are apart (`DIFFERENT`).
+        tried: what was not compared, or did not succeed, and why.
+    """
+
+    first: str
+    second: str
+    answer: CheckpointAnswer
+    symmetry: FoundSymmetry | None
+    residuals: tuple[Residual, ...]
+    limit: float
+    logits: LogitComparison | None = None
+    tried: tuple[str, ...] = ()
+
+    def __bool__(self) -> NoReturn:
+        no_truth_value(self, "comparison.answer is CheckpointAnswer.SAME")
+
+    @property
+    def units(self) -> float:
+        """The largest difference of any tensor, in units in the last place."""
+        return max((each.units for each in self.residuals), default=0.0)
+
+    @property
+    def unexplained(self) -> tuple[Residual, ...]:
+        """The tensors that are off by more than rounding."""
+        return tuple(each for each in self.residuals if each.units > self.limit)
+
+    def lines(self) -> Lines:
+        """What the command prints."""
+        lines: Lines = [("first", self.first), ("second", self.second), ("answer", SAYS[self.answer])]
+        if self.symmetry is not None:
+            lines += self.symmetry.lines()
+            if not self.symmetry.exact:
+                lines.append(("numbers", "fitted, in floating point"))
+        off = self.residuals if self.answer is CheckpointAnswer.ROUNDING else self.unexplained
+        if off:
+            rounding = self.answer is CheckpointAnswer.ROUNDING
+            lines.append(
+                ("off by", f"{self.units:.3g} units in the last place at most, rounding is up to {self.limit:g}")
+            )
+            label = "differs" if rounding else "unexplained"
+            lines += [(label if number == 0 else "", each.said()) for number, each in enumerate(off[:SHOWN])]
+            if len(off) > SHOWN:
+                lines.append(("", f"and {len(off) - SHOWN} tensors more"))
+        if self.logits is not None:
+            lines += _said_of_logits(self.logits)
+        lines += [("tried" if number == 0 else "", each) for number, each in enumerate(self.tried)]
+        return [*lines, ("list", KNOWN)]
+
+    def _latex(self) -> str:
+        return latex_words(f"{self.answer.value}, off by {self.units:.3g} units in the last place")

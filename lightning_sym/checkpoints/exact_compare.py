@@ -1,0 +1,165 @@
+"""Whether the equations of a layer hold over the rationals: which entries do not, without any tolerance.
+
+Floats say so where nothing is added: a product of two numbers of 24 bits is one of 48, and two such products are equal
+if their floats are. Everything else is compared modulo enough primes for the longest number that can occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.equations import (
+    READ,
+    WRITTEN,
+    LayerGauge,
+    StreamMap,
+    inverses_fail,
+    layer_differences,
+    modulo_ones,
+)
+from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, primes_for
+from lightning_sym.checkpoints.folded import ATTENTION, MLP, fold
+from lightning_sym.checkpoints.layer_fit import floats
+from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
+from lightning_sym.errors import TooLarge
+
+Mask = Any
+"""Where an equation does not hold: an array of truth values."""
+
+MAPS = {
+    ATTENTION: ("query", "key", "value", "output", "query_bias", "key_bias", "value_bias", "output_bias"),
+    MLP: ("gate", "up", "down", "gate_bias", "up_bias", "down_bias"),
+}
+NORMS = {ATTENTION: "norm1", MLP: "norm2"}
+
+
+def exact_masks(
+    first: Block, second: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm
+) -> dict[str, Mask] | None:
+    """Where the equations fail, exactly; `None` if a guessed inverse is none, or numbers are too long."""
+    masks: dict[str, Mask] = {}
+    for half in (ATTENTION, MLP):
+        blocks = without_norm(first, second, NORMS[half], stream)
+        found = _by_floats(*blocks, gauge, stream, form, half)
+        if found is None:
+            blocks = (first, second) if form.norm == "layer" else blocks
+            found = _by_primes(*blocks, gauge, stream, form, half)
+        if found is None:
+            return None
+        masks |= found
+    return masks
+
+
+def without_norm(first: Block, second: Block, norm: str, stream: StreamMap) -> tuple[Block, Block]:
+    """Both blocks with a norm of gain 1 and bias 0, if the second's is the first's, carried along; else as they are.
+
+    The equations of what reads it are the same then, as no gain is 0; only a shift along ones, which a LayerNorm does
+    not see, is another one.
+    """
+    old, new = (np.asarray(getattr(block, f"{norm}_gain"), dtype=np.float64) for block in (first, second))
+    biases = [np.asarray(getattr(block, f"{norm}_bias"), dtype=np.float64) for block in (first, second)]
+    if stream.order is None or not new.all() or not np.array_equal(new, old[stream.order]):
+        return first, second
+    signs = 1.0 if stream.signs is None else floats(stream.signs)
+    if not np.array_equal(biases[1], biases[0][stream.order] * signs):
+        return first, second
+    one, none = np.ones(len(new), dtype=np.float32), np.zeros(len(new), dtype=np.float32)
+    bare: Any = {f"{norm}_gain": one, f"{norm}_bias": none}
+    return replace(first, **bare), replace(second, **bare)
+
+
+def digits(array: Any) -> int:
+    """Bits that suffice for the significand of every entry.
+
+    Example:
+        >>> digits(np.array([0.75, -4.0])), digits(np.array([1.0], dtype=np.float32))
+        (2, 24)
+    """
+    if isinstance(array, Ratio):
+        odd = array.denominator & (array.denominator - 1)
+        return 2**20 if odd else digits(array.numerators)
+    if array.dtype == object:
+        return 2**20
+    if array.dtype.itemsize <= 4:
+        return 24 if array.dtype.itemsize == 4 else 11
+    sizes = np.abs(array[array != 0])
+    if sizes.min(initial=1) < 2.0**-200 or sizes.max(initial=1) > 2.0**200:
+        return 2**20  # products could leave the range of floats
+    top = np.ldexp(np.frexp(array)[0], 53).astype(np.int64)
+    lowest = np.frexp((top & -top).astype(np.float64))[1] - 1
+    return int(53 - lowest[top != 0].min(initial=53))
+
+
+def _by_floats(
+    first: Block, second: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm, half: str
+) -> dict[str, Mask] | None:
+    """The answer of floats; `None` if something is added, or products are too long."""
+    norm = NORMS[half]
+    if stream.order is None or any(getattr(block, f"{norm}_bias").any() for block in (first, second)):
+        return None
+    if half == ATTENTION and any(gauge.does(name) for name in ("values", "queries", "turns")):
+        return None
+    arrays = [a for block in (first, second) for name in MAPS[half] if (a := getattr(block, name)) is not None]
+    gains = max(digits(getattr(block, f"{norm}_gain")) for block in (first, second))
+    scales = [digits(part) for part in (gauge.ups, gauge.ups_inverse) if half == MLP and part is not None]
+    scale = max(
+        stream.scale.numerator.bit_length(),
+        1 if stream.scale.denominator & (stream.scale.denominator - 1) == 0 else 2**20,
+    )
+    if max(map(digits, arrays)) + gains + max(scales, default=1) + scale > 53:
+        return None
+    found = layer_differences(floats, fold(first, floats, (half,)), fold(second, floats, (half,)), gauge, stream, form)
+    masks = {name: difference != 0 for name, difference in found.items()}
+    if half == ATTENTION:
+        if masks["value_bias"].any() or (masks["output_bias"].any() and second.value_bias.any()):  # type: ignore[union-attr]
+            return None
+        masks["moved_bias"] = masks["output_bias"].copy()
+    if form.norm == "layer" and any(masks[name].any() for name in masks if name in {*READ, *WRITTEN}):
+        return None  # equal up to a shift along ones, perhaps
+    return masks
+
+
+def _by_primes(
+    first: Block, second: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm, half: str
+) -> dict[str, Mask] | None:
+    def differences(of: Callable[[Any], Any]) -> dict[str, Any]:
+        found = layer_differences(of, fold(first, of, (half,)), fold(second, of, (half,)), gauge, stream, form)
+        return up_to_ones(found) if form.norm == "layer" else found
+
+    inner = float(np.log2(max(form.width, form.inner, len(second.up), form.heads * form.head_width)))
+
+    def size(array: Any) -> Size:
+        return Size.of(array, inner)
+
+    try:
+        primes = primes_for(max(part.bits for part in (*differences(size).values(), *inverses_fail(size, gauge))))
+    except TooLarge:
+        return None
+    masks: dict[str, Mask] = {}
+    for prime in primes:
+
+        def residues(array: Any, prime: int = prime) -> Residues:
+            return Residues.of(array, prime)
+
+        if any(part.nonzero().any() for part in inverses_fail(residues, gauge)):
+            return None
+        for name, part in differences(residues).items():
+            masks[name] = part.nonzero() | masks.get(name, False)
+    return masks
+
+
+def up_to_ones(found: dict[str, Any]) -> dict[str, Any]:
+    """Differences without what LayerNorm does not see."""
+    axes = {**dict.fromkeys(READ, -1), **WRITTEN}
+    return {name: modulo_ones(array, axes[name]) if name in axes else array for name, array in found.items()}
+
+
+def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: int) -> bool:
+    """Whether most tensors differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
+    names = [name for name in (*READ, "output", "down") if name in found]
+    dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits)).mean() > 0.5 for name in names]
+    return 2 * sum(map(bool, dense)) > len(names)

@@ -1,0 +1,283 @@
+"""Two rings beside floats in which weights are compared: residues modulo a prime, and sizes.
+
+An equation between weights is written once, with `@ * + -`, indices and transposes (`equations.py`). Over floats it
+says how far off it is; over `Size` how long its numbers can get; over `Residues` modulo enough primes for that length
+whether it holds exactly. Every number here is an integer over a power of two, and maybe over a small odd denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.errors import TooLarge
+from lightning_sym.rings.dyadic import residues_of
+from lightning_sym.rings.prime_field import MORE_PRIMES, matmul_mod, reduce_mod
+
+Floats = npt.NDArray[np.float64]
+PRIME_BITS = 21.99
+"""Each of the primes is above 2^21.99."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A matrix of rational numbers: integers below 2^53 as float64, over one denominator."""
+
+    numerators: Floats
+    denominator: int
+
+    @property
+    def floats(self) -> Floats:
+        """The nearest floats."""
+        return self.numerators / self.denominator
+
+    @property
+    def mT(self) -> Ratio:  # noqa: N802
+        return Ratio(self.numerators.mT, self.denominator)
+
+
+@dataclass(frozen=True, eq=False)
+class Residues:
+    """An array modulo a prime below 2^22: centred residues as float64."""
+
+    entries: Floats
+    prime: int
+
+    @classmethod
+    def of(cls, array: Any, prime: int) -> Residues:
+        """The residues of floats, each an integer over a power of two, or of a `Ratio`.
+
+        Example:
+            >>> (Residues.of(np.array([0.5]), 4194301) * Residues.of(np.array([2.0]), 4194301)).entries.tolist()
+            [1.0]
+        """
+        if isinstance(array, Ratio):
+            inverse = float(pow(array.denominator, -1, prime))
+            inverse -= prime if inverse > prime // 2 else 0
+            entries = reduce_mod(array.numerators, prime)
+            return cls(entries if array.denominator == 1 else reduce_mod(entries * inverse, prime), prime)
+        if array.dtype == object:
+            found = [int(x.numerator) * pow(int(x.denominator), -1, prime) % prime for x in array.ravel()]
+            return cls(reduce_mod(np.array(found, dtype=np.float64).reshape(array.shape), prime), prime)
+        if array.dtype == np.float64 and _integers(array):
+            return cls(reduce_mod(array, prime), prime)
+        if array.dtype.itemsize <= 4:
+            return cls(_short(array, prime), prime)
+        return cls(reduce_mod(residues_of(array, prime).astype(np.float64), prime), prime)
+
+    def __matmul__(self, other: Residues) -> Residues:
+        return Residues(matmul_mod(self.entries, other.entries, self.prime), self.prime)
+
+    def __mul__(self, other: Residues) -> Residues:
+        return Residues(reduce_mod(self.entries * other.entries, self.prime), self.prime)
+
+    def __add__(self, other: Residues) -> Residues:
+        return Residues(reduce_mod(self.entries + other.entries, self.prime), self.prime)
+
+    def __sub__(self, other: Residues) -> Residues:
+        return Residues(reduce_mod(self.entries - other.entries, self.prime), self.prime)
+
+    def __getitem__(self, index: Any) -> Residues:
+        return Residues(self.entries[index], self.prime)
+
+    @property
+    def mT(self) -> Residues:  # noqa: N802
+        return Residues(self.entries.mT, self.prime)
+
+    def reshape(self, *shape: int) -> Residues:
+        """The same entries in another shape."""
+        return Residues(self.entries.reshape(*shape), self.prime)
+
+    def transpose(self, *axes: int) -> Residues:
+        """The axes in another order."""
+        return Residues(self.entries.transpose(*axes), self.prime)
+
+    def nonzero(self) -> npt.NDArray[np.bool_]:
+        """Where an entry is not zero modulo the prime."""
+        return np.asarray(np.mod(self.entries, self.prime) != 0)
+
+
+def _integers(array: Floats) -> bool:
+    return bool(np.abs(array).max(initial=0) < 2**52 and (array == np.rint(array)).all())
+
+
+def _short(array: npt.NDArray[Any], prime: int) -> Floats:
+    """Residues of numbers of at most 24 bits, by products that are exact in float64."""
+    mantissa, exponent = np.frexp(array)
+    least = int(exponent.min(initial=0)) - 24
+    powers = [pow(2, power, prime) for power in range(least, int(exponent.max(initial=0)) - 23)]
+    table = np.array(powers, dtype=np.float64)
+    table -= prime * (table > prime // 2)
+    found: Floats = mantissa.astype(np.float64)
+    found *= 2.0**24
+    found *= table[exponent - 24 - least]  # below 2^24 2^21
+    return reduce_mod(found, prime)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long the numbers of an array can be: at most `2^top`, integers over `2^low` and an odd number of `odd` bits.
+
+    Every sum of products has at most `2^inner` terms.
+
+    Example:
+        >>> a = Size.of(np.array([[0.5, 3.0]]), 1)
+        >>> (a @ a.mT).bits
+        9
+    """
+
+    top: float
+    low: float
+    odd: float
+    inner: float
+
+    @classmethod
+    def of(cls, array: Any, inner: float) -> Size:
+        """The size of an array of floats, or of a `Ratio`."""
+        if not isinstance(array, Ratio) and array.dtype == object:
+            common = math.lcm(*{int(x.denominator) for x in array.ravel()})
+            largest = max((abs(x) for x in array.ravel()), default=Fraction(0))
+            top = int(largest.numerator).bit_length() - int(largest.denominator).bit_length() + 1
+            return cls(top, 0, common.bit_length(), inner)
+        if isinstance(array, Ratio):
+            twos = (array.denominator & -array.denominator).bit_length() - 1
+            odd = math.log2(array.denominator >> twos) + (1e-6 if array.denominator >> twos > 1 else 0)
+            return cls(_top(array.numerators), twos, odd, inner)
+        return cls(_top(array), _lowest(array), 0, inner)
+
+    def __matmul__(self, other: Size) -> Size:
+        return Size(self.top + other.top + self.inner, self.low + other.low, self.odd + other.odd, self.inner)
+
+    def __mul__(self, other: Size) -> Size:
+        return Size(self.top + other.top, self.low + other.low, self.odd + other.odd, self.inner)
+
+    def __add__(self, other: Size) -> Size:
+        odd = self.odd + other.odd
+        return Size(max(self.top, other.top) + 1, max(self.low, other.low), odd, self.inner)
+
+    __sub__ = __add__
+
+    def __getitem__(self, index: Any) -> Size:
+        return self
+
+    @property
+    def mT(self) -> Size:  # noqa: N802
+        return self
+
+    def reshape(self, *shape: int) -> Size:
+        """The same numbers in another shape."""
+        return self
+
+    def transpose(self, *axes: int) -> Size:
+        """The axes in another order."""
+        return self
+
+    @property
+    def bits(self) -> int:
+        """A number of this size that is zero modulo primes whose product has more bits is zero.
+
+        Two more cover the difference of two entries, as where the vector of ones is free.
+        """
+        return math.ceil(self.top + self.low + self.odd + 2)
+
+
+def joined(first: Any, second: Any, axis: int) -> Any:
+    """Two arrays of one ring behind each other."""
+    if isinstance(first, Size):
+        return first + second
+    if isinstance(first, Residues):
+        return Residues(np.concatenate([first.entries, second.entries], axis=axis), first.prime)
+    return np.concatenate([first, second], axis=axis)
+
+
+def _top(array: npt.NDArray[Any]) -> float:
+    largest = float(np.abs(array).max(initial=0))
+    return math.frexp(largest)[1] if largest else 0
+
+
+def _lowest(array: npt.NDArray[Any]) -> float:
+    """The power of two over which all entries are integers."""
+    short = array.dtype.itemsize <= 4
+    most = 0
+    for start in range(0, array.size, 1 << 20):  # no other array of this size
+        part = array.reshape(-1)[start : start + (1 << 20)]
+        mantissa, exponent = np.frexp(part.astype(np.float32 if short else np.float64))
+        digits = np.ldexp(mantissa, 24).astype(np.int32) if short else np.ldexp(mantissa, 53).astype(np.int64)
+        lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 1 + exponent - (24 if short else 53)
+        most = max(most, -int(lowest[digits != 0].min(initial=0)))
+    return most
+
+
+def primes_for(bits: int) -> tuple[int, ...]:
+    """Primes whose product has more than these bits.
+
+    Raises:
+        TooLarge: there are not so many.
+    """
+    count = max(1, math.ceil(bits / PRIME_BITS + 1e-9))
+    if count > len(MORE_PRIMES):
+        raise TooLarge(
+            f"numbers compared exactly must have at most {int(len(MORE_PRIMES) * PRIME_BITS)} bits, got {bits}"
+        )
+    return MORE_PRIMES[:count]
+
+
+MOST_HALVINGS = 26
+NEAR = 1e-9
+"""A guess is taken for a nice number this near; the exact comparison afterwards says whether it is the right one."""
+
+
+def nice(array: Floats, apiece: bool = False) -> Ratio | None:
+    """Rational numbers with small denominators close to floats, `None` if there are none: a guess.
+
+    Args:
+        array: what a fit found.
+        apiece: each entry is a scale of its own, known to its own precision.
+
+    Example:
+        >>> nice(np.array([0.75, -2.0])).denominator, nice(np.array([1 / 3])).denominator, nice(np.array([2**0.5]))
+        (4, 3, None)
+    """
+    if not np.isfinite(array).all():
+        return None
+    near = NEAR * (np.abs(array) if apiece else np.abs(array).max(initial=0))
+    for halvings in range(MOST_HALVINGS + 1 + (14 if apiece else 0)):
+        scaled = np.ldexp(array, halvings)
+        whole = np.rint(scaled)
+        if (np.abs(scaled - whole) <= np.ldexp(near, halvings)).all():
+            return Ratio(whole, 2**halvings) if np.abs(whole).max(initial=0) < 2**52 else None
+        if float(np.median(near)) * 2**halvings > 0.05:
+            break
+    return _rational(array, np.broadcast_to(near, array.shape))
+
+
+def _rational(array: Floats, near: Floats) -> Ratio | None:
+    common = 1
+    for value, distance in zip(array.ravel().tolist(), near.ravel().tolist(), strict=True):
+        found = Fraction(value * common).limit_denominator(1000)
+        if abs(float(found / common) - value) > distance:
+            return None
+        common *= found.denominator
+        if common > 2**24:
+            return None
+    whole = np.rint(array * common)
+    return Ratio(whole, common) if np.abs(whole).max(initial=0) < 2**52 else None
+
+
+def round_number(array: Floats) -> Floats | None:
+    """Multiples of 1, 1/2, .., or 1/16 not far from floats: a guess where everything was rounded.
+
+    Example:
+        >>> round_number(np.array([0.99, 0.51])), round_number(np.array([0.3]))
+        (array([1. , 0.5]), None)
+    """
+    for halvings in range(5):
+        found = np.asarray(np.ldexp(np.rint(np.ldexp(array, halvings)), -halvings))
+        if np.abs(found - array).max(initial=0) <= 2.0 ** -(halvings + 4):
+            return found
+    return None

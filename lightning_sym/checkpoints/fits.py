@@ -1,0 +1,230 @@
+"""Guesses at the numbers of a gauge, in floating point: what fits best, and the nice numbers near it.
+
+Nothing here decides anything: what is guessed is put into the equations, exactly or with its residual. A fit to all
+rows is right where every number was rounded a little, one to the better half where a few numbers are wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
+
+ROUNDS = 4
+"""Fits to the better half of the equations, each half chosen by the one before."""
+
+
+ABOUT = 8
+"""Short numbers are preferred to fitted ones, which follow the roundings, if at most so many times as far off."""
+
+
+ROUNDED = 2.0**-6
+"""What is off by less of the largest entry of its row may have been rounded, to eight bits."""
+
+
+def best_matrix(first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]) -> Floats:
+    """`g` with `second = g first` and `right = left g^-1`, as well as squares of residuals, weighted, can tell.
+
+    Args:
+        first, second: `(a, k)`.
+        left, right: `(l, a)`.
+        weights: of the two kinds of equation.
+    """
+    g = _sylvester(first, second, right, left, weights)
+    for _ in range(2):  # Newton's steps for (1 + x) g
+        try:
+            moved, written = g @ first, np.asarray(np.linalg.solve(g.T, left.T).T, dtype=np.float64)
+        except np.linalg.LinAlgError:
+            break
+        step = _sylvester(moved, second - moved, written, written - right, weights)
+        if not np.isfinite(step).all() or np.abs(step).max(initial=0) > 0.5:
+            break
+        g = g + step @ g
+        if np.abs(step).max(initial=0) < 1e-12:
+            break
+    return g
+
+
+def _sylvester(first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]) -> Floats:
+    """The `x` of least squares for `x first = second` and `left x = right`."""
+    low, u = np.linalg.eigh(weights[1] * left.T @ left)
+    high, v = np.linalg.eigh(weights[0] * first @ first.T)
+    rhs = u.T @ (weights[0] * second @ first.T + weights[1] * left.T @ right) @ v
+    total = low[:, None] + high[None, :]
+    found = np.divide(
+        rhs, total, out=np.zeros_like(rhs), where=total > 1e-13 * max(float(total.max(initial=0)), 1e-300)
+    )
+    return np.asarray(u @ found @ v.T)
+
+
+def gauge_matrix(
+    first: Floats, second: Floats, left: Floats, right: Floats, weights: tuple[float, float]
+) -> tuple[Floats, Ratio | None, Ratio | None]:
+    """The best `g`, and it and its inverse in nice numbers where a fit to all or to the better half has them."""
+    size = len(first)
+    if first.shape == second.shape and np.array_equal(first, second) and np.array_equal(left, right):
+        return np.eye(size), Ratio(np.eye(size), 1), Ratio(np.eye(size), 1)
+
+    def off(g: Floats, inverse: Floats) -> tuple[Floats, Floats]:
+        """What columns of the one and rows of the other lack, over the largest entries of the tensors' rows."""
+        above = (np.abs(second - g @ first) / _sizes(second, 1)).max(axis=0, initial=0)
+        below = (np.abs(right - left @ inverse) / _sizes(right, 1)).max(axis=1, initial=0)
+        return above, below
+
+    whole = found = best_matrix(first, second, left, right, weights)
+    inverse = inverse_of(found)
+    if inverse is None:
+        return whole, None, None
+    at_first = np.concatenate(off(found, inverse))
+    exact = nice(found), nice(inverse)
+    if exact[0] is None or exact[1] is None:
+        exact = _rounded(whole, off, float(at_first.max(initial=0)))
+    if exact[0] is not None and exact[1] is not None:
+        return whole, *exact
+    for number in range(ROUNDS):
+        if number == 0 and at_first.max(initial=0) <= min(8 * np.median(at_first), ROUNDED):
+            break  # all are off alike, or by no more than roundings make
+        above, below = off(found, inverse)
+        one, other = _contrasts(first, second, left, right, number)
+        middle = np.median(np.concatenate([one[2](above), other[2](below)]))
+        some, rows = one[2](above) <= middle, other[2](below) <= middle
+        found = best_matrix(one[0][:, some], one[1][:, some], other[0][rows], other[1][rows], weights)
+        inverse = inverse_of(found)
+        if inverse is None:
+            break
+        exact = nice(found), nice(inverse)
+        if exact[0] is not None and exact[1] is not None:
+            return whole, *exact
+    return whole, None, None
+
+
+def _contrasts(first: Floats, second: Floats, left: Floats, right: Floats, number: int) -> tuple[Any, Any]:
+    """Columns less one of them, rows less one of their block: a wrong number spoils one of these, not the mean of all.
+
+    And how much a difference is off, from how much both are.
+    """
+    width = first.shape[1]
+    place = (number * 7) % width
+    others = np.delete(np.arange(width), place)
+
+    def columns(array: Floats) -> Floats:
+        return array[:, others] - array[:, place : place + 1]
+
+    def rows(array: Floats) -> Floats:
+        blocks = array.reshape(-1, width, array.shape[1])
+        return (blocks[:, others] - blocks[:, place : place + 1]).reshape(-1, array.shape[1])
+
+    def of_columns(off: Floats) -> Floats:
+        return off[others]
+
+    def of_rows(off: Floats) -> Floats:
+        return off.reshape(-1, width)[:, others].reshape(-1)
+
+    return (columns(first), columns(second), of_columns), (rows(left), rows(right), of_rows)
+
+
+def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats]], best: float) -> Any:
+    """Short numbers near `g` and its inverse if they fit about as well as it does."""
+    guess = round_number(whole)
+    inverse = None if guess is None else inverse_of(guess)
+    if guess is None or inverse is None:
+        return None, None
+    exact = nice(guess), nice(inverse)
+    if exact[0] is None or exact[1] is None:
+        return None, None
+    above, below = off(exact[0].floats, exact[1].floats)
+    return exact if max(above.max(initial=0), below.max(initial=0)) <= ABOUT * best else (None, None)
+
+
+def inverse_of(matrix: Floats) -> Floats | None:
+    """The inverse, `None` if floats see none."""
+    try:
+        found = np.asarray(np.linalg.inv(matrix))
+    except np.linalg.LinAlgError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def _sizes(array: Floats, axis: int) -> Floats:
+    return np.asarray(np.maximum(np.abs(array).max(axis=axis, keepdims=True, initial=0), 1e-300))
+
+
+def nice_scales(
+    guesses: list[Callable[[], Floats]], inverse: Callable[[Floats], Floats], off: Callable[[Floats, Floats], Floats]
+) -> tuple[Any, Any]:
+    """Scales and their inverses: the first guess near nice numbers, or short numbers that fit as well, or the first."""
+    for guess in guesses:
+        exact = nice(guess(), apiece=True)
+        over = None if exact is None else nice(inverse(exact.floats), apiece=True)
+        if exact is not None and over is not None:
+            return exact, over
+    first = guesses[0]()
+    best = off(first, inverse(first))
+    short = np.ldexp(np.rint(np.ldexp(first, 4)), -4)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over_short = inverse(short)
+        fits = np.isfinite(over_short) & (off(short, np.nan_to_num(over_short)) <= ABOUT * best)
+    exact = nice(np.where(fits, short, first), apiece=True)
+    over = None if exact is None else nice(inverse(exact.floats), apiece=True)
+    return (exact, over) if exact is not None and over is not None else (first, inverse(first))
+
+
+def scales(up: Floats, new_up: Floats, down: Floats, new_down: Floats, weights: tuple[float, float]) -> Floats:
+    """`c` with `new_up = c up` (rows) and `new_down = down / c` (columns)."""
+    top = weights[0] * (up * new_up).sum(1) + weights[1] * (down * new_down).sum(0)
+    bottom = weights[0] * (up * up).sum(1) + weights[1] * (new_down * new_down).sum(0)
+    c = _over(top, bottom)
+    for _ in range(2):
+        moved, written = up * c[:, None], down * _over(np.ones_like(c), c)
+        top = weights[0] * (moved * (new_up - moved)).sum(1) - weights[1] * (written * (new_down - written)).sum(0)
+        bottom = weights[0] * (moved * moved).sum(1) + weights[1] * (written * written).sum(0)
+        step = _over(top, bottom)
+        c = c * (1 + np.where(np.abs(step) < 0.5, step, 0))
+    return np.where(c == 0, 1.0, c)
+
+
+def turns(
+    query: npt.NDArray[np.complex128],
+    new_query: npt.NDArray[np.complex128],
+    key: npt.NDArray[np.complex128],
+    new_key: npt.NDArray[np.complex128],
+    weights: tuple[float, float],
+) -> npt.NDArray[np.complex128]:
+    """`z` for each row with `new_query = z query` and `new_key = key / conj(z)`; all `(frequencies, k)`."""
+
+    def inner(x: Any, y: Any) -> Any:
+        return (x.conj() * y).sum(-1)
+
+    top = weights[0] * inner(query, new_query) + weights[1] * inner(new_key, key).conj()
+    z = _over(top, (weights[0] * inner(query, query) + weights[1] * inner(new_key, new_key)).real)
+    for _ in range(2):
+        moved, written = z[:, None] * query, key / np.where(z == 0, 1, z).conj()[:, None]
+        top = weights[0] * inner(moved, new_query - moved) - weights[1] * inner(written, new_key - written).conj()
+        step = _over(top, (weights[0] * inner(moved, moved) + weights[1] * inner(written, written)).real)
+        z = z * (1 + np.where(np.abs(step) < 0.5, step, 0))
+    return np.where(z == 0, 1, z)
+
+
+def common_ratio(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """For each row the middle one of all ratios `new / old`, real and imaginary parts apart."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(old == 0, np.nan, new / np.where(old == 0, 1, old))
+    ratio = np.where(np.isnan(ratio).all(axis=1, keepdims=True), 1, ratio)
+    middle = _middle(ratio.real)
+    return middle + 1j * _middle(ratio.imag) if np.iscomplexobj(ratio) else middle
+
+
+def _middle(array: Floats) -> Floats:
+    """The lower median of what is a number in each row: one of the numbers themselves."""
+    ordered = np.sort(array, axis=1)
+    count = np.isfinite(ordered).sum(axis=1)
+    return np.asarray(np.take_along_axis(ordered, np.maximum(count - 1, 0)[:, None] // 2, axis=1)[:, 0])
+
+
+def _over(top: Any, bottom: Any) -> Any:
+    bottom = np.asarray(bottom)
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)

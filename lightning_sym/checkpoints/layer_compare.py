@@ -1,0 +1,185 @@
+"""One layer of each: the gauge guessed, then put into the equations, in floats and exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, layer_differences
+from lightning_sym.checkpoints.exact_compare import Mask, all_off, exact_masks, up_to_ones
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.folded import READERS, Folded
+from lightning_sym.checkpoints.layer_fit import fit_layer, floats
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.units import DIGITS, bias_sizes, block_units
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFound:
+    """What was found in one layer.
+
+    Attributes:
+        gauge: the guess.
+        differences: of the second's tensors from what the symmetry makes of the first's, in the tensors' own numbers.
+        masks: where they are not zero exactly; `None` if the gauge has no exact numbers.
+        units: of all tensors.
+        equal: all equations hold exactly; what is told of the differences has no part in it.
+    """
+
+    gauge: LayerGauge
+    differences: dict[str, Floats]
+    masks: dict[str, Mask] | None
+    units: dict[str, Floats]
+    equal: bool
+
+
+def compare_layer(
+    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap, stored: str
+) -> LayerFound:
+    """Guess and compare.
+
+    Args:
+        first, second: `whole` blocks.
+        form: of the second.
+        groups: key and value heads of both.
+        stream: what was done to the stream.
+        stored: the type whose units count.
+    """
+    gauge, old, new = fit_layer(first, second, form, groups, stream)
+    same = StreamMap(Fraction(1), order=np.arange(form.width))
+    found = layer_differences(floats, old, new, gauge, same, form)
+    if form.norm == "layer":
+        found = up_to_ones(found)
+    for name, norm in READERS.items():
+        if name in found:
+            gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
+            found[name] = found[name] / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
+    units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
+    masks = None
+    if gauge.nice() and stream.exact and not all_off(found, units, DIGITS[stored][0]):
+        masks = exact_masks(first, second, gauge, stream, form)
+    if masks is not None:
+        for name, mask in masks.items():
+            found[name] = np.where(mask, found[name], 0.0)
+    equal = masks is not None and not any(
+        mask.any() for name, mask in masks.items() if name not in ("value_bias", "output_bias")
+    )
+    _without_weights(found, masks, second)
+    _choose_bias(found, masks, units)
+    _blame_norms(found, masks, new, second)
+    return LayerFound(gauge, found, masks, units, equal)
+
+
+def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
+    """Sizes of the terms in the first's biases, each times how much the gauge can make roundings grow."""
+    sizes = bias_sizes(first)
+
+    def longest(matrices: Any, axis: int) -> Floats:
+        return np.asarray(np.linalg.norm(floats(matrices), axis=axis).max(axis=-1)[:, None])
+
+    of_head = np.arange(form.heads) // (form.heads // len(gauge.groups))
+    if gauge.turns is not None:
+        by = (np.linalg.norm(floats(x), axis=-1).max(axis=-1)[:, None] for x in (gauge.turns, gauge.turns_inverse))
+    else:
+        by = (longest(x, axis) for x, axis in ((gauge.queries, -1), (gauge.queries_inverse, -2)))
+    query, key = by
+    found = {
+        "query_bias": sizes["query_bias"][gauge.heads] * query[of_head],
+        "key_bias": sizes["key_bias"][gauge.groups] * key,
+        "value_bias": sizes["value_bias"][gauge.groups] * longest(gauge.values, -1),
+        "output_bias": sizes["output_bias"] * float(stream.scale),
+        "down_bias": sizes["down_bias"] * float(stream.scale),
+        "up_bias": sizes["up_bias"][gauge.neurons],
+    }
+    if gauge.ups is not None:
+        found["up_bias"] = found["up_bias"] * np.abs(floats(gauge.ups))
+        found["gate_bias"] = sizes["gate_bias"][gauge.neurons]
+    return found
+
+
+def _without_weights(found: dict[str, Floats], masks: dict[str, Mask] | None, second: Block) -> None:
+    """What a wrong weight makes of the norm's bias is no difference of the map's own bias."""
+    for name, norm in READERS.items():
+        bias = np.asarray(getattr(second, f"{norm}_bias"), dtype=np.float64)
+        if name not in found or f"{name}_bias" not in found or not bias.any() or not found[name].any():
+            continue
+        made = found[name] @ bias
+        explained = np.abs(found[f"{name}_bias"] - made) <= PROPORTIONAL * np.abs(made)
+        found[f"{name}_bias"][explained] = 0
+        if masks is not None:
+            masks[f"{name}_bias"] &= ~explained
+
+
+def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> None:
+    """Either the value bias goes along with the values, or it moves into the output bias: what fits better is said."""
+    apart = [float((np.abs(found[name]) / units[name]).max(initial=0)) for name in ("value_bias", "output_bias")]
+    together = float((np.abs(found["moved_bias"]) / units["output_bias"]).max(initial=0))
+    if masks is not None:
+        wrong = {name: bool(masks[name].any()) for name in ("value_bias", "output_bias", "moved_bias")}
+        moves = not wrong["moved_bias"] or (wrong["value_bias"] and wrong["output_bias"] and 8 * together < max(apart))
+    else:
+        moves = 8 * together < max(apart)
+    moved, mask = found.pop("moved_bias"), None if masks is None else masks.pop("moved_bias")
+    if moves:
+        found["value_bias"], found["output_bias"] = np.zeros_like(found["value_bias"]), moved
+        if masks is not None:
+            masks["value_bias"], masks["output_bias"] = np.zeros_like(masks["value_bias"]), mask
+
+
+PROPORTIONAL = 1e-3
+"""How well a column must follow another one, or biases a map, to say that a gain, or a norm's bias, is what differs."""
+
+
+def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, new: Folded, second: Block) -> None:
+    """Where the maps behind a norm differ in a whole column by one factor, it is the gain that differs.
+
+    And where their biases differ by what they make of one vector, it is the norm's bias. What is blamed is only how the
+    difference is told; the equations stay as they are.
+    """
+    for norm in ("norm1", "norm2"):
+        names = [name for name, of in READERS.items() if of == norm and name in found]
+        gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
+        rows = np.concatenate([found[name].reshape(-1, len(gain)) for name in names])
+        weights = np.concatenate([getattr(second, name).reshape(-1, len(gain)) for name in names]).astype(np.float64)
+        off = (rows != 0).mean(axis=0) > 0.5
+        blamed = np.zeros(len(gain))
+        if off.any() and off.mean() < 0.5:
+            for j in np.flatnonzero(off & (gain != 0)):
+                factor = float(rows[:, j] @ weights[:, j]) / max(float(weights[:, j] @ weights[:, j]), 1e-300)
+                rest = np.abs(rows[:, j] - factor * weights[:, j]).max(initial=0)
+                if factor and rest <= PROPORTIONAL * np.abs(rows[:, j]).max(initial=0):
+                    blamed[j] = gain[j] * factor
+                    _clear(found, masks, names, (..., j))
+        found[f"{norm}_gain"] = blamed
+        found[f"{norm}_bias"] = _blame_bias(found, masks, [name for name in names if name != "key"], second, norm)
+
+
+def _blame_bias(
+    found: dict[str, Floats], masks: dict[str, Mask] | None, names: list[str], second: Block, norm: str
+) -> Floats:
+    width = len(getattr(second, f"{norm}_gain"))
+    none = np.zeros(width)
+    biases = [f"{name}_bias" for name in names]
+    if not np.asarray(getattr(second, f"{norm}_bias")).any() or not all(found[name].any() for name in biases):
+        return none
+    differences = np.concatenate([found[name].reshape(-1) for name in biases])
+    weights = np.concatenate([getattr(second, name).reshape(-1, width) for name in names]).astype(np.float64)
+    fitted = np.linalg.lstsq(weights, differences, rcond=1e-9)[0]
+    small = np.abs(fitted) < PROPORTIONAL * np.abs(fitted).max(initial=0)
+    fitted[small] = 0
+    if (fitted != 0).mean() > 0.5:
+        return none
+    if np.linalg.norm(differences - weights @ fitted) > PROPORTIONAL * np.linalg.norm(differences):
+        return none
+    _clear(found, masks, biases, ...)
+    return np.asarray(fitted)
+
+
+def _clear(found: dict[str, Floats], masks: dict[str, Mask] | None, names: list[str], index: Any) -> None:
+    for name in names:
+        found[name][index] = 0
+        if masks is not None:
+            masks[name][index] = False

@@ -1,0 +1,165 @@
+"""The gauge of one layer, guessed: heads and neurons matched, matrices and scales fitted, nice numbers near them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints import fits
+from lightning_sym.checkpoints.equations import READ, WRITTEN, LayerGauge, StreamMap
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio
+from lightning_sym.checkpoints.folded import Folded, fold
+from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+
+
+def floats(array: Any) -> Floats:
+    """What floats make of a stored array or of a `Ratio`."""
+    return array.floats if isinstance(array, Ratio) else np.asarray(array, dtype=np.float64)
+
+
+def seen(folded: Folded, form: CheckpointForm) -> Folded:
+    """A folded layer as a norm sees the stream: with LayerNorm, readers and writers without their part along ones."""
+    if form.norm == "rms":
+        return folded
+    changed = {}
+    for field in fields(folded):
+        array = getattr(folded, field.name)
+        if array is None or field.name not in {*READ, *WRITTEN}:
+            continue
+        axis = WRITTEN.get(field.name, -1)
+        changed[field.name] = array - array.mean(axis=axis, keepdims=True)
+    return replace(folded, **changed)
+
+
+def carried(folded: Folded, stream: StreamMap) -> Folded:
+    """A folded layer in the new coordinates of the stream."""
+    changed = {name: stream.back(getattr(folded, name), floats) for name in READ if getattr(folded, name) is not None}
+    changed |= {
+        name: stream.forth(getattr(folded, name), floats, axis)
+        for name, axis in WRITTEN.items()
+        if name in ("output", "down", "output_bias", "down_bias")
+    }
+    return replace(folded, **changed)
+
+
+def fit_layer(
+    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap
+) -> tuple[LayerGauge, Folded, Folded]:
+    """The gauge, and both layers folded in floats: the first in the coordinates of the second.
+
+    Args:
+        first, second: `whole` blocks.
+        form: of the second.
+        groups: key and value heads of both.
+        stream: what was done to the stream.
+    """
+    old = carried(seen(fold(first, floats), form), stream)
+    new = seen(fold(second, floats), form)
+    order, heads = match_heads(old, new, form, groups)
+    neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
+    parts: dict[str, Any] = {"heads": heads, "groups": order, "neurons": neurons}
+    ratio = form.heads // groups
+    weights = tuple(_weight(x) for x in (new.value, new.output))
+    made = []
+    for group in range(groups):
+        mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
+        left, right = (np.concatenate(list(x)) for x in (old.output[theirs], new.output[mine]))
+        made.append(fits.gauge_matrix(old.value[order[group]], new.value[group], left, right, (weights[0], weights[1])))
+    parts["values"], parts["values_inverse"] = _stacked(made)
+    parts |= _query_key(old, new, parts, form, groups)
+    if new.gate is not None:
+        parts |= _ups(old, new, neurons)
+    return LayerGauge(**parts), old, new
+
+
+def _weight(array: Floats) -> float:
+    """That of the equations of a tensor: one over its mean square."""
+    mean = float(np.mean(array * array))
+    return 1 / mean if mean > 0 else 1.0
+
+
+def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: CheckpointForm, groups: int) -> dict[str, Any]:
+    ratio = form.heads // groups
+    weight = (_weight(new.query), _weight(new.key))
+    made, found, middle = [], [], []
+    for group in range(groups):
+        mine, theirs = slice(group * ratio, (group + 1) * ratio), parts["heads"][group * ratio : (group + 1) * ratio]
+        queries = [np.concatenate(list(x), axis=-1) for x in (old.query[theirs], new.query[mine])]
+        keys = old.key[parts["groups"][group]], new.key[group]
+        if form.theta is None:
+            made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight))
+            continue
+        q, p, k, m = (as_complex(x[None])[0] for x in (*queries, *keys))
+        found.append(fits.turns(q, p, k, m, weight))
+        middle.append((q, p, k, m))
+    if form.theta is None:
+        queries_, inverse = _stacked(made)
+        return {"queries": queries_, "queries_inverse": inverse}
+
+    def pairs(z: Any) -> Floats:
+        return np.stack([z.real, z.imag], axis=-1)
+
+    def counted() -> Floats:
+        both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in middle]
+        return _flat(pairs(np.stack([fits.common_ratio(*each) for each in both])))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def off(z: Floats, inverse: Floats) -> Floats:
+        numbers = z[..., 0] + 1j * z[..., 1], inverse[..., 0] + 1j * inverse[..., 1]
+        found = np.zeros(z.shape[:-1])
+        for group, (q, p, k, m) in enumerate(middle):
+            for by, old_rows, new_rows in ((numbers[0], q, p), (numbers[1], k, m)):
+                rest = np.abs(new_rows - by[group][:, None] * old_rows).max(axis=1)
+                found[group] = np.maximum(found[group], rest / np.maximum(np.abs(new_rows).max(axis=1), 1e-300))
+        return np.repeat(found[..., None], 2, axis=-1)
+
+    def inverse_turn(z: Floats) -> Floats:
+        return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
+
+    z = np.stack(found)
+    turns, over = fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off)
+    return {"turns": turns, "turns_inverse": over}
+
+
+def _flat(turns: Floats) -> Floats:
+    """Without real or imaginary parts that are but noise."""
+    size = np.hypot(turns[..., :1], turns[..., 1:])
+    return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
+
+
+def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
+    weight = (_weight(new.up), _weight(new.down))
+    up, down = old.up[neurons], old.down[:, neurons]
+
+    def counted() -> Floats:
+        return np.asarray(fits.common_ratio(np.hstack([up, new.down.T]), np.hstack([new.up, down.T])))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def off(c: Floats, inverse: Floats) -> Floats:
+        above = np.abs(new.up - c[:, None] * up).max(axis=1) / np.maximum(np.abs(new.up).max(axis=1), 1e-300)
+        below = np.abs(new.down - inverse * down).max(axis=0) / np.maximum(np.abs(new.down).max(axis=0), 1e-300)
+        return np.asarray(np.maximum(above, below))
+
+    c = fits.scales(up, new.up, down, new.down, weight)
+    ups, over = fits.nice_scales([lambda: c, counted], np.reciprocal, off)
+    return {"ups": ups, "ups_inverse": over}
+
+
+def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> tuple[Any, Any]:
+    """Matrices of all groups with their inverses: as nice numbers if all are."""
+    known = [(g, h) for _, g, h in made if g is not None and h is not None]
+    if len(known) == len(made):
+        exact = _over_one([g for g, _ in known]), _over_one([h for _, h in known])
+        if exact[0] is not None and exact[1] is not None:
+            return exact
+    matrices = np.stack([floats(whole if g is None else g) for whole, g, _ in made])
+    return matrices, np.stack([np.linalg.pinv(m) if (h := fits.inverse_of(m)) is None else h for m in matrices])
+
+
+def _over_one(parts: list[Ratio]) -> Ratio | None:
+    common = int(np.lcm.reduce([part.denominator for part in parts]))
+    numerators = np.stack([part.numerators * (common // part.denominator) for part in parts])
+    return Ratio(numerators, common) if np.abs(numerators).max(initial=0) < 2**52 else None

@@ -1,0 +1,115 @@
+"""Which heads and neurons of two layers belong together: a guess, by what no gauge changes.
+
+All weights are folded and in the coordinates of the second checkpoint. Heads are matched by the inner products of their
+`W_O W_V` and of the parts of their scores; neurons by their rows and columns, `up` and `down` only as a product where
+they may be scaled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.equations import Order
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.folded import Folded
+from lightning_sym.checkpoints.model import CheckpointForm
+
+
+def assigned(cost: Floats) -> Order:
+    """For each column the row that it gets, at the least cost in all."""
+    if not cost.size:
+        return np.arange(cost.shape[1], dtype=np.int64)
+    best = cost.argmin(axis=0)
+    if len(np.unique(best)) == len(best):
+        return np.asarray(best, dtype=np.int64)
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(np.nan_to_num(cost, nan=4.0))
+    order = np.empty(len(best), dtype=np.int64)
+    order[columns] = rows
+    return order
+
+
+def match_heads(first: Folded, second: Folded, form: CheckpointForm, groups: int) -> tuple[Order, Order]:
+    """Old groups and old heads at the new places."""
+    ratio = form.heads // groups
+    cost = _distance(lambda x, y: _values(x, y, ratio), first, second)
+    score = _rotary_scores if form.theta is not None else _scores
+    cost = cost + _distance(lambda x, y: score(x, y, ratio), first, second)
+    inside = np.empty((groups, groups, ratio), dtype=np.int64)
+    whole = np.empty((groups, groups))
+    for old in range(groups):
+        for new in range(groups):
+            part = cost[old * ratio : (old + 1) * ratio, new * ratio : (new + 1) * ratio]
+            order = assigned(part)
+            inside[old, new] = order
+            whole[old, new] = part[order, np.arange(ratio)].sum()
+    chosen = assigned(whole)
+    heads = np.concatenate([chosen[new] * ratio + inside[chosen[new], new] for new in range(groups)])
+    return chosen, heads
+
+
+def _distance(inner: Any, first: Folded, second: Folded) -> Floats:
+    """Squares of distances between heads of one and of the other, over the sum of their squares."""
+    return _relative(np.diagonal(inner(first, first)), np.diagonal(inner(second, second)), inner(first, second))
+
+
+def _relative(first: Floats, second: Floats, products: Floats) -> Floats:
+    """`|x - y|^2 / (|x|^2 + |y|^2)` for all pairs, from squares and inner products; two zeros are equal."""
+    total = first[:, None] + second[None, :]
+    return np.asarray(np.divide(total - 2 * products, total, out=np.zeros_like(total), where=total > 0))
+
+
+def _grams(first: Floats, second: Floats) -> Floats:
+    """For blocks of rows `(n, a, d)`: all products of row with row, `(n, n', a, a)`."""
+    n, a, d = first.shape
+    product = first.reshape(-1, d) @ second.reshape(-1, d).T
+    return product.reshape(n, a, len(second), a).transpose(0, 2, 1, 3)
+
+
+def _values(first: Folded, second: Folded, ratio: int) -> Floats:
+    """Inner products of all `W_O W_V`."""
+    value = _grams(first.value, second.value).repeat(ratio, 0).repeat(ratio, 1)
+    output = _grams(first.output.transpose(0, 2, 1), second.output.transpose(0, 2, 1))
+    return np.asarray((value * output).sum(axis=(2, 3)))
+
+
+def _scores(first: Folded, second: Folded, ratio: int) -> Floats:
+    """Inner products of all `W_Q^T W_K`."""
+    key = _grams(first.key, second.key).repeat(ratio, 0).repeat(ratio, 1)
+    return np.asarray((key * _grams(first.query, second.query)).sum(axis=(2, 3)))
+
+
+def as_complex(rows: Floats) -> npt.NDArray[np.complex128]:
+    """Rows `(n, a, k)` as `(n, a/2, k)`: row `j` and row `j + a/2` belong to one frequency."""
+    half = rows.shape[1] // 2
+    return np.asarray(rows[:, :half] + 1j * rows[:, half:])
+
+
+def _rotary_scores(first: Folded, second: Folded, ratio: int) -> Floats:
+    """The same, summed over frequencies: what rotary positions keep apart."""
+
+    def products(x: Floats, y: Floats) -> Any:
+        return as_complex(x).transpose(1, 0, 2) @ as_complex(y).conj().transpose(1, 2, 0)
+
+    key = products(first.key, second.key).repeat(ratio, 1).repeat(ratio, 2)
+    return np.asarray((products(first.query, second.query) * key.conj()).real.sum(axis=0))
+
+
+def match_neurons(first: Folded, second: Folded) -> Order:
+    """The old neuron at each new place."""
+
+    def reading(x: Folded, name: str) -> Floats:
+        return np.column_stack([getattr(x, name), getattr(x, f"{name}_bias")]).astype(np.float64)
+
+    old, new = (reading(x, "up") for x in (first, second))
+    down, new_down = (x.down.T.astype(np.float64) for x in (first, second))
+    ups, new_ups, downs, new_downs = ((x * x).sum(axis=1) for x in (old, new, down, new_down))
+    if second.gate is None:
+        return assigned(_relative(ups, new_ups, old @ new.T) + _relative(downs, new_downs, down @ new_down.T))
+    cost = _relative(ups * downs, new_ups * new_downs, (old @ new.T) * (down @ new_down.T))
+    gate, new_gate = (reading(x, "gate") for x in (first, second))
+    return assigned(cost + _relative((gate * gate).sum(1), (new_gate * new_gate).sum(1), gate @ new_gate.T))

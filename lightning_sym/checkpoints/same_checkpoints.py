@@ -1,0 +1,289 @@
+"""Is one checkpoint a rewriting of another one? A symmetry is guessed in floats, and then put into the equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
+from lightning_sym.checkpoints.ends_compare import EndsFound, compare_ends
+from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.folded import alive, whole
+from lightning_sym.checkpoints.found_text import layer_words, stream_words
+from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
+from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.stream_fit import fit_stream
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.limits import Progress, require_integer
+
+
+def same_checkpoints(
+    first: Checkpoint,
+    second: Checkpoint,
+    *,
+    ids: Sequence[int] = (),
+    units: float = DEFAULT_UNITS,
+    progress: Progress | None = None,
+) -> CheckpointComparison:
+    """Compare two checkpoints: is the second what a symmetry makes of the first, exactly, or up to rounding?
+
+    A symmetry is searched in floating point; what is said of it was computed afterwards: over the rationals where all
+    its numbers are exact, else as a residual of every tensor in units in the last place. Differences of logits are
+    proved with balls. It never says `SAME` of two that are not.
+
+    Args:
+        first, second: from `open_checkpoint`, or made; of one vocabulary.
+        ids: token ids of the prompt for which logits are compared; without them, a few of the vocabulary.
+        units: how far a tensor may be off, in units in the last place of the type it is stored in, to count as rounded.
+        progress: is told of what is done.
+
+    Raises:
+        BadInput: their vocabularies differ, or an id is not in it.
+
+    Example:
+        >>> import numpy as np
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> from lightning_sym.checkpoints.rewritings import apply
+        >>> from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+        >>> one = small_checkpoint("llama")
+        >>> two = apply(Symmetry((LayerSymmetry(heads=np.array([1, 0, 2, 3])), LayerSymmetry())), one)
+        >>> same_checkpoints(one, two).answer
+        <CheckpointAnswer.SAME: 'same'>
+    """
+    require_arguments(same_checkpoints, locals())
+    for name, given in (("first", first), ("second", second)):
+        if not isinstance(getattr(given, "form", None), CheckpointForm):
+            raise BadInput(f"{name} must be a checkpoint (open_checkpoint reads one), got {shown(given)}")
+    forms = first.form, second.form
+    if forms[0].vocabulary != forms[1].vocabulary:
+        counts = " and ".join(f"{form.vocabulary:,}" for form in forms)
+        raise BadInput(f"checkpoints that are compared must have one vocabulary, got {counts} token ids")
+    if not 0 <= units < float("inf"):
+        raise BadInput(f"units must be a finite number of at least 0, got {units}")
+    prompt = _prompt(ids, forms)
+    tell: Progress = progress or (lambda stage, done, total: None)
+    reasons = unlike(*forms)
+    found = _Found(first, second, units, tell)
+    if not reasons:
+        found.search()
+    return _answered(found, prompt, tuple(reasons))
+
+
+def unlike(first: CheckpointForm, second: CheckpointForm) -> list[str]:
+    """Why no symmetry that is known leads from one form to the other; nothing if one may."""
+    said = []
+    names = ("layers", "width", "heads", "head_width", "norm", "activation", "theta")
+    for name in names:
+        pair = getattr(first, name), getattr(second, name)
+        if pair[0] != pair[1]:
+            said.append(f"no symmetry is known between {name} {pair[0]} and {pair[1]}")
+    if first.theta is None and second.theta is None and first.context != second.context:
+        said.append(f"no symmetry is known between {first.context} and {second.context} learned positions")
+    if first.groups != second.groups and first.heads not in (first.groups, second.groups):
+        said.append(f"no symmetry is known between {first.groups} and {second.groups} groups of keys and values")
+    return said
+
+
+def _prompt(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int, ...]:
+    """The token ids asked for, or a few spread over the vocabulary."""
+    vocabulary, context = forms[0].vocabulary, min(form.context for form in forms)
+    if not len(ids):
+        count = min(PROMPT, context, vocabulary)
+        return tuple((7 + i * (vocabulary // count)) % vocabulary for i in range(count))
+    for each in ids:
+        require_integer(each, "a token id", 0, vocabulary - 1)
+    if len(ids) > context:
+        raise BadInput(f"a prompt must have at most {context} token ids, got {len(ids)}")
+    return tuple(int(each) for each in ids)
+
+
+class _Found:
+    """What the search finds, gathered as it goes."""
+
+    def __init__(self, first: Checkpoint, second: Checkpoint, units: float, tell: Progress) -> None:
+        self.first, self.second, self.units, self.tell = first, second, units, tell
+        self.residuals: list[Residual] = []
+        self.words: list[tuple[str, ...]] = []
+        self.tried: list[str] = []
+        self.exact, self.equal, self.fitted = True, True, False
+        self.stream: StreamMap | None = None
+
+    def search(self) -> None:
+        """The stream, the ends, then layer by layer."""
+        form = self.second.form
+        steps = form.layers + 2
+        self.tell("the residual stream", 0, steps)
+        self.stream, filled = fit_stream(self.first, self.second)
+        self._epsilon(self.stream)
+        self.fitted |= not self.stream.exact
+        needed = form.width - (form.norm == "layer")
+        if filled < needed:
+            self.tried.append(
+                f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
+                "the others was not searched"
+            )
+        self.tell("embedding and unembedding", 1, steps)
+        ends = compare_ends(
+            self.first.ends(), self.second.ends(), form, self.stream, self.stored, lambda done, total: None
+        )
+        self._add_ends(ends)
+        if ends.tensors["embedding"].typical > max(self.units, 1):
+            self.tried.append("no turn of the residual stream explains the embedding, so that no layer was compared")
+            self.exact = False
+            return
+        for layer in range(form.layers):
+            self.tell(f"layer {layer}", layer + 2, steps)
+            self._layer(layer)
+
+    def _epsilon(self, stream: StreamMap) -> None:
+        """The epsilon of the norms has to follow the scale of the stream."""
+        expected, given = self.first.form.epsilon * stream.scale**2, self.second.form.epsilon
+        if expected != given:
+            off = float("inf") if given == 0 else abs(float(expected / given) - 1) * 2**52
+            self.residuals.append(
+                Residual("epsilon", "epsilon of the norms", off, "F64", None, float(given - expected))
+            )
+
+    def stored(self, piece: str) -> str:
+        """The coarser of the types that a tensor is stored in."""
+        kinds = []
+        for checkpoint in (self.first, self.second):
+            try:
+                kinds.append(checkpoint.stored(piece))
+            except BadInput:  # this one has no such tensor
+                continue
+        return coarser(kinds[0], kinds[-1]) if kinds else "F32"
+
+    def called(self, piece: str) -> str:
+        """What the files of the second, or else of the first, call a tensor."""
+        for checkpoint in (self.second, self.first):
+            try:
+                return checkpoint.called(piece)
+            except BadInput:
+                continue
+        return piece
+
+    def _add(
+        self,
+        piece: str,
+        units: float,
+        entry: tuple[int, ...] | None,
+        difference: float,
+        count: int | None,
+        value: float,
+    ) -> None:
+        stored = self.stored(piece)
+        own = None if not units else float(abs(difference) / unit_at(value, stored))
+        self.residuals.append(
+            Residual(piece, self.called(piece), units, stored, entry, difference, count, None if not count else own)
+        )
+
+    def _add_ends(self, ends: EndsFound) -> None:
+        self.exact &= ends.exact
+        self.equal &= ends.equal
+        for piece, worst in ends.tensors.items():
+            if worst.units > 0 or worst.differing:
+                count = worst.differing if ends.exact else None
+                self._add(piece, worst.units, worst.entry, worst.difference, count, worst.value)
+
+    def _layer(self, layer: int) -> None:
+        form, old = self.second.form, self.first.form
+        blocks = self.first.block(layer), self.second.block(layer)
+        kept = [alive(block) for block in blocks]
+        counts = [int(each.sum()) for each in kept]
+        if counts[0] != counts[1]:
+            self.tried.append(f"layer {layer}: {counts[0]} and {counts[1]} neurons of the MLP do something")
+            few = min(counts)
+            for each in kept:
+                each[np.flatnonzero(each)[few:]] = False
+            self.exact = False
+        groups = max(old.groups, form.groups)
+        first, second = (whole(b, f, groups, k) for b, f, k in zip(blocks, (old, form), kept, strict=True))
+        if self.stream is None:
+            raise TypeError("the stream is fitted before the layers")
+        inner = replace(form, inner=len(second.up), groups=groups)
+        found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"))
+        self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
+        self.exact &= found.masks is not None
+        self.equal &= found.equal
+        self.fitted |= not found.gauge.nice()
+        self._add_layer(layer, found, inner, second, counts[0] != counts[1])
+
+    def _add_layer(self, layer: int, found: LayerFound, form: CheckpointForm, second: Block, lost: bool) -> None:
+        for name, differences in found.differences.items():
+            off = np.abs(differences) / found.units[name]
+            mask = None if found.masks is None else found.masks.get(name)
+            count = (
+                None if found.masks is None else int(mask.sum()) if mask is not None else int((differences != 0).sum())
+            )
+            largest = float(np.nan_to_num(off, nan=np.inf).max(initial=0))
+            if lost and name in ("down", "up", "gate"):
+                largest = float("inf")
+            if largest > 0 or count:
+                index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
+                value = float(getattr(second, name)[index])
+                self._add(
+                    f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value
+                )
+
+
+def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
+    residuals = tuple(sorted(found.residuals, key=lambda each: -each.units))
+    symmetry = None
+    if found.stream is not None:
+        symmetry = FoundSymmetry(not found.fitted, stream_words(found.stream, found.second.form), tuple(found.words))
+    complete = symmetry is not None and len(symmetry.layers) == found.second.form.layers
+    largest = max((each.units for each in residuals), default=0.0)
+    tried: tuple[str, ...] = (*reasons, *found.tried)
+    logits: LogitComparison | None = None
+    if complete and found.exact and found.equal and not residuals:
+        answer = CheckpointAnswer.SAME
+    elif complete and largest <= found.units and (residuals or not found.exact):
+        answer = CheckpointAnswer.ROUNDING
+    else:
+        answer = CheckpointAnswer.UNDECIDED
+    if answer is not CheckpointAnswer.SAME:
+        for ids in _prompts(found, prompt, residuals):
+            logits, failed = _logits(found, ids)
+            tried = (*tried, *failed)
+            if logits is None or logits.apart is not None:
+                break
+        if answer is CheckpointAnswer.UNDECIDED and logits is not None and logits.apart is not None:
+            answer = CheckpointAnswer.DIFFERENT
+    made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
+    made |= {"symmetry": symmetry, "residuals": residuals, "limit": found.units, "logits": logits, "tried": tried}
+    return CheckpointComparison(**made)
+
+
+PROMPT = 4
+"""Token ids read where nobody says which."""
+
+LONGEST = 64
+"""Tokens of a prompt that is made to show a difference of one position."""
+
+
+def _prompts(found: _Found, prompt: tuple[int, ...], residuals: tuple[Residual, ...]) -> list[tuple[int, ...]]:
+    """The prompt asked for, and one that reads the rows of the embedding and of the positions that differ most."""
+    off = {each.piece: each.entry[0] for each in residuals if each.entry and each.units > found.units}
+    longer = list(prompt)
+    if (row := off.get("embedding", prompt[0])) not in prompt:
+        longer = [row, *prompt][: found.second.form.context]
+    if (place := off.get("positions", 0)) < LONGEST:
+        longer += [prompt[-1]] * (place + 1 - len(longer))
+    return [prompt] if tuple(longer) == prompt else [prompt, tuple(longer)]
+
+
+def _logits(found: _Found, prompt: tuple[int, ...]) -> tuple[LogitComparison | None, tuple[str, ...]]:
+    """Logits of both for a prompt, in balls; or why there are none."""
+    try:
+        compared = compare_logits(found.first, found.second, list(prompt), progress=found.tell)
+    except TooLarge as error:
+        return None, (f"logits: {error}",)
+    said = f"logits of the token ids {' '.join(map(str, prompt))} are not proved apart"
+    return compared, () if compared.apart is not None else (said,)

@@ -1,0 +1,129 @@
+"""A guess at what was done to the residual stream, from the rows of the embedding; chunk by chunk.
+
+Rows of one token id stand at one place in both checkpoints, so nothing has to be matched: `E' = c E R^T` is a problem
+of Procrustes, and `c^2` is the quotient of the two epsilons. Rows of an unembedding of its own, folded, turn by the
+same matrix. With LayerNorm all rows are centred, and with learned positions the mean row is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+
+CHUNK = 4096
+"""Rows that are looked at together."""
+
+Pairs = Iterator[tuple[Floats, Floats, bool]]
+
+
+def centred(rows: Floats, form: CheckpointForm) -> Floats:
+    """What a norm sees of vectors: with LayerNorm, without their mean."""
+    return rows - rows.mean(axis=-1, keepdims=True) if form.norm == "layer" else rows
+
+
+def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
+    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`."""
+    kinds: list[tuple[object, object, object, object, bool]] = [
+        (first.embedding, second.embedding, None, None, first.positions is not None)
+    ]
+    if first.positions is not None:
+        kinds.append((first.positions, second.positions, None, None, True))
+    if first.unembedding is not None or second.unembedding is not None:
+        old = first.embedding if first.unembedding is None else first.unembedding
+        new = second.embedding if second.unembedding is None else second.unembedding
+        kinds.append((old, new, first.final_gain, second.final_gain, False))
+    for old_rows, new_rows, gain, new_gain, shifted in kinds:
+        sides = []
+        for rows, by in ((old_rows, gain), (new_rows, new_gain)):
+            sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
+        means = [_mean(rows) if shifted else 0.0 for rows, _ in sides]
+        count = len(np.asarray(old_rows))
+        for start in range(0, count, CHUNK):
+            made = []
+            for (rows, by), mean in zip(sides, means, strict=True):
+                part = np.asarray(rows[start : start + CHUNK], dtype=np.float64) - mean  # type: ignore[index]
+                made.append(centred(part if by is None else part * by, form))
+            yield made[0], made[1], gain is None
+
+
+def _mean(rows: object) -> Floats:
+    return np.asarray(np.mean(rows, axis=0, dtype=np.float64))  # type: ignore[call-overload]
+
+
+def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, float]:
+    """The best orthogonal matrix, the factor of lengths that goes with it, and the part of directions that rows fill.
+
+    Rows count by their direction, so that a few long ones do not decide; only the factor is of lengths.
+    """
+    together = np.zeros((width, width))
+    lengths = [0.0, 0.0]
+    for old, new, scaled in pairs:
+        norms = [np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300) for x in (old, new)]
+        together += (new / norms[1]).T @ (old / norms[0])
+        if scaled:
+            lengths[0] += float((norms[0] * norms[1]).sum())
+            lengths[1] += float((norms[0] ** 2).sum())
+    values = np.linalg.svd(together, compute_uv=False)
+    filled = float((values > 1e-9 * values[0]).sum()) if values[0] > 0 else 0.0
+    if filled < needed:  # what no row decides stays as it is, if that is possible
+        together += 1e-6 * max(float(values[0]), 1.0) * np.eye(width)
+    left, _, right = np.linalg.svd(together)
+    return left @ right, lengths[0] / max(lengths[1], 1e-300), filled
+
+
+def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
+    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
+    square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
+    if not 2.0**-20 < length < 2.0**20:  # nothing but zeros in one of them
+        length = 1.0 if square is None else float(square) ** 0.5
+    near = square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2
+    if square is not None and near:
+        root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+        if root * root == square:
+            return root, True
+    guess = nice(np.array([length]), apiece=True)
+    if guess is not None:
+        return Fraction(int(guess.numerators[0]), guess.denominator), True
+    return Fraction(float(square) ** 0.5 if square is not None and near else length), False
+
+
+def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]:
+    """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide."""
+    form = second.form
+    ends = first.ends(), second.ends()
+    rotation, length, filled = procrustes(row_pairs(*ends, form), form.width, form.width - (form.norm == "layer"))
+    if form.norm == "layer":
+        rotation = _with_ones(rotation)
+    return as_map(rotation, *scale_of(first.form, form, length), form), filled
+
+
+def _with_ones(rotation: Floats) -> Floats:
+    """Both continuations to the vector of ones are symmetries; the one nearer to a signed permutation is taken."""
+    width = len(rotation)
+    ones = np.full((width, width), 1 / width)
+    flat = rotation - ones @ rotation
+    flat = flat - flat @ ones
+    return min((flat + ones, flat - ones), key=lambda m: float(np.abs(np.abs(m) - np.rint(np.abs(m))).sum()))
+
+
+def as_map(rotation: Floats, scale: Fraction, exact: bool, form: CheckpointForm) -> StreamMap:
+    """The stream map of an orthogonal matrix: an order with signs, a matrix of nice numbers, or the matrix itself."""
+    width = len(rotation)
+    largest = np.abs(rotation).argmax(axis=1)
+    signs = np.sign(rotation[np.arange(width), largest])
+    is_order = len(np.unique(largest)) == width and bool((np.abs(rotation).max(axis=1) > 0.9).all())
+    if is_order and (form.norm == "rms" or abs(signs.sum()) == width):
+        order = largest.astype(np.int64)
+        return StreamMap(scale, order=order, signs=None if (signs == 1).all() else Ratio(signs, 1), exact=exact)
+    matrix = nice(rotation)
+    short = round_number(rotation) if matrix is None else None
+    if short is not None and np.array_equal(short.T @ short, np.eye(width)):
+        matrix = nice(short)
+    return StreamMap(scale, matrix=rotation if matrix is None else matrix, exact=exact and matrix is not None)

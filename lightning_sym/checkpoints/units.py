@@ -1,0 +1,151 @@
+"""Units in the last place of a stored type, and how far a tensor is from what a symmetry makes of another one.
+
+The unit of an entry is the distance of neighbouring numbers of the stored type at the largest entry of its row (of the
+matrix as `(out, in)`; of a bias, of its head, and of one that the stream's rotation mixes, of all of it). A rewriting
+that is rounded once to the nearest number of the type is off by half a unit at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+
+DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
+"""Bits of the significand, and the exponent of the smallest positive number."""
+
+DEFAULT_UNITS = 4.0
+"""Units up to which a difference counts as rounding, if nobody says otherwise.
+
+A tensor is touched by at most four steps (a norm folded, the stream turned, a gauge, a scale), each rounded to nearest:
+two units. The checkpoint it is compared with may have been rounded as well, which the turn mixes: two more.
+"""
+
+
+def coarser(first: str, second: str) -> str:
+    """The type with fewer digits.
+
+    Example:
+        >>> coarser("F32", "BF16"), coarser("F64", "F64")
+        ('BF16', 'F64')
+    """
+    return min(first, second, key=lambda kind: DIGITS[kind][0])
+
+
+def unit_at(size: Any, stored: str) -> Floats:
+    """The unit in the last place of a type at numbers of this size.
+
+    Example:
+        >>> unit_at([1.0, 1.5, 0.0], "BF16").tolist() == [2.0**-7, 2.0**-7, 2.0**-133]
+        True
+    """
+    digits, least = DIGITS[stored]
+    _, exponent = np.frexp(np.abs(np.asarray(size, dtype=np.float64)))
+    exponents = np.where(np.asarray(size) == 0, least, np.maximum(exponent - digits, least))
+    return np.ldexp(1.0, exponents)
+
+
+def block_units(block: Block, stored: str, others: dict[str, Floats]) -> dict[str, Floats]:
+    """The units of all tensors of a `whole` block, by piece, of shapes that broadcast.
+
+    Args:
+        block: the second.
+        stored: the type.
+        others: sizes of the first's biases, in the order and the gauge of the second.
+    """
+    sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
+
+    def at(array: Any, axis: Any) -> Floats:
+        return unit_at(np.abs(array).max(axis=axis, keepdims=True, initial=0), stored)
+
+    found = {"output": at(block.output, (0, 2)), "down": at(block.down, 1)}
+    found |= {name: at(weight, -1) for name in MAPS if (weight := getattr(block, name)) is not None}
+    found |= {name: unit_at(size, stored) for name, size in sizes.items()}
+    for norm in (1, 2):
+        found[f"norm{norm}_gain"] = at(getattr(block, f"norm{norm}_gain"), 0)
+        found[f"norm{norm}_bias"] = at(getattr(block, f"norm{norm}_bias"), 0)
+    return found
+
+
+MAPS = {"query": 1, "key": 1, "value": 1, "gate": 2, "up": 2}
+
+
+def bias_sizes(block: Block) -> dict[str, Floats]:
+    """How large the terms are that a bias is compared in, with all that the norm's bias or the values' bias adds to it.
+
+    The root of the sum of their squares: roundings of many terms add up like that.
+    """
+    found = {}
+    for name, norm in MAPS.items():
+        weight = getattr(block, name)
+        if weight is None:
+            continue
+        bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
+        sizes = np.sqrt(
+            np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2
+        )
+        found[f"{name}_bias"] = sizes.max(axis=-1, keepdims=True) if norm == 1 else sizes
+    through = np.square(block.output, dtype=np.float64).sum(axis=1)  # (H, a)
+    ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
+    carried = float((through * np.repeat(found["value_bias"] ** 2, ratio, axis=0)).sum()) / block.output.shape[1]
+    largest = float(np.abs(block.output_bias).max(initial=0)) if block.output_bias is not None else 0.0
+    found["output_bias"] = np.array([(largest**2 + carried) ** 0.5])
+    found["down_bias"] = np.abs(np.asarray(block.down_bias)).max(axis=0, keepdims=True, initial=0)
+    return found
+
+
+@dataclass(frozen=True)
+class Residual:
+    """How far one tensor is from what the symmetry makes of the other checkpoint.
+
+    Attributes:
+        piece: such as `3.value` or `embedding`.
+        called: what the second checkpoint's files call it.
+        units: the largest difference, in units in the last place of `stored`.
+        stored: the coarser of the two types that the tensor is stored in.
+        entry: where that is: row and column of the matrix as `(out, in)`, or the place in a bias or gain.
+        difference: the entry less what the symmetry makes of the other checkpoint.
+        differing: how many entries are not equal, where that is known exactly.
+        own: the difference in units at this entry itself, which are smaller where the entry is.
+    """
+
+    piece: str
+    called: str
+    units: float
+    stored: str
+    entry: tuple[int, ...] | None = None
+    difference: float = 0.0
+    differing: int | None = None
+    own: float | None = None
+
+    def said(self) -> str:
+        """The tensor, how far off, and where."""
+        where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
+        count = (
+            "" if self.differing is None else f", {self.differing:,} {'entry' if self.differing == 1 else 'entries'}"
+        )
+        own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
+        return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
+
+
+def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[int, ...]:
+    """A place in a piece as row and column of the matrix `(out, in)`, or as the place in a vector.
+
+    Example:
+        >>> from lightning_sym.checkpoints.units import entry_of
+        >>> entry_of("down", (3, 4), None)
+        (3, 4)
+    """
+    if piece == "output":
+        head, row, column = index
+        return row, head * form.head_width + column
+    if piece in ("query", "key", "value"):
+        head, row, column = index
+        return head * form.head_width + row, column
+    if piece in ("query_bias", "key_bias", "value_bias"):
+        return (index[0] * form.head_width + index[1],)
+    return index
