@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Weights, same_function, softmax_fiber
+from lightning_sym import SOFTMAX, Architecture, Weights, fiber, same_function
 from lightning_sym.network.form import NetworkForm
 
 HOURS = 36000.0
@@ -78,7 +78,7 @@ def main() -> None:
     one, other, third = (Weights.of(m, form) for m in (first, second, second | {last: changed}))
     timed("moved", lambda: same_function(one, other, 3, work=HOURS).answer.value)
     timed("changed", lambda: same_function(one, third, 3, work=HOURS).answer.value)
-    timed("fiber", lambda: f"dimension {softmax_fiber(one, 3, work=HOURS).dimension:,}")
+    timed("fiber", lambda: f"dimension {fiber(one, 3, work=HOURS).dimension:,}")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,6 @@ COMPUTES_NOTHING = {
     "QueryPlan.__init__",
     "Recovery.__init__",
     "SingularLocus.__init__",
-    "SoftmaxFiber.__init__",
     "SoftmaxRecovery.__init__",
     "TransformerConditions.__init__",
     "VarietyDegree.__init__",

@@ -69,7 +69,6 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
     "load_jet": lambda: {"path": Path(__file__).parents[2] / "examples" / "jet.json"},
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
-    "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
     "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }
