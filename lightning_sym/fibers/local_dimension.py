@@ -11,14 +11,13 @@ at most the rank, which widens both bounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import ProgramError
-from lightning_sym.exact.modular import rank_mod_p, row_basis_mod_p
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.kept_layers import kept_layers
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -117,10 +116,10 @@ def local_dimension(
         return None
     budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
     p, parameters = matrices[0].prime, shape.parameter_count
-    tangents = _spanned((block.residues() for block in tangent_directions_mod_p(shape, matrices, p)), p)
-    others = (block.residues() for block in kernel_directions_mod_p(shape, matrices, p))
-    orbit, directions = len(tangents), _spanned([tangents, *others], p)
-    lower, upper = len(directions), parameters
+    tangents = np.concatenate([block.residues() for block in tangent_directions_mod_p(shape, matrices, p)])
+    others = [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
+    directions = np.concatenate([tangents, *others])
+    orbit, lower, upper = rank_mod_p(tangents, p), rank_mod_p(directions, p), parameters
     for order in orders:
         if order != orders[0]:
             if lower == upper or not budget.allows(_cost(shape, order)):
@@ -130,7 +129,7 @@ def local_dimension(
         rows = jacobian.matrix(parameters - lower + MORE_ROWS)
         upper = min(upper, parameters - rank_mod_p(rows, p, overwrite=True))
         if order == orders[0] and lower < upper:
-            lower = max(lower, _with_kept(directions, weights, tokens, p, budget))
+            lower = _with_kept(directions, lower, weights, tokens, p, budget)
     if lower > upper:
         raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for the fiber of {shape}")
     return LocalDimension(lower, upper, orbit, ORBIT if orbit == upper else DIRECTIONS)
@@ -168,23 +167,23 @@ def _residues(weights: Weights, shape: Architecture) -> list[PrimeFieldMatrix] |
     return None
 
 
-def _spanned(blocks: Iterable[Residues], p: int) -> Residues:
-    """A basis of the span of all rows."""
-    return row_basis_mod_p(np.concatenate(list(blocks)), p)
-
-
-def _with_kept(directions: Residues, weights: Weights, tokens: int, p: int, budget: Work) -> int:
-    """The rank of the directions with changes that keep every layer: of each place those that bring most."""
-    most = len(directions)
+def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, p: int, budget: Work) -> int:
+    """The rank of the directions with changes that keep every layer: of each place those that bring most there."""
+    most = lower
     for places in kept_layers(weights, tokens, p, budget):
-        reached = directions
-        for spaces in places:
-            best = reached
-            for space in spaces:
-                seconds = ELIMINATION * float(len(reached) + len(space)) ** 2 * space.shape[1]
-                if budget.allows(seconds):
-                    budget.spend(seconds, "what moves at these weights")
-                    best = max(best, _spanned([reached, space], p), key=len)
-            reached = best
-        most = max(most, len(reached))
+        chosen = [directions]
+        for families in places:
+            best, most_more = directions[:0], 0
+            for family in families:
+                own = family.any(axis=0)  # more than the directions that move nothing else
+                beside = directions[~directions[:, ~own].any(axis=1)][:, own]
+                more = rank_mod_p(np.concatenate([beside, family[:, own]]), p) - rank_mod_p(beside, p)
+                if more > most_more:
+                    best, most_more = family, more
+            chosen.append(best)
+        together = np.concatenate(chosen)
+        seconds = ELIMINATION * float(len(together)) ** 2 * together.shape[1]
+        if budget.allows(seconds):
+            budget.spend(seconds, "what moves at these weights")
+            most = max(most, rank_mod_p(together, p))
     return most
