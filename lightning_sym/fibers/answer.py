@@ -113,12 +113,12 @@ class Fiber(Result):
     def _size(self) -> str:
         if self.total is not None:
             return f"{self.total} in all weights"
-        space = "in (Q, K, V)" if self.components else "in all weights"
+        space = " in (Q, K, V)" if self.components else ""
         if self.near is None:
-            return f"not computed {space}: too many weights, or more work than allowed"
+            return f"not computed{space}: too many weights, or more work than allowed"
         if self.near.value is not None:
-            return f"{self.near.value} {space} near these weights: {self.near.shown_by}"
-        return f"at least {self.near.lower} and at most {self.near.upper} {space} near these weights"
+            return f"{self.near.value}{space} near these weights: {self.near.shown_by}"
+        return f"at least {self.near.lower} and at most {self.near.upper}{space} near these weights"
 
     def _nearby(self) -> Lines:
         """What the fiber is near the weights, where nothing says what it is elsewhere."""

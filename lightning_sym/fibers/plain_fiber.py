@@ -53,6 +53,9 @@ RECONSTRUCTION_WIDTH = 4
 RECONSTRUCTION_MEMORY = 2**24
 """Two layers up to this width are reconstructed from their polynomials, if these fit: within a few seconds."""
 
+COMPONENT = 2e-6
+"""Seconds for an entry of a matrix of a component, text included."""
+
 RECONSTRUCTION = 0.05
 """Seconds, measured and rough, for a reconstruction, by the cube of the width and the words of a number."""
 
@@ -109,6 +112,9 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
     budget.spend(2 * virtual_weights_cost(weights, bits, fraction_bits(weights)), "virtual weights")
     virtual = exact_virtual_weights(weights)
     if is_zero_function(virtual, tokens):
+        depth, square = shape.depth, shape.widths[0] ** 2
+        families_at_most = 1 + depth + (depth * (depth - 1) // 2 if tokens > 1 else 0)
+        budget.spend(COMPONENT * families_at_most * depth * square, "the components of the zero function")
         families, source, reason = zero_function(shape, virtual)
         return VirtualFiber(virtual, families, "R", source, reason)
     if tokens == 1 and shape.depth == 1:
