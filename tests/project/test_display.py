@@ -141,6 +141,7 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     "canonical": (["canonical", "examples/rank_one.json"], canonical(RANK_ONE)),
     "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
+    "fiber of heads": (["fiber", "examples/lightning_heads.json", "--tokens", "3"], RESULTS["lightning fiber"]),
     "fiber of softmax": (["fiber", "examples/generic.json", "--normalization", "softmax"],
                          fiber(GENERIC.with_form(NetworkForm(SOFTMAX)))),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),

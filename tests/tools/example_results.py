@@ -91,6 +91,8 @@ RESULTS: dict[str, Any] = {
     "fiber at one token": fiber(SKEW, tokens=1),
     "real fiber": fiber(SURD, tokens=1),
     "fiber of zero": fiber(ZERO),
+    "lightning fiber": fiber(example("lightning_heads"), 3),
+    "fiber of a skipped layer": fiber(GENERIC.with_form(NetworkForm(causal=True))),
     "softmax fiber": fiber(GENERIC.with_form(NetworkForm(SOFTMAX, skip=True)), 3),
     "causal softmax fiber": fiber(DEEP.with_form(NetworkForm(SOFTMAX, causal=True)), 2),
     "fiber of equal heads": fiber(EQUAL_HEADS, 3),
