@@ -10,7 +10,6 @@ from lightning_sym import Architecture, Fiber, VirtualWeights, Weights
 from lightning_sym.fibers.fiber import fiber
 
 
-
 def known(found: Fiber) -> VirtualWeights:
     assert found.virtual is not None
     return found.virtual

@@ -125,7 +125,9 @@ def test_changes_of_any_size_keep_the_function(monkeypatch: pytest.MonkeyPatch) 
             patch.setattr(kept, "_frames", _without(*mutant))
             assert not all_kept(10), mutant
     with monkeypatch.context() as patch:
-        patch.setattr(kept, "_orthogonal", lambda space: kept.RationalMatrix.of(np.eye(len(space.basis.fractions()), 0)))
+        patch.setattr(
+            kept, "_orthogonal", lambda space: kept.RationalMatrix.of(np.eye(len(space.basis.fractions()), 0))
+        )
         assert not all_kept(10)  # what is written need not stay in the frame
 
 
