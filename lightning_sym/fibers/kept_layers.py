@@ -257,11 +257,11 @@ class _Layer:
         for one, two in (pair for names in groups.values() for pair in permutations(names, 2)):
             # the right factor of one head gets a part of that of the other, whose left factor gives it back
             units, other = _units(len(named[right + one])), named[left + one]
-            given = np.array([-other @ u if left == "O" else -u.T @ other for u in units])
-            taken = np.array([u @ named[right + two] for u in units])
+            given = np.array([-other @ u if left == "O" else -u.T @ other for u in units], dtype=object)
+            taken = np.array([u @ named[right + two] for u in units], dtype=object)
             yield _placed(self.shape, {right + one: taken, left + two: given}, self.prime)
 
-    def _kernel(self, unknown: list[tuple[int, str]], apart: set[int], budget: Work) -> Directions | None:
+    def _kernel(self, unknown: list[tuple[int, str]], apart: set[int], budget: Work) -> ObjectArray | None:
         """The changes of these matrices, one behind the other, that keep what the layer does on the frame."""
         f, forms = self.space.shape[1], len(self.forms)
         size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)

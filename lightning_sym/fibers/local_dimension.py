@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.display import notebook
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.kept_layers import kept_layers
@@ -73,6 +74,10 @@ class LocalDimension(NamedTuple):
         """The dimension; `None` where the bounds differ."""
         return self.lower if self.lower == self.upper else None
 
+    def _repr_latex_(self) -> str:
+        meet = self.value is not None
+        return notebook(rf"\dim = {self.lower}" if meet else rf"{self.lower} \le \dim \le {self.upper}")
+
     @property
     def is_orbit(self) -> bool:
         """Whether the fiber near the weights is the orbit of the symmetry group."""
@@ -107,6 +112,7 @@ def local_dimension(
         >>> local_dimension(w, 2)
         LocalDimension(lower=2, upper=2, orbit=2, shown_by='orbit and differential agree')
     """
+    weights.require_numbers("the dimension of a fiber near weights")
     shape, budget = weights.architecture(tokens), Work() if budget is None else budget
     shape.require("the dimension of a fiber near weights", KNOWN)
     if max(shape.parameter_count, symmetry_count(shape), tokens) > PARAMETER_LIMIT:

@@ -130,7 +130,13 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
 
 
 def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget: Work, seed: int) -> Fiber:
-    """The fiber with its components as families of weights like the given ones, and its dimension near these."""
+    """The fiber with its components as families of weights like the given ones, and its dimension near these.
+
+    Raises:
+        BadInput: a network that has other weights than these three matrices a layer, or is normalized; or letters.
+    """
+    weights.require_numbers("the fiber")
+    shape.require("a fiber of families of weights", {"skip", "causal"})
     components = tuple(replace(component, origin=weights) for component in found.components)
     near = local_dimension(weights, shape.tokens, seed=seed, budget=budget)
     if (near is None or near.value is None) and found.complete_over == "R":

@@ -20,6 +20,7 @@ from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
 from lightning_sym.limits import Work
 from lightning_sym.network.jacobian_rank import jacobian_at
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.stream import Stream
 
 P = PRIMES[0]
@@ -125,9 +126,7 @@ def test_changes_of_any_size_keep_the_function(monkeypatch: pytest.MonkeyPatch) 
             patch.setattr(kept, "_frames", _without(*mutant))
             assert not all_kept(10), mutant
     with monkeypatch.context() as patch:
-        patch.setattr(
-            kept, "_orthogonal", lambda space: kept.RationalMatrix.of(np.eye(len(space.basis.fractions()), 0))
-        )
+        patch.setattr(kept, "_orthogonal", lambda space: RationalMatrix.of(np.eye(len(space.basis.fractions()), 0)))
         assert not all_kept(10)  # what is written need not stay in the frame
 
 

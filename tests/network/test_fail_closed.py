@@ -109,7 +109,7 @@ def argument(name: str, network: Architecture) -> Any:
         "networks": [network], "seed": 0, "certificates": False,
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
-        "value": None, "document": None, "entries": None, "ring": None, "given": None,
+        "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
     }  # fmt: skip
     return made[name]
 
