@@ -41,6 +41,9 @@ LONGEST_SERIES = 63
 SWEEP_MEMORY = 2**30
 """Bytes that one sweep of one input may record."""
 
+MOST_HEADS = 64
+"""Heads of a layer up to which changes at these weights alone are looked for."""
+
 MORE_ROWS = 16
 """Rows of the Jacobian beyond those that are needed."""
 
@@ -49,6 +52,12 @@ GRADIENT_ENTRY = 5e-7
 
 ELIMINATION = 1e-9
 """Seconds for a product in the elimination of directions."""
+
+MIXTURE = 1e-5
+"""Seconds for an unknown of a mixture of heads, and a head."""
+
+LATER = 4
+"""A longer series is tried where the budget allows so many of it."""
 
 SERIES_ENTRY = 1e-7
 """Seconds for a product of two terms of the series of an entry of a pattern."""
@@ -123,18 +132,21 @@ def local_dimension(
     budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
     p, parameters = matrices[0].prime, shape.parameter_count
     tangents = np.concatenate([block.residues() for block in tangent_directions_mod_p(shape, matrices, p)])
-    others = [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
+    others: list[Residues] = []
+    if budget.allows(seconds := _directions_cost(shape)):  # else the bound is weaker
+        budget.spend(seconds, "directions near these weights")
+        others += [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
     directions = np.concatenate([tangents, *others])
     orbit, lower, upper = rank_mod_p(tangents, p), rank_mod_p(directions, p), parameters
     for order in orders:
         if order != orders[0]:
-            if lower == upper or not budget.allows(_cost(shape, order)):
+            if lower == upper or not budget.allows(LATER * _cost(shape, order)):
                 break
             budget.spend(_cost(shape, order), f"the dimension near these weights, series of degree {order}")
         jacobian = RandomJacobian(shape, np.random.default_rng(seed), p, order=order, weights=matrices)
         rows = jacobian.matrix(parameters - lower + MORE_ROWS)
         upper = min(upper, parameters - rank_mod_p(rows, p, overwrite=True))
-        if order == orders[0] and lower < upper:
+        if order == orders[0] and lower < upper and shape.heads <= MOST_HEADS:
             lower = _with_kept(directions, lower, weights, tokens, p, budget)
     if lower > upper:
         raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for the fiber of {shape}")
@@ -159,6 +171,15 @@ def _cost(shape: Architecture, order: int | None) -> float:
     terms = 1 if order is None else (order + 1) // 2
     patterns = 0 if order is None else SERIES_ENTRY * heads * shape.tokens**2 * terms**2
     return float(parameters * (GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8) + patterns))
+
+
+def _directions_cost(shape: Architecture) -> float:
+    """Seconds for the directions of the table: most are for mixtures of all heads, and of all pairs of heads."""
+    if shape.normalization is not None or shape.heads == 1:
+        return 0.0
+    motions, heads = shape.parameter_count / (shape.depth * shape.heads), shape.heads
+    columns = heads * motions + heads**2 + heads**2 * (motions + max(shape.widths))
+    return float(MIXTURE * shape.depth * heads * columns)
 
 
 def _residues(weights: Weights, shape: Architecture) -> list[PrimeFieldMatrix] | None:
