@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Weights, same_function, softmax_fiber
+from lightning_sym import SOFTMAX, Architecture, Weights, fiber, same_function
 from lightning_sym.network.form import NetworkForm
 
 HOURS = 36000.0
@@ -82,7 +82,7 @@ def main() -> None:
     timed("moved", lambda: same_function(one, other, 3).answer.value)
     timed("changed", lambda: same_function(one, third, 3).answer.value)
     if not given.no_fiber:
-        timed("fiber", lambda: f"dimension {softmax_fiber(one, 3, work=HOURS).dimension:,}")
+        timed("fiber", lambda: f"dimension {fiber(one, 3, work=HOURS).dimension:,}")
 
 
 if __name__ == "__main__":

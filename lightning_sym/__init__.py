@@ -56,12 +56,12 @@ if TYPE_CHECKING:
         ShapeError,
         TooLarge,
     )
+    from lightning_sym.fibers.answer import Fiber
     from lightning_sym.fibers.canonical import Canonical, canonical
     from lightning_sym.fibers.conditions import TransformerConditions, transformer_conditions
-    from lightning_sym.fibers.fiber import Fiber, fiber
+    from lightning_sym.fibers.fiber import fiber
     from lightning_sym.fibers.points import Component
     from lightning_sym.fibers.same_function import Answer, Comparison, Reason, same_function
-    from lightning_sym.fibers.softmax_fiber import SoftmaxFiber, softmax_fiber
     from lightning_sym.fibers.transform import change_basis, rescale, swap, transform
     from lightning_sym.geometry.bounds import Bounds
     from lightning_sym.geometry.classify import Classification, classify
@@ -120,11 +120,11 @@ _ROOMS = {
         "TooLarge",
     ),
     "lightning_sym.fibers.conditions": ("TransformerConditions", "transformer_conditions"),
-    "lightning_sym.fibers.fiber": ("Fiber", "fiber"),
+    "lightning_sym.fibers.answer": ("Fiber",),
+    "lightning_sym.fibers.fiber": ("fiber",),
     "lightning_sym.fibers.points": ("Component",),
     "lightning_sym.fibers.same_function": ("Answer", "Comparison", "Reason", "same_function"),
     "lightning_sym.fibers.canonical": ("Canonical", "canonical"),
-    "lightning_sym.fibers.softmax_fiber": ("SoftmaxFiber", "softmax_fiber"),
     "lightning_sym.fibers.transform": ("change_basis", "rescale", "swap", "transform"),
     "lightning_sym.network.ambient": ("ambient_dimension",),
     "lightning_sym.geometry.bounds": ("Bounds",),
@@ -203,7 +203,6 @@ __all__ = [
     "RingError",
     "ShapeError",
     "SingularLocus",
-    "SoftmaxFiber",
     "SoftmaxRecovery",
     "Status",
     "Sweep",
@@ -245,7 +244,6 @@ __all__ = [
     "save_jet",
     "save_weights",
     "singular_locus",
-    "softmax_fiber",
     "softmax_jet",
     "successive_equations",
     "swap",

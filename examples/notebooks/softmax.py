@@ -16,8 +16,8 @@ def _():
         Weights,
         certified_dimension,
         change_basis,
+        fiber,
         same_function,
-        softmax_fiber,
     )
 
     mo.md(
@@ -40,7 +40,7 @@ def _():
         mo,
         same_function,
         simplify,
-        softmax_fiber,
+        fiber,
         symbols,
         tanh,
     )
@@ -112,8 +112,8 @@ def _(mo, weights):
 
 
 @app.cell
-def _(softmax_fiber, weights):
-    softmax_fiber(weights, 2)
+def _(fiber, weights):
+    fiber(weights, 2)
     return
 
 
@@ -156,7 +156,7 @@ def _(mo):
 
 
 @app.cell
-def _(Weights, form, softmax_fiber):
+def _(Weights, form, fiber):
     blind = Weights.of(
         {
             "Q1": [[0, 1], [-1, 0]],
@@ -168,7 +168,7 @@ def _(Weights, form, softmax_fiber):
         },
         form,
     )
-    softmax_fiber(blind, 2)
+    fiber(blind, 2)
     return
 
 

@@ -10,8 +10,7 @@ from lightning_cli import exit_codes, options
 from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
-    from lightning_sym.fibers.fiber import Fiber
-    from lightning_sym.fibers.softmax_fiber import SoftmaxFiber
+    from lightning_sym.fibers.answer import Fiber
     from lightning_sym.network.virtual_weights import VirtualWeights
 
 SCHEMA = "lightning-sym/fiber/1"
@@ -23,13 +22,17 @@ def _point(weights: VirtualWeights) -> dict[str, Any]:
 
 def as_document(result: Fiber) -> dict[str, Any]:
     """The result as JSON; matrices are rows of strings such as `-3/4`."""
+    plain, second, theorem = bool(result.components), result.second, result.theorem
+    conditions = [{"name": str(c), "holds": c.holds, "evidence": c.evidence} for c in result.conditions]
+    if plain:
+        conditions = [{"name": "hypotheses", "holds": result.complete or None, "evidence": result.reason}]
     return {
         "schema": SCHEMA,
         "network": options.network_line(result.architecture),
         "architecture": options.architecture_json(result.architecture),
-        "virtual_weights": _point(result.virtual),
+        "virtual_weights": None if result.virtual is None else _point(result.virtual),
         "source": result.source,
-        "reason": result.reason,
+        "reason": result.reason or result.description,
         "complete": result.complete,
         "complete_over": result.complete_over,
         "components": [
@@ -45,32 +48,9 @@ def as_document(result: Fiber) -> dict[str, Any]:
         "known_dimension": result.known_dimension,
         "dimension": result.dimension,
         "bounds": None if result.bounds is None else list(result.bounds),
-        "conditions": [{"name": "hypotheses", "holds": result.complete or None, "evidence": result.reason}],
-        "theorem": result.source if result.complete else None,
-        "generators": [],
-        "minimal": "",
-        "another": None,
-    }
-
-
-def softmax_document(result: SoftmaxFiber) -> dict[str, Any]:
-    """The same document for a softmax network."""
-    second = result.second
-    return {
-        "schema": SCHEMA,
-        "network": options.network_line(result.architecture),
-        "architecture": options.architecture_json(result.architecture),
-        "virtual_weights": None,
-        "source": result.source,
-        "reason": result.description,
-        "complete": result.complete,
-        "complete_over": "R" if result.complete else None,
-        "components": [],
-        "known_dimension": None,
-        "dimension": result.dimension,
-        "bounds": None,
-        "conditions": [{"name": str(c), "holds": c.holds, "evidence": c.evidence} for c in result.conditions],
-        "theorem": None if result.theorem is None else str(result.theorem),
+        "orbit": None if result.near is None else result.near.orbit,
+        "conditions": conditions,
+        "theorem": str(theorem) if theorem is not None else result.source if plain and result.complete else None,
         "generators": list(result.generators),
         "minimal": result.minimal,
         "another": None
@@ -118,11 +98,11 @@ def command(
 ) -> int:
     """Describe all weights that give the same function as those in FILE.
 
-    FILE holds exact weights (.json, .npz or .safetensors). One-head lightning attention: components are families of
-    virtual weights A~_i = P^T A_i P, V~ = V_l ... V_1. Softmax, with any heads, mask, skip connections, embeddings:
-    each condition of the theorems is tested for these weights, and says with its evidence whether it holds. Where no
-    theorem applies the answer says that there may be more, and names another network with the same function if a known
-    one is there.
+    FILE holds exact weights (.json, .npz or .safetensors), with any heads, mask, skip connections, embeddings.
+    One-head lightning attention: components are families of virtual weights A~_i = P^T A_i P, V~ = V_l ... V_1.
+    Softmax: each condition of the theorems is tested for these weights, and says with its evidence whether it holds.
+    Where no theorem applies the answer says that there may be more, names another network with the same function if a
+    known one is there, and bounds the dimension of the fiber near these weights from both sides.
     """
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.fibers.fiber import fiber
@@ -136,24 +116,16 @@ def command(
         require_certificate_path(certificate)
         if weights.form.normalization is None:
             raise BadInput(f"a certificate of a fiber needs a softmax network, got {weights.form}")
-    if weights.form.normalization is not None:
-        from lightning_sym.fibers.softmax_fiber import softmax_fiber
-
-        with progress_bar() as progress:
-            found = softmax_fiber(weights, tokens, seed=seed, work=work, progress=progress)
-        if certificate is not None:
-            write_certificate(certificate, fiber_certificate(found, weights))
-            click.echo(f"certificate: {certificate}", err=True)
-        if as_json:
-            write_json(softmax_document(found))
-        else:
-            write_answer(found, complete="green" if found.complete else "yellow")
-        return exit_codes.AS_EXPECTED if found.complete else exit_codes.UNDECIDED
     with progress_bar() as progress:
         result = fiber(weights, tokens, seed=seed, work=work, progress=progress)
+    if certificate is not None:
+        write_certificate(certificate, fiber_certificate(result, weights))
+        click.echo(f"certificate: {certificate}", err=True)
     if as_json:
         write_json(as_document(result))
     else:
         write_answer(result, complete="green" if result.complete else "yellow")
-    open_questions = result.complete_over is None or (result.bounds is not None and result.dimension is None)
-    return exit_codes.UNDECIDED if open_questions else exit_codes.AS_EXPECTED
+    # of components over Q alone it is left open whether there are real ones
+    known = result.complete_over is not None
+    undecided = result.components and result.bounds is not None and result.dimension is None
+    return exit_codes.AS_EXPECTED if known and not undecided else exit_codes.UNDECIDED

@@ -11,10 +11,10 @@ from lightning_sym.certificates.limits import MOST_HEADS
 from lightning_sym.certificates.numbers import number_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.condition_tests import ConditionTests, Shown
 from lightning_sym.fibers.exact_conditions import Exact
 from lightning_sym.fibers.failures import failing_relation
-from lightning_sym.fibers.softmax_fiber import SoftmaxFiber
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
 
@@ -33,25 +33,26 @@ def _place(name: str, layer: int) -> Place:
     return _LETTERS.get(name, name.replace("(", "").replace(")", "").replace(",", "")), layer
 
 
-def fiber_certificate(found: SoftmaxFiber, weights: Weights) -> Document:
+def fiber_certificate(found: Fiber, weights: Weights) -> Document:
     """A certificate for what is known of the weights with the same function (docs/certificate.md, section 4.2).
 
     Where a theorem applies it says so, with all conditions that the theorem needs; where none does, it says which
     conditions fail over the rationals, if that is known of one.
 
     Args:
-        found: what `softmax_fiber` found for these weights.
+        found: what `fiber` found for these weights.
         weights: exact weights.
 
     Raises:
-        BadInput: there is one token, or neither a theorem nor a condition that is known to fail.
+        BadInput: it is no softmax network, or there is one token, or neither a theorem nor a condition that is known to
+            fail.
 
     Example:
-        >>> from lightning_sym.fibers.softmax_fiber import softmax_fiber
+        >>> from lightning_sym.fibers.fiber import fiber
         >>> from lightning_sym.network.form import NetworkForm
         >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(SOFTMAX, skip=True))
-        >>> document = fiber_certificate(softmax_fiber(w, tokens=3), w)
+        >>> document = fiber_certificate(fiber(w, tokens=3), w)
         >>> document["theorem"], document["dimension"], document["symmetries"]
         ('docs/transformer-fibers.md, Corollary 5', 1, ['query-key'])
     """
@@ -60,6 +61,8 @@ def fiber_certificate(found: SoftmaxFiber, weights: Weights) -> Document:
     shape = found.architecture
     if shape != weights.architecture(shape.tokens):
         raise BadInput(f"the weights must be those of the fiber, {shape}; got {weights.architecture(shape.tokens)}")
+    if shape.normalization is None:
+        raise BadInput(f"a certificate of a fiber needs a softmax network, got {shape}")
     if shape.tokens == 1:
         raise BadInput("a certificate of a fiber needs two tokens or more: the patterns of one are 1")
     if (heads := shape.heads * shape.depth) > MOST_HEADS:
@@ -90,12 +93,12 @@ def fiber_certificate(found: SoftmaxFiber, weights: Weights) -> Document:
         "symmetries": [name for name, there in has.items() if there],
         "blind": found.blind,
         "minimal": exact,
-        "dimension": found.dimension,
+        "dimension": found.total,
         "another": _another(found, weights),
     }
 
 
-def _another(found: SoftmaxFiber, weights: Weights) -> Document | None:
+def _another(found: Fiber, weights: Weights) -> Document | None:
     """Another network, if a checker can see that it has the same function."""
     if found.second is None:
         return None

@@ -157,7 +157,9 @@ def _softmax(
     plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else weights_of(circuits, tokens)
     if progress is not None:
         progress("conditions", 1, 3)
-    tested, _ = tested_conditions(plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False)
+    tested, _ = tested_conditions(
+        plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False, budget=None
+    )
     known = tested.theorem
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.conditions if c.holds is not True), None)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.factored import FactoredNetwork, added, residue_network
+from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 
@@ -24,6 +25,9 @@ SUBSETS = 16
 
 MORE = 8
 """Points beyond those that are needed."""
+
+MOST_RESIDUES = 2**26
+"""Of the forms of all pairs of heads at all points; of more heads these are not tested."""
 
 Rows = npt.NDArray[np.int64]
 """Of each head a row of residues."""
@@ -34,6 +38,22 @@ class Shown(NamedTuple):
 
     holds: bool
     evidence: str
+
+
+def points_needed(shape: Architecture) -> int:
+    """Points at which residues are taken: more than heads; for *Forms* of Proposition 13 more than pairs of heads.
+
+    Raises:
+        BadInput: the network has an option for which the conditions are not proved.
+
+    Example:
+        >>> points_needed(Architecture((2, 2), (1,), 3, heads=4))
+        12
+    """
+    shape.require("the conditions", SHAPED)
+    heads, pairs = shape.heads, shape.heads * (shape.heads + 1) // 2
+    forms = shape.tokens == 2 and shape.causal and shape.skip and shape.depth > 1
+    return MORE + (pairs if forms and (heads + 1) ** 2 * heads * pairs <= MOST_RESIDUES else heads)
 
 
 class ConditionTests:
@@ -54,7 +74,7 @@ class ConditionTests:
         self.net, self.p = residue_network(weights, idle_heads=idle_heads, primes=primes)
         self.shape = weights.architecture(tokens)
         self._generator = np.random.default_rng(seed)
-        self.count = self.shape.heads * (self.shape.heads + 1) // 2 + MORE
+        self.count = points_needed(self.shape)
         xi, eta = (self._random(self.shape.input_width, self.count) for _ in range(2))
         rho = self._random(self.shape.output_width, self.count)
         gamma = [[self._random(1, self.count) for _ in heads] for heads in self.net.layers]
@@ -258,6 +278,8 @@ class ConditionTests:
     def _no_form(self, i: int) -> Shown:
         """*Forms* of Proposition 13: the lowest layer with flips is `i`, not the last one."""
         heads, above = self.net.layers[i - 1], self.net.layers[i]
+        if len(heads) * (len(heads) + 1) // 2 > self.count:
+            return Shown(False, f"not tested for {len(heads)} heads")
         u = self.first[i - 1]
         v, c = [head.carried(u) for head in heads], self.net.after(i, u)
         # entries q_g(v_h, v_h') for all heads g of the next layer, points in one axis

@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
+from math import inf
 from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
-from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown
+from lightning_sym.fibers.condition_cost import conditions_cost, three_tokens_cost
+from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown, points_needed
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.exact_conditions import Exact, is_small
 from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
@@ -162,20 +164,32 @@ def transformer_conditions(
     shape = require_softmax(weights, tokens)
     if shape.heads == 1 and not shape.skip:
         return TransformerConditions(shape, ())
-    return tested_conditions(weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True)[0]
+    return tested_conditions(
+        weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True, budget=None
+    )[0]
 
 
 def tested_conditions(
-    weights: Weights, tokens: int, *, seed: int, memory: int, progress: Progress | None, idle_heads: bool
+    weights: Weights,
+    tokens: int,
+    *,
+    seed: int,
+    memory: int,
+    progress: Progress | None,
+    idle_heads: bool,
+    budget: Work | None,
 ) -> tuple[TransformerConditions, ConditionTests]:
     """The same for a network with several heads or skip connections, and the residues that were made.
 
-    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them.
+    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them. Without a
+    budget all are tested.
     """
     shape = require_softmax(weights, tokens)
-    points = max(*shape.widths, shape.heads * (shape.heads + 1)) + MORE
+    points = max(*shape.widths, points_needed(shape)) + MORE
     beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
     require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
+    budget = Work(inf) if budget is None else budget
+    budget.spend(conditions_cost(shape), "the conditions")
     if progress is not None:
         progress("residues", 0, 1)
     tests = ConditionTests(weights, tokens, seed, idle_heads=idle_heads)
@@ -223,7 +237,14 @@ def tested_conditions(
             continue
         add(name, i, shown, lambda net, letter=letter, i=i: net.span(letter, i))  # type: ignore[misc]
     if tokens > 2 and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
+        seconds = three_tokens_cost(shape)
+        if not budget.allows(seconds):
+            found += [Condition("(e)", i, None, "not tested: more work than allowed") for i in layers]
+            return TransformerConditions(shape, tuple(found)), tests
+        budget.spend(seconds, "the conditions for three tokens")
         for i in layers:
+            if progress is not None:
+                progress("condition (e)", i, depth)
             add("(e)", i, tests.e(i), lambda _: None)
         if shape.causal:
             each("(b), unmasked", layers, lambda i: tests.b(i, causal=False), "b", causal=False)

@@ -115,7 +115,7 @@ def apart_by_theorem(
     try:
         known, _ = tested_conditions(
             weights_of(first, tokens) if weights is None else weights, tokens,
-            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False,
+            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False, budget=None,
         )  # fmt: skip
     except TooLarge:
         return None

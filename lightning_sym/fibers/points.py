@@ -27,6 +27,7 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.connection import solution, with_virtual_weights
 from lightning_sym.fibers.transform import change_basis
+from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
@@ -156,13 +157,14 @@ class Component(Result):
         """
         if self.origin is None:
             raise BadInput("a point must be one of a fiber of weights, this component was made without them")
-        depth = len(self.origin.layers)
+        form, origin = self.origin.form, self.origin.with_form(NetworkForm())
+        depth = len(origin.layers)
         several = range(1, depth + 1)
         bases = {("C" if depth == 1 else f"C_{i}"): ("query_key", i) for i in several}
         bases |= {f"G_{i}": ("between", i) for i in several[:-1]}
         _require_names(parameters, {each.name: each for each in self.parameters}, bases)
         target = self.at(**{name: value for name, value in parameters.items() if name not in bases})
-        weights = _realized(self.origin, target)
+        weights = _realized(origin, target)
         other: dict[str, dict[int, Any]] = {"query_key": {}, "between": {}}
         for name, (what, i) in bases.items():
             if name in parameters:
@@ -171,7 +173,7 @@ class Component(Result):
             weights = change_basis(weights, **other)
         if exact_virtual_weights(weights) != target:
             raise ProgramError(f"the weights must have the virtual weights of the component, got {weights!r}")
-        return weights
+        return weights.with_form(form)
 
     def lines(self) -> Lines:
         """The family as the command `fiber` prints it."""

@@ -15,7 +15,6 @@ from lightning_sym import (
     forward,
     polynomial_map,
     same_function,
-    softmax_fiber,
     transformer_conditions,
     virtual_weights,
 )
@@ -251,14 +250,14 @@ def peeled(weights: Weights) -> Iterator[Step]:
         )
         if zero or skew:
             break
-    yield _answer("All weights with this function", "What is determined, what is not.", softmax_fiber(weights, TOKENS))
+    yield _answer("All weights with this function", "What is determined, what is not.", fiber(weights, TOKENS))
 
 
 def conditions(weights: Weights) -> Iterator[Step]:
     """Transformers: the conditions of the theorems, for these weights."""
     yield _matrices(weights)
     yield _answer("The conditions", "Which hold for your weights, and why.", transformer_conditions(weights, 3))
-    yield _answer("All weights with this function", "For three tokens.", softmax_fiber(weights, 3))
+    yield _answer("All weights with this function", "For three tokens.", fiber(weights, 3))
 
 
 ON: dict[str, Callable[[Weights], Iterator[Step]]] = {

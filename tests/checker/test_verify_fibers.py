@@ -18,7 +18,7 @@ from judge_fibers import fiber_is_true
 from small_transformers import drawn as small
 from small_transformers import has_rank, shape
 
-from lightning_sym import SOFTMAX, Architecture, Weights, fiber_certificate, softmax_fiber
+from lightning_sym import SOFTMAX, Architecture, Weights, fiber, fiber_certificate
 from lightning_sym.errors import BadInput
 from lightning_sym.network.form import NetworkForm
 from proofs_check.checker import verify
@@ -37,7 +37,7 @@ def said(document: Document) -> str | None:
 
 
 def certificate(network: Weights, tokens: int) -> Document:
-    return fiber_certificate(softmax_fiber(network, tokens), network)
+    return fiber_certificate(fiber(network, tokens), network)
 
 
 def networks(count: int, seed: int) -> Iterator[tuple[int, Weights]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from judge_functions import are_the_same
 
-from lightning_sym import Weights, softmax_fiber
+from lightning_sym import Weights, fiber
 from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.conditions import Condition
 from lightning_sym.fibers.exact_conditions import Exact
@@ -57,7 +57,7 @@ def fiber_is_true(document: Document) -> bool | None:
     shape = weights.architecture(t)
     if form.normalization is None or t < 2:
         return False
-    found = softmax_fiber(weights, t)
+    found = fiber(weights, t)
     known = _known(found.conditions)
     values = {(c["name"], c["layer"]): c["holds"] for c in document["conditions"]}
     if any(not _is_there(shape, *at) for at in values):

@@ -20,8 +20,8 @@ from lightning_sym import (
     Normalization,
     Weights,
     certified_dimension,
+    fiber,
     same_function,
-    softmax_fiber,
     swap,
     transform,
 )
@@ -98,7 +98,7 @@ def good() -> dict[str, Document]:
     found["two_layers_undecided"] = changed(found["two_layers"], *families)
 
     found |= {name: with_a_form(*each) for name, each in FORMS.items()}
-    found |= {name: fiber_certificate(softmax_fiber(w, tokens), w) for name, (tokens, w) in FIBERS.items()}
+    found |= {name: fiber_certificate(fiber(w, tokens), w) for name, (tokens, w) in FIBERS.items()}
     first = weights(FIRST)
     one = weights({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]})
     skew = weights({"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [0, 1]], "V1": [[3, 4]]})

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from lightning_sym import Architecture, Reason, Weights, same_function, softmax_fiber
+from lightning_sym import Architecture, Reason, Weights, fiber, same_function
 from lightning_sym.exact import subspaces
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.comparison import Answer
@@ -76,10 +76,10 @@ def test_one_bit_more_is_another_network(name: str) -> None:
 
 def test_large_and_small_agree(large: None) -> None:
     matrices = _floats()
-    held = softmax_fiber(_network(matrices), 3)
+    held = fiber(_network(matrices), 3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrays, "MOST_ENTRIES", 4000)
-        exact = softmax_fiber(_network(matrices), 3)
+        exact = fiber(_network(matrices), 3)
     assert str(held) == str(exact)
 
 

@@ -16,7 +16,7 @@ from lightning_sym import Architecture, BadInput, Weights, fiber, forward, same_
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers import points
-from lightning_sym.fibers.fiber import Fiber
+from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.recovery import network_of
 from lightning_sym.fibers.same_function import Answer

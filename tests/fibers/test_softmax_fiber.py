@@ -14,10 +14,10 @@ import pytest
 from command import run
 from small_transformers import apart, changed, drawn, has_rank, moved, outputs, shape
 
-from lightning_sym import NetworkForm, Weights, certified_dimension, save_weights, softmax_fiber
+from lightning_sym import NetworkForm, Normalization, Weights, certified_dimension, fiber, save_weights
 from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.factorizations import product_fiber_dimension
-from lightning_sym.fibers.softmax_fiber import SoftmaxFiber
 
 SHAPES = [
     shape(t, widths=widths, heads=heads, a=a, b=b, skip=skip, causal=causal, embed=embed, unembed=unembed)
@@ -35,7 +35,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)
 def test_generic_dimensions_are_the_certified_ones(architecture: Any) -> None:
-    found = softmax_fiber(drawn(architecture, seed=5, bound=40), architecture.tokens)
+    found = fiber(drawn(architecture, seed=5, bound=40), architecture.tokens)
     assert found.theorem is not None
     assert found.theorem.number == "Corollary 5"
     assert found.dimension == architecture.parameter_count - (certified_dimension(architecture).value or -1)
@@ -65,7 +65,7 @@ def test_one_head_dimensions_are_the_certified_ones(
     from lightning_sym import SOFTMAX, Architecture
 
     architecture = Architecture(widths, ranks, 3, SOFTMAX, causal=causal)
-    found = softmax_fiber(drawn(architecture, seed=3, bound=7), 3)
+    found = fiber(drawn(architecture, seed=3, bound=7), 3)
     assert found.complete
     assert found.dimension == architecture.parameter_count - (certified_dimension(architecture).value or -1)
 
@@ -74,13 +74,13 @@ def test_behind_a_blind_layer_all_scores_are_free_and_the_differential_says_so()
     weights = drawn(shape(3, widths=(2, 2, 2), heads=1, skip=False), seed=2, bound=3)
     for layer, more in ((1, 4), (2, 0)):
         blind = changed(weights, **{f"Q{layer}": 0 * weights["Q1"]})
-        found = softmax_fiber(blind, 3)
+        found = fiber(blind, 3)
         assert (f"layer {layer} is blind" in found.description) is bool(more)
         assert found.dimension is not None
         parameters = blind.architecture(3).parameter_count
         # a zero matrix K^T Q with a = 1: K or Q is zero, and near Q = 0 the fiber is the K; 2 dimensions
         assert not has_rank(blind, 3, parameters - found.dimension + 1, inputs=8)
-    assert softmax_fiber(changed(weights, V1=0 * weights["V1"]), 3).description.startswith("V~ is determined (V~ = 0")
+    assert fiber(changed(weights, V1=0 * weights["V1"]), 3).description.startswith("V~ is determined (V~ = 0")
 
 
 def test_zero_layers_move_past_skew_ones_for_two_tokens() -> None:
@@ -90,9 +90,9 @@ def test_zero_layers_move_past_skew_ones_for_two_tokens() -> None:
         named |= {f"Q{i}": q, f"K{i}": eye, f"V{i}": eye}
     form = NetworkForm(drawn(SHAPES[0], 1).form.normalization, causal=True)
     weights = Weights.of(named, form)
-    found = softmax_fiber(weights, 2)
+    found = fiber(weights, 2)
     assert found.description.startswith("3 points in virtual weights")
-    assert "are determined" in softmax_fiber(weights, 3).description
+    assert "are determined" in fiber(weights, 3).description
     last = changed(weights, Q1=zero, Q3=[[0, 4], [-4, 0]])
     assert not apart(weights, last, 2)
     assert apart(weights, last, 3)
@@ -130,7 +130,7 @@ def test_second_networks_are_the_same_function(
             for key, value in change.items()
         }
     weights = changed(weights, **change)
-    found = softmax_fiber(weights, tokens)
+    found = fiber(weights, tokens)
     assert found.second is not None
     assert what in found.second.description
     assert found.second.weights != weights
@@ -142,7 +142,7 @@ def test_a_network_is_not_its_own_second() -> None:
     """Two heads have no scores, and the second does nothing: as one they are what they were."""
     weights = drawn(shape(3), seed=4, bound=3)
     weights = changed(weights, Q1_1=0 * weights["Q1.1"], Q1_2=0 * weights["Q1.2"], V1_2=0 * weights["V1.2"])
-    found = softmax_fiber(weights, 3)
+    found = fiber(weights, 3)
     assert not found.complete
     assert found.second is None or found.second.weights != weights
 
@@ -150,15 +150,15 @@ def test_a_network_is_not_its_own_second() -> None:
 def test_no_second_network_is_invented() -> None:
     """The scores of a head are zero, and nothing else is known."""
     weights = drawn(shape(3), seed=4, bound=3)
-    found = softmax_fiber(changed(weights, Q2_1=0 * weights["Q2.1"]), 3)
-    assert (found.complete, found.second, found.dimension, found.minimal) == (False, None, None, "")
+    found = fiber(changed(weights, Q2_1=0 * weights["Q2.1"]), 3)
+    assert (found.complete, found.second, found.total, found.minimal) == (False, None, None, "")
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_one_layer_is_complete_for_all_weights(tokens: int) -> None:
     weights = drawn(shape(tokens, widths=(2, 2)), seed=4, bound=3)
     equal = changed(weights, Q1_2=weights["Q1.1"], K1_2=weights["K1.1"])
-    found = softmax_fiber(equal, tokens)
+    found = fiber(equal, tokens)
     assert found.complete
     assert found.theorem is not None
     assert found.theorem.number == "Theorem 8"
@@ -167,25 +167,25 @@ def test_one_layer_is_complete_for_all_weights(tokens: int) -> None:
 def test_ranks_below_the_inner_widths_make_the_fiber_larger() -> None:
     architecture = shape(3, widths=(3, 3), a=2)
     weights = drawn(architecture, seed=1, bound=5)
-    full = softmax_fiber(weights, 3)
+    full = fiber(weights, 3)
     thin = changed(weights, Q1_1=np.array([[1, 2, 3], [2, 4, 6]], dtype=object) * Fraction(1))
-    assert (full.dimension, softmax_fiber(thin, 3).dimension) == (4 + 4, product_fiber_dimension(3, 3, 2, 1) + 4)
+    assert (full.dimension, fiber(thin, 3).dimension) == (4 + 4, product_fiber_dimension(3, 3, 2, 1) + 4)
 
 
 def test_one_token_and_refusals() -> None:
     weights = drawn(shape(1), seed=1)
-    found = softmax_fiber(weights, 1)
+    found = fiber(weights, 1)
     assert (found.complete, found.theorem) == (True, None)
     one_head = drawn(shape(2, heads=1, skip=False), 1)
     refused: list[tuple[type[Exception], Weights, int, dict[str, Any]]] = [
         (BadInput, weights, 0, {}),
-        (BadInput, weights.with_form(NetworkForm()), 2, {}),
+        (BadInput, weights.with_form(NetworkForm(Normalization("1/(1 - y)", lambda k: Fraction(1)))), 2, {}),
         (TooLarge, one_head, 2, {"work": 1e-9}),
         (TooLarge, weights, 2, {"memory": 10}),
     ]
     for kind, given, tokens, options in refused:
         with pytest.raises(kind) as caught:
-            softmax_fiber(given, tokens, **options)
+            fiber(given, tokens, **options)
         assert "\n" not in str(caught.value)
     with pytest.raises(BadInput, match=r"found\.complete"):
         bool(found)
@@ -197,9 +197,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for name, weights, code in (("good", good, 0), ("equal", equal, 3)):
         save_weights(weights, file := tmp_path / f"{name}.json")
         status, out, err = run(capsys, "fiber", str(file), "--tokens", "3", "--json")
-        document, found = json.loads(out), softmax_fiber(weights, 3)
+        document, found = json.loads(out), fiber(weights, 3)
         assert (status, err) == (code, "")
-        assert isinstance(found, SoftmaxFiber)
+        assert isinstance(found, Fiber)
         assert (document["complete"], document["dimension"]) == (found.complete, found.dimension)
         assert [c["holds"] for c in document["conditions"]] == [c.holds for c in found.conditions]
         assert document["theorem"] == (None if found.theorem is None else str(found.theorem))
@@ -231,7 +231,7 @@ def test_no_other_small_network_is_in_a_fiber_that_is_known(
                 named |= {f"Q{name}": [[a]], f"K{name}": [[1]], f"V{name}": [[v]]}
         weights = Weights.of(named, NetworkForm.of(architecture))
         values = [x for point in points for x in outputs(weights, point, tokens).ravel()]
-        theorem = softmax_fiber(weights, tokens).theorem
+        theorem = fiber(weights, tokens).theorem
         certain = theorem is not None and theorem.number == "Corollary 5"
         found.append((values, [float(x.mid()) for x in values], certain))
     middles = np.array([middle for _, middle, _ in found])

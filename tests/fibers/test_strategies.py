@@ -70,9 +70,8 @@ def test_the_spelling_in_the_message_is_right() -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_other_networks_are_refused_by_name(name: str) -> None:
     first = PLAIN.with_form(FORMS[name])
-    for ask in (lambda: fiber(first), lambda: classify(first)):
-        with pytest.raises(BadInput, match=f"is not yet decided for {name}, only for one-head lightning attention"):
-            ask()
+    with pytest.raises(BadInput, match=f"is not yet decided for {name}, only for one-head lightning attention"):
+        classify(first)
     for other in (PLAIN, PLAIN.with_form(NetworkForm(SOFTMAX))):
         for pair in ((first, other), (other, first)):
             with pytest.raises(BadInput, match="both networks must be of one form, got "):
@@ -81,11 +80,11 @@ def test_other_networks_are_refused_by_name(name: str) -> None:
     assert (same.answer, same.reason) == (Answer.SAME, Reason.IDENTICAL)
 
 
-def test_a_fiber_of_heads_is_refused_by_name() -> None:
+def test_a_class_of_heads_is_refused_by_name() -> None:
     heads = Weights.random(Architecture((2, 2), (1,), 2, heads=2, value_ranks=(1,), embed=3, unembed=3), seed=1)
     message = "2 heads, output projections O, an embedding E, an unembedding U"
     with pytest.raises(BadInput, match=f"is not yet decided for {message}"):
-        fiber(heads)
+        classify(heads)
     assert same_function(heads, heads).reason is Reason.IDENTICAL
 
 
@@ -249,4 +248,4 @@ def test_progress_tells_the_stages() -> None:
     told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
-    assert told == ["virtual weights", "the dimension in (Q, K, V)", "ranks of the virtual weights"]
+    assert told == ["virtual weights", "the dimension near these weights", "ranks of the virtual weights"]

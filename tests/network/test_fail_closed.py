@@ -54,7 +54,6 @@ COMPUTES_NOTHING = {
     "QueryPlan.__init__",
     "Recovery.__init__",
     "SingularLocus.__init__",
-    "SoftmaxFiber.__init__",
     "SoftmaxRecovery.__init__",
     "TransformerConditions.__init__",
     "VarietyDegree.__init__",
@@ -110,7 +109,8 @@ def argument(name: str, network: Architecture) -> Any:
         "networks": [network], "seed": 0, "certificates": False,
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
-        "value": None, "document": None, "entries": None, "ring": None, "given": None,
+        "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
+        "budget": Work(),
     }  # fmt: skip
     return made[name]
 

@@ -23,11 +23,11 @@ from lightning_sym import (
     Architecture,
     Layer,
     Weights,
+    fiber,
     forward,
     network_output,
     polynomial_map,
     same_function,
-    softmax_fiber,
 )
 from lightning_sym.errors import BadInput, RingError
 from lightning_sym.limits import Work
@@ -87,7 +87,7 @@ def argument(name: str, folder: Path) -> Any:
 SPECIAL: dict[str, dict[str, Any]] = {
     "group_element": {"circuits": (), "streams": None},
     "with_weights": {"path": ()},
-    "fiber_certificate": {"found": softmax_fiber(NUMBERS.with_form(NetworkForm(SOFTMAX)))},
+    "fiber_certificate": {"found": fiber(NUMBERS.with_form(NetworkForm(SOFTMAX)))},
     "tangent_dimension_bound": {"self": lightning_sym.equations(Architecture((2, 1), (1,), 2))},
 }
 

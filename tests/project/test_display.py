@@ -30,7 +30,6 @@ from lightning_sym import (
     polynomial_map,
     recover_from_jet,
     singular_locus,
-    softmax_fiber,
 )
 from lightning_sym.display import LONGEST_NUMBER, latex_matrix, latex_number, one_line, text_table
 from lightning_sym.fibers.virtual_moves import MoveName
@@ -149,8 +148,9 @@ COMMANDS: dict[str, tuple[list[str], Any]] = {
     "canonical": (["canonical", "examples/rank_one.json"], canonical(RANK_ONE)),
     "fiber": (["fiber", "examples/rank_one.json"], RESULTS["fiber"]),
     "fiber of two layers": (["fiber", "examples/two_layers.json"], fiber(example("two_layers"))),
+    "fiber of heads": (["fiber", "examples/lightning_heads.json", "--tokens", "3"], RESULTS["lightning fiber"]),
     "fiber of softmax": (["fiber", "examples/generic.json", "--normalization", "softmax"],
-                         softmax_fiber(GENERIC.with_form(NetworkForm(SOFTMAX)))),
+                         fiber(GENERIC.with_form(NetworkForm(SOFTMAX)))),
     "classify": (["classify", "examples/singular.json"], RESULTS["singular"]),
     "critical": (["classify", "examples/two_layers.json"], classify(example("two_layers"))),
     "recover a jet": (["recover", "examples/jet.json"], recover_from_jet(load_jet(ROOT / "examples" / "jet.json"))),

@@ -82,9 +82,8 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
         ("first", "second"), lightning_sym.fingerprint(lightning_sym.open_checkpoint(CHECKPOINT.name))
     ),
     "same_certificate": lambda: {"comparison": lightning_sym.same_function(WEIGHTS, WEIGHTS)},
-    "fiber_certificate": lambda: {"found": lightning_sym.softmax_fiber(SOFTMAX_WEIGHTS), "weights": SOFTMAX_WEIGHTS},
+    "fiber_certificate": lambda: {"found": lightning_sym.fiber(SOFTMAX_WEIGHTS), "weights": SOFTMAX_WEIGHTS},
     "canonical": lambda: {"weights": SOFTMAX_WEIGHTS},
-    "softmax_fiber": lambda: {"weights": SOFTMAX_WEIGHTS},
     "transformer_conditions": lambda: {"weights": SOFTMAX_WEIGHTS},
     "dimension_certificate": lambda: {"result": lightning_sym.certified_dimension(SHAPE)},
 }

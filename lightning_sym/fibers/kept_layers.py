@@ -1,0 +1,307 @@
+r"""Weights that may move at one point of weight space alone: linear spaces of changes that keep every layer's function.
+
+Let $F_i$ be the space that is written and $R_i$ the forms that are read, at the given weights $W$ and exactly over the
+rationals (`symmetries.stream`, docs/transformers.md, section 3). A *frame* is for each $i$ a space $B_i$ with forms
+$\Phi_i$ that cut out $Z_i = \{f \in B_i : \Phi_i f = 0\}$: either $B_i = F_i$ and $\Phi_i = R_i + F_i^\perp$, or $B_i =
+F_i + R_i^\perp$ and $\Phi_i = R_i$. What layer `i` does to inputs with columns in $B_{i-1}$, modulo $Z_i$, is all that
+the network needs of it (docs/fibers-near-weights.md, Proposition 2). A lightning layer does so by the forms $\sum_h
+(\Phi V_h x)(x^\top A_h y)$, which are linear in the matrices of one letter; with normalized scores it is enough that no
+score moves, or that the values of all heads with the same scores keep their sum. So for each letter there is a linear
+space of changes, of any size; spaces of several layers add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.rational import null_space
+from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.factored import factored
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.rationals import RationalMatrix, clear_denominators
+from lightning_sym.symmetries.stream import pattern_is_constant
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which Proposition 2 is proved."""
+
+EQUATION = 4e-7
+"""Seconds, measured and rough: for a coefficient of an equation, made and eliminated."""
+
+MOST_COEFFICIENTS = 4_000_000
+"""Of the equations of a layer; beyond so many its changes are left out."""
+
+Directions = npt.NDArray[np.int64]
+"""A change of all weights a row, modulo a prime that divides no denominator: their rank is at most that over Q."""
+
+
+class _Frame(NamedTuple):
+    """By layer: columns that span $B_i$, and rows that are the forms."""
+
+    spaces: list[ObjectArray]
+    forms: list[ObjectArray]
+
+
+def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator[Iterator[Iterator[Directions]]]:
+    """For each frame a list of places, the layers and the two ends; for each place the spaces of changes there.
+
+    One space may be taken of each place, and all that are taken added: the function is the same after the change.
+
+    Args:
+        weights: exact weights.
+        tokens: $t$.
+        p: a prime that divides no denominator.
+        budget: of exact work; spaces that it does not allow are left out.
+
+    Raises:
+        BadInput: the network has an option for which this is not proved.
+
+    Example:
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> idle = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[0, 0], [0, 0]]}, NetworkForm(skip=True))
+        >>> (frame,) = kept_layers(idle, 2, 4194301, Work())
+        >>> [[len(directions) for directions in place] for place in frame]      # all Q and K, or V and nothing else
+        [[4, 4, 4, 4, 4]]
+    """
+    shape = weights.architecture(tokens)
+    shape.require("what layers keep", KNOWN)
+    for frame in _frames(weights, shape):
+        yield _places(weights, shape, frame, p, budget)
+
+
+def _places(
+    weights: Weights, shape: Architecture, frame: _Frame, p: int, budget: Work
+) -> Iterator[Iterator[Directions]]:
+    for i in range(1, shape.depth + 1):
+        yield _Layer(weights, shape, frame, i, p).families(budget)
+    for end in _ends(shape, frame, p):
+        yield iter([end])
+
+
+def _frames(weights: Weights, shape: Architecture) -> Iterator[_Frame]:
+    net = factored(weights, RationalMatrix.of)
+    eye = RationalMatrix.identity
+    written = [Subspace.spanned(net.embedded(eye(shape.input_width)))]
+    read = [Subspace.spanned(net.before_unembedding(eye(shape.output_width)))]
+    for i, heads in enumerate(net.layers, start=1):
+        start = written[-1] if net.skip else Subspace.zero(shape.widths[i])
+        written.append(start.extended(*(head.carried(written[-1].basis) for head in heads)))
+    for i, heads in zip(range(shape.depth - 1, -1, -1), reversed(net.layers), strict=True):
+        start = read[-1] if net.skip else Subspace.zero(shape.widths[i])
+        parts = [head.read(read[-1].basis) for head in heads]
+        if not pattern_is_constant(shape):
+            parts += [matrix.mT for head in heads for matrix in (head.key, head.query)]
+        read.append(start.extended(*parts))
+    read.reverse()
+    unseen = [_orthogonal(space) for space in read]
+    yield _Frame(
+        [_integers(space) for space in written],
+        [_integers(r.extended(_orthogonal(f))).T for r, f in zip(read, written, strict=True)],
+    )
+    if any(space.shape[1] for space in unseen):
+        yield _Frame(
+            [_integers(f.extended(z)) for f, z in zip(written, unseen, strict=True)], [_integers(r).T for r in read]
+        )
+
+
+def _orthogonal(space: Subspace) -> RationalMatrix:
+    """Columns that span all that the columns of a basis vanish on."""
+    size = space.basis.shape[0]
+    found = null_space(space.basis.mT.fractions()) if space.dimension else np.eye(size, dtype=int).tolist()
+    return RationalMatrix.of(np.array(found, dtype=object).reshape(len(found), size).T)
+
+
+def _integers(space: Subspace) -> ObjectArray:
+    """The basis as columns of integers."""
+    rows, columns = space.basis.shape
+    if not columns:
+        return np.zeros((rows, 0), dtype=object)
+    cleared = np.array([clear_denominators(column[None])[0] for column in space.basis.fractions().T], dtype=object)
+    return cleared.T
+
+
+def _kernel(matrix: ObjectArray) -> ObjectArray:
+    """What the rows vanish on, rows of integers."""
+    if not matrix.shape[0]:
+        return _eye(matrix.shape[1])
+    found = np.array(null_space(matrix), dtype=object).reshape(-1, matrix.shape[1])
+    return np.array([clear_denominators(row[None])[0] for row in found], dtype=object).reshape(found.shape)
+
+
+def _eye(n: int) -> ObjectArray:
+    return np.eye(n, dtype=int).astype(object)
+
+
+def _placed(shape: Architecture, blocks: dict[str, ObjectArray], p: int) -> Directions:
+    """Changes of some matrices, `count x rows x columns` by name, as changes of all weights."""
+    count, start = len(next(iter(blocks.values()))), 0
+    found, field = np.zeros((count, shape.parameter_count), dtype=np.int64), PrimeFieldMatrix.of(_eye(1), p)
+    for name, (rows, columns) in shape.weight_shapes():
+        if name in blocks and count:
+            flat = blocks[name].reshape(count, rows * columns)
+            found[:, start : start + rows * columns] = field.like(flat).residues()
+        start += rows * columns
+    return found
+
+
+def _units(n: int) -> ObjectArray:
+    """All `n x n` matrices with a single entry 1."""
+    return _products(_eye(n), _eye(n))
+
+
+def _products(left: ObjectArray, right: ObjectArray) -> ObjectArray:
+    """All products of a row of `left`, as a column, and a row of `right`."""
+    found = np.multiply.outer(left, right).swapaxes(1, 2)
+    return found.reshape(len(left) * len(right), left.shape[1], right.shape[1])
+
+
+def _ends(shape: Architecture, frame: _Frame, p: int) -> Iterator[Directions]:
+    """Embeddings into $Z_0$, and unembeddings that vanish on $B_l$."""
+    if shape.embed is not None and len(free := _kernel(frame.forms[0])):
+        yield _placed(shape, {"E": _products(free, _eye(shape.embed))}, p)
+    if shape.unembed is not None and len(free := _kernel(frame.spaces[-1].T)):
+        yield _placed(shape, {"U": _products(_eye(shape.unembed), free)}, p)
+
+
+class _Head(NamedTuple):
+    """A head on the frame: `K B`, `Q B`, `V B`, `Phi O`, the form `B^T K^T Q B`, and what is written, `Phi O V B`."""
+
+    name: str
+    key: ObjectArray
+    query: ObjectArray
+    value: ObjectArray
+    output: ObjectArray
+    score: ObjectArray
+    written: ObjectArray
+
+
+class _Layer:
+    def __init__(self, weights: Weights, shape: Architecture, frame: _Frame, i: int, p: int) -> None:
+        self.shape, self.space, self.forms, self.prime = shape, frame.spaces[i - 1], frame.forms[i], p
+        self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
+        self.heads, named = list[_Head](), self.named
+        for h in range(1, shape.heads + 1):
+            name = shape.head_name(i, h)
+            key, query, value = (named[letter + name] @ self.space for letter in "KQV")
+            output = self.forms if shape.value_ranks is None else self.forms @ named["O" + name]
+            self.heads.append(_Head(name, key, query, value, output, key.T @ query, output @ value))
+        self.constant = pattern_is_constant(shape)
+        self.idle = [not head.written.any() for head in self.heads]
+        self.blind = [shape.normalization is None and not head.score.any() for head in self.heads]
+
+    def families(self, budget: Work) -> Iterator[Directions]:
+        """For each letter what moves where all heads move it, or all but those whose other side does not count."""
+        letters = "QKV" if self.shape.value_ranks is None else "QKVO"
+        for letter in letters:
+            yield from self._family(letter, dict[int, str](), budget)
+            chosen: list[dict[int, str]] = []
+            for score, value in product("QK", letters[2:]):
+                idle = {h: value for h in range(len(self.heads)) if self.idle[h]}
+                blind = {h: score for h in range(len(self.heads)) if self.blind[h]}
+                apart = idle | blind if letter in "QK" else blind | idle
+                if apart and apart not in chosen:
+                    chosen.append(apart)
+            for apart in chosen:
+                yield from self._family(letter, apart, budget)
+
+    def _family(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
+        """Heads `apart` move one side as they like, and of the other side this letter, as long as it stays 0."""
+        free, unknown = list[str](), list[tuple[int, str]]()
+        for h, head in enumerate(self.heads):
+            moved = apart.get(h, letter)
+            values = [kind + head.name for kind in ("V" if self.shape.value_ranks is None else "VO")]
+            scores = ["Q" + head.name, "K" + head.name]
+            if h in apart:
+                free += values if moved in "QK" else scores
+            elif self.constant and moved in "VO":
+                free += scores
+            if moved in "QK" and (self.constant or (self.idle[h] and h not in apart)):
+                free += scores
+            elif moved in "VO" and self.blind[h] and h not in apart:
+                free += values
+            else:
+                unknown.append((h, moved + head.name))
+        found = [_placed(self.shape, {name: _products(*map(_eye, self.sizes[name]))}, self.prime) for name in free]
+        if unknown:
+            if (kernel := self._kernel(unknown, set(apart), budget)) is None:
+                return
+            blocks, start = {}, 0
+            for _, name in unknown:
+                rows, columns = self.sizes[name]
+                blocks[name] = kernel[:, start : start + rows * columns].reshape(len(kernel), rows, columns)
+                start += rows * columns
+            found += [_placed(self.shape, blocks, self.prime), *self._as_one(letter, apart)]
+        if sum(map(len, found)):
+            yield np.concatenate(found)
+
+    def _as_one(self, letter: str, apart: dict[int, str]) -> Iterator[Directions]:
+        """Heads with the same scores are one head with wider values; lightning heads that write the same, likewise."""
+        if letter in "QK" and (self.shape.normalization is not None or self.constant):
+            return
+        if letter in "VO" and self.shape.value_ranks is None:
+            return
+        left, right = "KQ" if letter in "QK" else "OV"
+        named, groups = self.named, dict[str, list[str]]()
+        for h, head in enumerate(self.heads):
+            if h not in apart:
+                same = head.written if letter in "QK" else head.score
+                groups.setdefault(str([] if self.constant and letter in "VO" else same.tolist()), []).append(head.name)
+        for one, two in (pair for names in groups.values() for pair in permutations(names, 2)):
+            # the right factor of one head gets a part of that of the other, whose left factor gives it back
+            units, other = _units(len(named[right + one])), named[left + one]
+            given = np.array([-other @ u if left == "O" else -u.T @ other for u in units], dtype=object)
+            taken = np.array([u @ named[right + two] for u in units], dtype=object)
+            yield _placed(self.shape, {right + one: taken, left + two: given}, self.prime)
+
+    def _kernel(self, unknown: list[tuple[int, str]], apart: set[int], budget: Work) -> ObjectArray | None:
+        """The changes of these matrices, one behind the other, that keep what the layer does on the frame."""
+        f, forms = self.space.shape[1], len(self.forms)
+        size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)
+        lightning = self.shape.normalization is None
+        equations = forms * f**3 if lightning else len(unknown) * f * max(f, forms)
+        seconds = EQUATION * size * equations * (1 + size / 100)
+        if size * equations > MOST_COEFFICIENTS or not budget.allows(seconds):
+            return None
+        budget.spend(seconds, "what the layers keep at these weights")
+        groups: dict[str, list[tuple[int, ObjectArray]]] = {}
+        start = 0
+        for h, name in unknown:
+            alone = h in apart or (not lightning and name[0] in "QK")
+            key = f"head {h}" if alone else "all" if lightning or self.constant else str(self.heads[h].score.tolist())
+            effects = self._effects(h, name, alone=alone)
+            groups.setdefault(key, []).append((start, effects))
+            start += len(effects)
+        systems = []
+        for parts in groups.values():
+            system = np.zeros((parts[0][1].shape[1], size), dtype=object)
+            for place, effects in parts:
+                system[:, place : place + len(effects)] = effects.T
+            systems.append(system)
+        return _kernel(np.concatenate(systems))
+
+    def _effects(self, h: int, name: str, *, alone: bool) -> ObjectArray:
+        """What each entry changes: the form of the scores or what is written, of the head alone or in the products."""
+        head, scores = self.heads[h], name[0] in "QK"
+        if name[0] == "Q":
+            moved = _products(head.key, self.space)
+        elif name[0] == "K":
+            moved = _products(head.query, self.space).swapaxes(1, 2)
+        elif name[0] == "V":
+            moved = _products(head.output.T, self.space)
+        else:
+            moved = _products(self.forms.T, head.value)
+        if self.shape.normalization is None and not alone:
+            # (x_p of what is written) (x_q of the key) (y_s of the query), the same x
+            written, form = (head.written[None], moved) if scores else (moved, head.score[None])
+            tensor = written[:, :, :, None, None] * form[:, None, None, :, :]
+            first, second = np.triu_indices(self.space.shape[1])
+            moved = (tensor + tensor.swapaxes(2, 3))[:, :, first, second]
+        return moved.reshape(len(moved), int(np.prod(moved.shape[1:])))

@@ -1,0 +1,94 @@
+r"""All weights with the same function as those of a lightning network with heads, skip connections, masks, embeddings.
+
+One layer with one head: the added input is the part of degree one, a mask and more tokens show nothing new, and what is
+left is Theorem 3.2 for $\tilde A = E^\top K^\top Q E$ and $\tilde V = U O V E$. More layers under a mask: Theorem 3.7
+under its hypotheses. Both are proved in docs/fibers-near-weights.md, Propositions 3 and 4. Of all others the symmetries
+are known, and the dimension of the fiber near the weights, from both sides.
+"""
+
+from __future__ import annotations
+
+from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
+from lightning_sym.fibers.cost import entry_bits, product_cost
+from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.fibers.plain_fiber import VirtualFiber, described, virtual_fiber
+from lightning_sym.fibers.virtual_moves import is_zero_function
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
+
+KNOWN = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which all of this is proved."""
+
+
+def lightning_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -> Fiber:
+    """The weights of a lightning network with the same function as `weights`.
+
+    Args:
+        weights: exact weights of a lightning network: any mask, heads, skip connections, embeddings.
+        tokens: $t$.
+        budget: of exact work.
+        seed: picks inputs; no answer is wrong for any.
+
+    Raises:
+        BadInput: a normalized network, or letters.
+        TooLarge: the estimate exceeds the budget.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(skip=True))
+        >>> found = lightning_fiber(w, 2, Work())
+        >>> found.complete, found.source, found.dimension
+        (True, 'Theorem 3.2, case 3', 2)
+    """
+    weights.require_numbers("the fiber")
+    shape = weights.architecture(tokens)
+    shape.require("the fiber of a lightning network", KNOWN)
+    if shape.heads == 1 and shape.depth == 1:
+        return _one_layer(weights, shape, budget, seed)
+    if shape.options == {"causal"} and (found := _masked(weights, shape, budget)) is not None:
+        return described(weights, shape, found, budget, seed)
+    return Fiber(
+        shape, "the symmetries of the network", None, AT_LEAST, symmetry_generators(shape),
+        near=local_dimension(weights, tokens, seed=seed, budget=budget),
+    )  # fmt: skip
+
+
+def _one_layer(weights: Weights, shape: Architecture, budget: Work, seed: int) -> Fiber:
+    """Proposition 3: the plain layer with the same virtual weights, and `U E` if it is skipped."""
+    if shape.options <= {"skip", "causal"}:
+        found = virtual_fiber(weights.with_form(NetworkForm()), shape.tokens, budget)
+        return described(weights, shape, _with_reason(found, shape), budget, seed)
+    bits, size = max(entry_bits(weights).values()), max(*shape.widths, shape.input_width, shape.output_width)
+    budget.spend(6 * product_cost(size, size, size, 3 * bits, bits), "virtual weights")
+    named = {name: RationalMatrix.of(matrix) for name, matrix in weights.all_held.items()}
+    query, key, value = named["Q1"], named["K1"], named["V1"]
+    if "O1" in named:
+        value = named["O1"] @ value
+    if "E" in named:
+        query, key, value = query @ named["E"], key @ named["E"], value @ named["E"]
+    if "U" in named:
+        value = named["U"] @ value
+    plain = Weights.of({"Q1": query.fractions(), "K1": key.fractions(), "V1": value.fractions()})
+    found = _with_reason(virtual_fiber(plain, shape.tokens, budget), shape)
+    return Fiber(
+        shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual,
+        components=found.components, near=local_dimension(weights, shape.tokens, seed=seed, budget=budget),
+    )  # fmt: skip
+
+
+def _with_reason(found: VirtualFiber, shape: Architecture) -> VirtualFiber:
+    ends = shape.embed is not None or shape.unembed is not None
+    more = "; U E is determined too" if shape.skip and ends else ""
+    return found._replace(reason=found.reason + more)
+
+
+def _masked(weights: Weights, shape: Architecture, budget: Work) -> VirtualFiber | None:
+    """Proposition 4: where Theorem 3.7 applies without the mask, the fiber is the same with it; or one token."""
+    plain = weights.with_form(NetworkForm())
+    if shape.tokens == 1:
+        return virtual_fiber(plain, 1, budget)
+    found = virtual_fiber(plain, shape.tokens, budget, search=False)
+    applies = found.complete_over == "R" and not is_zero_function(found.virtual, shape.tokens)
+    return found if applies else None

@@ -1,0 +1,216 @@
+r"""How large a fiber is near given weights, from both sides, for every network whose map can be differentiated.
+
+**From below.** Where the linear systems of the table of `symmetries.families` have their largest ranks at $W$, their
+solutions extend to vector fields near $W$ that the function does not feel anywhere; with the tangents of the symmetry
+group, $m$ of them independent at $W$, their flows sweep out a manifold of dimension $m$ in the fiber. **From above.**
+If the differential of the function has rank $r$ at $W$, the fiber lies near $W$ in a manifold of dimension $P - r$,
+$P$ the number of weights. **Where both meet** the fiber near $W$ is that manifold, and if the tangents of the group
+alone are as many, it is the orbit of the group (docs/fibers-near-weights.md, Proposition 1). A rank modulo a prime is
+at most the rank, which widens both bounds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.display import notebook
+from lightning_sym.errors import ProgramError
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.fibers.kept_layers import kept_layers
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian import RandomJacobian, sweep_bytes
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.symmetries.families import kernel_directions_mod_p, symmetry_count, tangent_directions_mod_p
+
+Residues = npt.NDArray[np.int64]
+
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which both bounds are proved."""
+
+PARAMETER_LIMIT = 2000
+"""Most weights, symmetry directions and tokens for which the bounds are computed."""
+
+LONGEST_SERIES = 63
+"""Taylor series of a normalized network are lengthened up to this degree, and at least once."""
+
+SWEEP_MEMORY = 2**30
+"""Bytes that one sweep of one input may record."""
+
+MOST_HEADS = 64
+"""Heads of a layer up to which changes at these weights alone are looked for."""
+
+MORE_ROWS = 16
+"""Rows of the Jacobian beyond those that are needed."""
+
+GRADIENT_ENTRY = 5e-7
+"""Seconds, measured and rough: for an entry of the Jacobian modulo a prime and its elimination."""
+
+ELIMINATION = 1e-9
+"""Seconds for a product in the elimination of directions."""
+
+MIXTURE = 1e-5
+"""Seconds for an unknown of a mixture of heads, and a head."""
+
+LATER = 4
+"""A longer series is tried where the budget allows so many of it."""
+
+SERIES_ENTRY = 1e-7
+"""Seconds for a product of two terms of the series of an entry of a pattern."""
+
+
+class LocalDimension(NamedTuple):
+    """Bounds for the dimension of the fiber near the weights.
+
+    Attributes:
+        lower: of a manifold in the fiber through the weights.
+        upper: of a manifold in which the fiber lies near the weights.
+        orbit: of the orbit of the symmetry group, from below.
+        shown_by: what makes the bounds meet, if they do.
+    """
+
+    lower: int
+    upper: int
+    orbit: int
+    shown_by: str
+
+    @property
+    def value(self) -> int | None:
+        """The dimension; `None` where the bounds differ."""
+        return self.lower if self.lower == self.upper else None
+
+    def _repr_latex_(self) -> str:
+        meet = self.value is not None
+        return notebook(rf"\dim = {self.lower}" if meet else rf"{self.lower} \le \dim \le {self.upper}")
+
+    @property
+    def is_orbit(self) -> bool:
+        """Whether the fiber near the weights is the orbit of the symmetry group."""
+        return self.orbit == self.upper
+
+
+ORBIT = "orbit and differential agree"
+DIRECTIONS = "known directions and differential agree"
+
+
+def local_dimension(
+    weights: Weights, tokens: int, *, seed: int = 0, budget: Work | None = None
+) -> LocalDimension | None:
+    """Both bounds at these very weights.
+
+    Args:
+        weights: exact weights, of any network that can be differentiated.
+        tokens: $t$.
+        seed: picks the inputs; no bound is wrong for any.
+        budget: of exact work.
+
+    Returns:
+        `None` where the network is too large, or the budget does not allow it, or each prime divides a denominator.
+
+    Raises:
+        BadInput: the network has an option for which the bounds are not proved.
+        ProgramError: the lower bound exceeds the upper bound.
+
+    Example:
+        >>> from lightning_sym.network.form import NetworkForm
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(skip=True))
+        >>> local_dimension(w, 2)
+        LocalDimension(lower=2, upper=2, orbit=2, shown_by='orbit and differential agree')
+    """
+    weights.require_numbers("the dimension of a fiber near weights")
+    shape, budget = weights.architecture(tokens), Work() if budget is None else budget
+    shape.require("the dimension of a fiber near weights", KNOWN)
+    if max(shape.parameter_count, symmetry_count(shape), tokens) > PARAMETER_LIMIT:
+        return None
+    orders, matrices = _orders(shape), _residues(weights, shape)
+    if not orders or matrices is None or not budget.allows(_cost(shape, orders[0])):
+        return None
+    budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
+    p, parameters = matrices[0].prime, shape.parameter_count
+    tangents = np.concatenate([block.residues() for block in tangent_directions_mod_p(shape, matrices, p)])
+    others: list[Residues] = []
+    if budget.allows(seconds := _directions_cost(shape)):  # else the bound is weaker
+        budget.spend(seconds, "directions near these weights")
+        others += [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
+    directions = np.concatenate([tangents, *others])
+    orbit, lower, upper = rank_mod_p(tangents, p), rank_mod_p(directions, p), parameters
+    for order in orders:
+        if order != orders[0]:
+            if lower == upper or not budget.allows(LATER * _cost(shape, order)):
+                break
+            budget.spend(_cost(shape, order), f"the dimension near these weights, series of degree {order}")
+        jacobian = RandomJacobian(shape, np.random.default_rng(seed), p, order=order, weights=matrices)
+        rows = jacobian.matrix(parameters - lower + MORE_ROWS)
+        upper = min(upper, parameters - rank_mod_p(rows, p, overwrite=True))
+        if order == orders[0] and lower < upper and shape.heads <= MOST_HEADS:
+            lower = _with_kept(directions, lower, weights, tokens, p, budget)
+    if lower > upper:
+        raise ProgramError(f"lower bound {lower} exceeds upper bound {upper} for the fiber of {shape}")
+    return LocalDimension(lower, upper, orbit, ORBIT if orbit == upper else DIRECTIONS)
+
+
+def _orders(shape: Architecture) -> list[int | None]:
+    """Degrees of the Taylor series to try; what is polynomial needs none."""
+    if shape.normalization is None:
+        return [None]
+    if shape.depth > 4:  # degrees of deep networks have thousands of digits
+        return []
+    orders: list[int | None] = [last := 2 * 3 ** (shape.depth - 1) + 1]
+    while len(orders) < 2 or last < LONGEST_SERIES:
+        orders.append(last := 2 * last + 1)
+    return [order for order in orders if sum(sweep_bytes(shape, order)) <= SWEEP_MEMORY]
+
+
+def _cost(shape: Architecture, order: int | None) -> float:
+    """Seconds for the Jacobian and its rank; for series, of products of series in the patterns."""
+    parameters, heads = shape.parameter_count, shape.depth * shape.heads
+    terms = 1 if order is None else (order + 1) // 2
+    patterns = 0 if order is None else SERIES_ENTRY * heads * shape.tokens**2 * terms**2
+    return float(parameters * (GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8) + patterns))
+
+
+def _directions_cost(shape: Architecture) -> float:
+    """Seconds for the directions of the table: most are for mixtures of all heads, and of all pairs of heads."""
+    if shape.normalization is not None or shape.heads == 1:
+        return 0.0
+    motions, heads = shape.parameter_count / (shape.depth * shape.heads), shape.heads
+    columns = heads * motions + heads**2 + heads**2 * (motions + max(shape.widths))
+    return float(MIXTURE * shape.depth * heads * columns)
+
+
+def _residues(weights: Weights, shape: Architecture) -> list[PrimeFieldMatrix] | None:
+    """Weights modulo the first prime that divides no denominator, in canonical order."""
+    held = weights.all_held
+    for p in PRIMES:
+        field = PrimeFieldMatrix.of(np.array([[1]]), p)
+        try:
+            return [field.like(held[name]) for name, _ in shape.weight_shapes()]
+        except ValueError:  # the prime divides a denominator
+            continue
+    return None
+
+
+def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, p: int, budget: Work) -> int:
+    """The rank of the directions with changes that keep every layer: of each place those that bring most there."""
+    most = lower
+    for places in kept_layers(weights, tokens, p, budget):
+        chosen = [directions]
+        for families in places:
+            best, most_more = directions[:0], 0
+            for family in families:
+                own = family.any(axis=0)  # more than the directions that move nothing else
+                beside = directions[~directions[:, ~own].any(axis=1)][:, own]
+                more = rank_mod_p(np.concatenate([beside, family[:, own]]), p) - rank_mod_p(beside, p)
+                if more > most_more:
+                    best, most_more = family, more
+            chosen.append(best)
+        together = np.concatenate(chosen)
+        seconds = ELIMINATION * float(len(together)) ** 2 * together.shape[1]
+        if budget.allows(seconds):
+            budget.spend(seconds, "what moves at these weights")
+            most = max(most, rank_mod_p(together, p))
+    return most

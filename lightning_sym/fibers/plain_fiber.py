@@ -1,0 +1,226 @@
+r"""All weights with the same function: the fiber through given weights, in virtual weights and in (Q, K, V).
+
+One layer, $t \ge 2$: Theorem 3.2. More layers, $t \ge 2$: Theorem 3.7, in the form that the following argument gives
+and that names the last layer's exchange too. Suppose $\operatorname{rk} \tilde A_i \ge 2$ for $i < l$, no $\tilde A_i$
+is skew-symmetric and $\tilde V \ne 0$; let `W'` have the same function. Other tokens set to zero, two remain, $(x, y)$.
+
+1. The part of the output at `y` that is linear in `y` is $\tilde V x \prod_i (x^\top \tilde A_i x)^{e_i} \cdot
+   x^\top \tilde A_1 y$. It is not zero, the last factor is irreducible since its rank is at least two, and it is the
+   only one that involves `y`: so $\tilde A_1' = \lambda_1 \tilde A_1$ by unique factorization.
+2. $X \mapsto Y = X X^\top \tilde A_1 X$ is dominant: it keeps the plane of the two columns, and in coordinates of the
+   plane its derivative is $h \mapsto (h + h^\top) b + b h$ with `b` congruent to $\tilde A_1$ on that plane, invertible
+   for almost every plane (else $x^\top \tilde A_1 y \cdot y^\top \tilde A_1 x = q(x) q(y)$, impossible for an
+   irreducible form). A kernel element $h = s + k$ (symmetric and skew) has trace 0 and, comparing determinants,
+   $\det k = 3 \det s$; over the reals $\det k \ge 0 \ge \det s$, so $h = 0$.
+3. So the layers behind the first are the same function of `Y`. Repeat; Theorem 3.2 decides the last layer.
+
+Step 2 needs no word about skew matrices, and behind the first layer of rank one all tokens are multiples of one
+vector, any vector: so for $t \ge 2$ the function is zero exactly if $\tilde V = 0$, or some $\tilde A_i = 0$, or some
+$\tilde A_j$ is skew behind some $\tilde A_i$ of rank one.
+
+Where the hypotheses fail, `known_partners` are other orbits with the same function, for two small layers
+`reconstruct` finds everything over $\mathbb{Q}$, and nothing more is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.exact.rational import rank
+from lightning_sym.fibers.answer import Fiber
+from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
+from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
+from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
+from lightning_sym.fibers.points import Component
+from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
+from lightning_sym.fibers.virtual_moves import (
+    is_zero,
+    is_zero_function,
+    same_orbit,
+    symmetric_part,
+)
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.polynomial_map import polynomial_map
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
+from lightning_sym.network.weights import Weights
+
+RECONSTRUCTION_WIDTH = 4
+RECONSTRUCTION_MEMORY = 2**24
+"""Two layers up to this width are reconstructed from their polynomials, if these fit: within a few seconds."""
+
+COMPONENT = 2e-6
+"""Seconds for an entry of a matrix of a component, text included."""
+
+RECONSTRUCTION = 0.05
+"""Seconds, measured and rough, for a reconstruction, by the cube of the width and the words of a number."""
+
+
+class VirtualFiber(NamedTuple):
+    """The fiber in virtual weights: families, the field over which they are all, what says so, and why it applies."""
+
+    virtual: VirtualWeights
+    components: tuple[Component, ...]
+    complete_over: str | None
+    source: str
+    reason: str
+
+
+def plain_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -> Fiber:
+    """The weights of a one-head lightning network with nothing added that have the same function.
+
+    Args:
+        weights: exact weights; entries are rational.
+        tokens: $t$.
+        budget: of exact work.
+        seed: picks the inputs for the dimension in (Q, K, V), which is bounded both ways whatever they are.
+
+    Raises:
+        BadInput: another network.
+        TooLarge: the estimate exceeds the budget.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> found = plain_fiber(w, 2, Work())
+        >>> found.source, len(found.components), found.dimension
+        ('Theorem 3.2, case 1', 2, 2)
+    """
+    found = virtual_fiber(weights, tokens, budget)
+    return described(weights, weights.architecture(tokens), found, budget, seed)
+
+
+def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool = True) -> VirtualFiber:
+    """The same in virtual weights; without `search` no more is looked for where no theorem applies.
+
+    Raises:
+        BadInput: another network.
+        TooLarge: the estimate exceeds the budget.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
+        >>> virtual_fiber(w, 2, Work()).complete_over
+        'R'
+    """
+    weights.require_plain("the fiber, all weights with the same function,")
+    shape = weights.architecture(tokens)
+    # twice: known partners are virtual weights that are compared with these
+    bits = entry_bits(weights)
+    budget.spend(2 * virtual_weights_cost(weights, bits, fraction_bits(weights)), "virtual weights")
+    virtual = exact_virtual_weights(weights)
+    if is_zero_function(virtual, tokens):
+        depth, square = shape.depth, shape.widths[0] ** 2
+        families_at_most = 1 + depth + (depth * (depth - 1) // 2 if tokens > 1 else 0)
+        budget.spend(COMPONENT * families_at_most * depth * square, "the components of the zero function")
+        families, source, reason = zero_function(shape, virtual)
+        return VirtualFiber(virtual, families, "R", source, reason)
+    if tokens == 1 and shape.depth == 1:
+        reason = "t = 1: only the quadratic form of A and its product with V x are visible"
+        return VirtualFiber(virtual, tuple(one_token(virtual)), "R", "unique factorization", reason)
+    components = tuple(orbits(shape, virtual))
+    complete, source, reason = _theorem(shape, virtual)
+    if not complete and search and (solutions := _rational_solutions(shape, virtual, bits, budget)) is not None:
+        components += tuple(_unexplained(shape, components, solutions))
+        source = "reconstruction from the polynomial, complete over Q"
+        return VirtualFiber(virtual, components, "Q", source, reason)
+    return VirtualFiber(virtual, components, "R" if complete else None, source, reason)
+
+
+def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget: Work, seed: int) -> Fiber:
+    """The fiber with its components as families of weights like the given ones, and its dimension near these.
+
+    Raises:
+        BadInput: a network that has other weights than these three matrices a layer, or is normalized; or letters.
+    """
+    weights.require_numbers("the fiber")
+    shape.require("a fiber of families of weights", {"skip", "causal"})
+    components = tuple(replace(component, origin=weights) for component in found.components)
+    near = local_dimension(weights, shape.tokens, seed=seed, budget=budget)
+    if (near is None or near.value is None) and found.complete_over == "R":
+        known = _dimension_by_theorem(shape, found.virtual, components)
+        if known is not None:
+            near = LocalDimension(known, known, known, "all ranks are full")
+    return Fiber(
+        shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,
+        near=near,
+    )  # fmt: skip
+
+
+def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str]:
+    """Whether the rescalings and the exchange are known to be all over the reals, for a function that is not zero."""
+    ranks, value_rank = [rank(a) for a in virtual.attention], rank(virtual.value)
+    if shape.depth == 1:
+        case = "1" if ranks == [1] and value_rank == 1 else "3"
+        return True, f"Theorem 3.2, case {case}", f"t >= 2, rk A = {ranks[0]}, rk V = {value_rank}"
+    if shape.widths[0] == 1:
+        return True, "width one", "phi is a fixed polynomial times V~ prod A~_i^(3^(l-i))"
+    failing = []
+    if shape.tokens == 1:
+        failing.append("t = 1")
+    failing += [f"rk A~{i} = {r}" for i, r in enumerate(ranks[:-1], start=1) if r < 2]
+    skew = [i for i, a in enumerate(virtual.attention, start=1) if is_zero(symmetric_part(a))]
+    failing += [f"A~{i} is skew-symmetric" for i in skew]
+    if failing:
+        return False, "known symmetries only", "Theorem 3.7 does not apply: " + ", ".join(failing)
+    if ranks[-1] >= 2:
+        return True, "Theorem 3.7", "t >= 2, every rk A~_i >= 2, none skew-symmetric, V~ not 0"
+    return (
+        True,
+        "Theorem 3.7, and Theorem 3.2 in the last layer",
+        f"t >= 2, rk A~_i >= 2 for i < {shape.depth}, none skew-symmetric, last ranks 1 (A~) and {value_rank} (V~)",
+    )
+
+
+def _rational_solutions(
+    shape: Architecture, virtual: VirtualWeights, bits: Bits, budget: Work
+) -> list[Solution] | None:
+    r"""All rational points of the fiber, one for each orbit, for two small layers; else `None`.
+
+    A network is $F(X X^\top) X$: with as many tokens as $d_0$ its function determines `F`, so more show nothing new.
+    """
+    d = shape.widths[0]
+    if shape.depth != 2 or shape.tokens == 1 or d > RECONSTRUCTION_WIDTH:
+        return None
+    network = network_of(virtual)
+    budget.spend(RECONSTRUCTION * d**3 * (1 + sum(bits.values()) // 64), "reconstruction from the polynomial")
+    try:
+        tokens = min(shape.tokens, max(d, 2))
+        return reconstruct(polynomial_map(network.architecture(tokens), network, memory=RECONSTRUCTION_MEMORY))
+    except TooLarge:
+        return None
+
+
+def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Sequence[Solution]) -> Iterator[Component]:
+    """What reconstruction finds and no move leads to; it must find all that moves lead to."""
+    points = [component.virtual for component in known if component.virtual is not None]
+
+    def among(point: VirtualWeights, others: Sequence[VirtualWeights]) -> bool:
+        return any(same_orbit(point, other, shape.tokens) for other in others)
+
+    found = [solution.weights for solution in solutions]
+    if not all(among(point, found) for point in points):
+        raise ProgramError(f"{shape}: reconstruction misses weights with the same function")
+    for point in found:
+        if not among(point, points):
+            yield orbit(shape, point, "the same for weights that none of the known moves leads to")
+
+
+def _dimension_by_theorem(shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]) -> int | None:
+    r"""The dimension in (Q, K, V), if all fibers over the points of the components are manifolds of one dimension.
+
+    So it is if $\tilde V$ is injective, as then all products are, and all $\operatorname{rk} \tilde A_i = a_i$: see
+    `factorizations`. Rescalings, the only parameters then allowed, change no rank.
+    """
+    if any(parameter.kind != "scale" for component in components for parameter in component.parameters):
+        return None
+    d = shape.widths[0]
+    if rank(virtual.value) < d or any(
+        rank(x) < a for x, a in zip(virtual.attention, shape.attention_ranks, strict=True)
+    ):
+        return None
+    readers = [*(Reader(a, a) for a in shape.attention_ranks), None]
+    dimension, _ = chain_fiber_dimension([Space(w, d, reader) for w, reader in zip(shape.widths, readers, strict=True)])
+    return dimension + max(component.dimension for component in components)
