@@ -118,8 +118,8 @@ def T(a: Matrix) -> Matrix:
     """The transposed matrix."""
     return list(map(list, zip(*a)))
 class Echelon:
-    """Packed rows modulo p in echelon form. Slots have room for 10^6 multiples of rows, more than can be afforded. A row
-    moves on by 32 slots at a time; rows kept are as far in their 32 as they are when they are added to others."""
+    """Packed rows modulo p in echelon form. Slots have room for 10^6 multiples of rows, more than can be afforded. Rows
+    move on by 32 slots at a time; those kept have their pivots where rows that they are added to have the entry."""
     def __init__(self, p: int, width: int) -> None:
         self.p, self.width, self.rows, self.kept = p, width, dict[int, int](), 0
     def add(self, row: int) -> int | None:  # None if it was independent, else what is left behind the first entries
@@ -264,7 +264,7 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
     for (x, *given), group in itertools.groupby(read, lambda row: [row[0], *row[2:]]):
         tape, before = Tape(p, n, 64 if terms else 0), room[0]
         out, used = point.output(T(x), g, tape, *given), room[0]
-        while some := [functional for _, functional, *_ in itertools.islice(group, SIDE)]:
+        for some in (every[j:j + SIDE] for every in [[row[1] for row in group]] for j in range(0, len(every), SIDE)):
             new, room[0] = point.gradients(out, tape, some, columns), used
             minor, done = [a + (b << 64 * done) for a, b in zip(minor, new)], done + len(some)
         room[0] = before
