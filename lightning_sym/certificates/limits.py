@@ -33,24 +33,29 @@ def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
 
     Args:
         architecture: the network.
-        rank: how many derivatives are carried along.
+        rank: how many functionals go back to the weights.
         lower_bound: the lower bound of a certificate.
 
     Example:
         >>> lower_bound = {"terms": None, "rows": [{"input": [[1]]}]}
         >>> steps(Architecture((1, 1), (1,), 1), 1, lower_bound)        # five products of numbers
-        55
+        209
     """
     architecture.require("the checker's count of steps", KNOWN)
     t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
-    size = (2 * terms - 1) * (rank + 1)
+    size, side = 2 * terms - 1, -(-rank // inputs(lower_bound)) if lower_bound["rows"] else 0  # functionals of an input
 
-    def product(rows: int, columns: int, middle: int) -> int:
-        return rows * columns * (middle * (1 + terms * size // 16) + size + 8)
+    def forward(rows: int, columns: int, middle: int, k: int = 1) -> int:
+        return rows * columns * (middle * (1 + k * terms * size // 16) + 2 * k * size + 8)
+
+    def product(rows: int, columns: int, middle: int) -> int:  # and back to both factors
+        back = forward(rows, middle, columns, side) + forward(columns, middle, rows, side)
+        return forward(rows, columns, middle) + back
 
     series = terms if lower_bound["terms"] else 0
     normalized = architecture.normalization is not None
-    pattern = t * product(1, 1, 1) * (2 * terms.bit_length() + t * (1 + series)) * normalized
+    pattern = t * forward(1, 1, 1) * (2 * terms.bit_length() * normalized + t * 2 * (1 + series * normalized))
+    pattern += t * (forward(1, 1, t, side) + t * forward(1, 1, 1, side))
     total = product(t, widths[0], architecture.embed) if architecture.embed else 0
     total += product(t, architecture.unembed, widths[-1]) if architecture.unembed else 0
     for i, a in enumerate(architecture.attention_ranks):

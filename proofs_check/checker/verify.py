@@ -17,7 +17,7 @@ if sys.version_info < (3, 11):  # this file can be read by much older ones, so t
 BYTES, STEPS, BITS = 2**24, 2 * 10**9, 2**18  # of a file; of about 0.1 microseconds, for a file; of a rational number
 TERMS, LAYERS, HEADS, KEPT, LONG = 512, 64, 4096, 2**24, 10**20  # KEPT: coefficients of the matrices of a layer
 ROOM, BRACKETS = 2**29, 2**21  # bytes of numbers that are made, for a file; lists and, four times, objects in it
-SIZE, COUNT, SLOT, left, room = range(1, 10**6 + 1), range(LONG), 2**64 - 1, [STEPS], [ROOM]
+SIZE, COUNT, SLOT, SIDE, left, room = range(1, 10**6 + 1), range(LONG), 2**64 - 1, 128, [STEPS], [ROOM]
 Matrix = list[Any]
 
 class Rejected(ValueError):
@@ -118,49 +118,80 @@ def T(a: Matrix) -> Matrix:
     """The transposed matrix."""
     return list(map(list, zip(*a)))
 class Echelon:
-    """Packed rows modulo p in echelon form. Slots have room for 10^6 multiples of rows, more than can be afforded."""
+    """Packed rows modulo p in echelon form. Slots have room for 10^6 multiples of rows, more than can be afforded. Rows
+    move on by 32 slots at a time; those kept have their pivots where rows that they are added to have the entry."""
     def __init__(self, p: int, width: int) -> None:
         self.p, self.width, self.rows, self.kept = p, width, dict[int, int](), 0
     def add(self, row: int) -> int | None:  # None if it was independent, else what is left behind the first entries
         spend(self.width * (4 + row.bit_length() // 2048))
         for column in range(self.width):
-            entry = (row & SLOT) % self.p
-            if entry and column not in self.rows:  # scaled, so that its pivot, in the first slot, is 1
+            row, at = (row if column % 32 or not column else row >> 2048), 64 * (column % 32)
+            entry = ((row & SLOT << at) >> at) % self.p
+            if entry and column not in self.rows:  # scaled, so that its pivot is 1
                 inverse = pow(entry, -1, self.p)
                 keep(100 + row.bit_length() // 7)
                 self.kept += 100 + row.bit_length() // 7
-                self.rows[column] = pack([x * inverse % self.p for x in unpack(row)])
+                self.rows[column] = pack([x * inverse % self.p for x in unpack(row >> at)]) << at
                 return None
             if entry:
                 spend(self.rows[column].bit_length() // 2048)
                 row += (self.p - entry) * self.rows[column]
-            row >>= 64
-        return row
-class Jets:
-    """Matrices of power series in u modulo p and u^n with derivatives in r directions: an entry is one integer, with 64
-    bits for a coefficient and, so that products have room, 2 n - 1 coefficients for the series and each derivative."""
-    def __init__(self, p: int, n: int, r: int, shift: int) -> None:
-        self.p, self.n, self.size, self.shift, self.low = p, n, (2 * n - 1) * (r + 1), shift, (1 << 64 * n) - 1
-        self.mask = ((1 << 64 * self.size) - 1) // ((1 << 64 * (2 * n - 1)) - 1) * self.low
+        return row >> 64 * (self.width - max(self.width - 1, 0) // 32 * 32)
+class Tape:
+    """Matrices of power series in u modulo p and u^n, and ways back from each to what it was made of, for derivatives
+    of functionals of the last one, up to SIDE of them side by side. An entry is one integer, with 64 bits for a
+    coefficient and, so that products have room, 2 n - 1 coefficients for a series."""
+    def __init__(self, p: int, n: int, shift: int) -> None:
+        self.p, self.n, self.size, self.shift, self.ways = p, n, 2 * n - 1, shift, list[Any]()
+        self.mask = ((1 << 64 * self.size * SIDE) - 1) // ((1 << 64 * self.size) - 1) * ((1 << 64 * n) - 1)
     def reduce(self, x: int) -> int:  # modulo p and u^n
         return pack([c % self.p for c in unpack(x & self.mask)])
-    def dots(self, a: Matrix, b: Matrix) -> Matrix:  # a b^T, derivatives by the product rule
-        spend(len(a) * len(b) * (len(a[0]) * (1 + self.n * self.size // 16) + self.size + 8))
-        low_a, low_b = ([[x & self.low for x in row] for row in m] for m in (a, b))
-        return [[self.reduce(sum(map(mul, x, low_y)) + sum(map(mul, low_x, y)) - sum(map(mul, low_x, low_y)))
-            for y, low_y in zip(b, low_b)] for x, low_x in zip(a, low_a)]
-    def times(self, x: int, y: int) -> int:
-        return int(self.dots([[x]], [[y]])[0][0])
-    def pattern(self, row: list[int], g: Any, given: Any) -> list[int]:  # g of scores, divided by the sum
-        values = [self.reduce(e * (x >> 64 << 64 | 1)) for e, x in zip(given, row)] if given else [0] * len(row)
-        for c in reversed(g):  # Horner; scores of an input eps Z have a factor u
-            values = [self.times(v, x << self.shift & self.mask) + c for v, x in zip(values, row)]
-        total = self.reduce(sum(values))
-        need(total & SLOT, "no column sum of the normalized scores may be 0 modulo the prime")
-        inverse = pow(total & SLOT, -1, self.p)
-        for _ in range(self.n.bit_length()):  # Newton: each step doubles the number of coefficients that are right
-            inverse = self.times(inverse, self.reduce(2 + (self.p - 1) * self.times(total, inverse)))
-        return [self.times(self.reduce(x), inverse) for x in values]
+    def product(self, a: Matrix, b: Matrix, k: int = 1) -> Matrix:  # a b^T; k series side by side, in a or in b
+        spend(len(a) * len(b) * (len(a[0]) * (1 + k * self.n * self.size // 16) + k * self.size + 8))
+        return [[self.reduce(sum(map(mul, x, y))) for y in b] for x in a]
+    def times(self, x: int, y: int, k: int = 1) -> int:
+        return int(self.product([[x]], [[y]], k)[0][0])
+    def made(self, m: Matrix, way: Any = None, k: int = 1) -> Matrix:  # way: from k derivatives by m to those by others
+        spend(len(m) * len(m[0]) * k * self.size)
+        keep(2 * len(m) * (64 + len(m[0]) * (40 + 9 * k * self.size)))  # twice, for more is made on the way
+        self.ways += [(m, way)] * bool(way)
+        return m
+    def dots(self, a: Matrix, b: Matrix) -> Matrix:  # a b^T
+        return self.made(self.product(a, b),
+            lambda d, k: [(a, self.product(d, T(b), k)), (b, self.product(T(d), T(a), k))])
+    def add(self, *terms: Matrix) -> Matrix:
+        total = [[self.reduce(sum(each)) for each in zip(*rows)] for rows in zip(*terms)]
+        return self.made(total, lambda d, k: [(m, d) for m in terms])
+    def pattern(self, scores: Matrix, g: Any, given: Any, causal: bool) -> Matrix:  # g of scores, divided by the sums
+        values, slopes, shift, normal = list[Any](), list[Any](), 0 if given else self.shift, bool(g or given)
+        for i, row in enumerate(scores):
+            value, slope = (given[i],) * 2 if given else ([0] * len(row),) * 2 if g else (row, [1] * len(row))
+            row = [x << shift & self.mask for x in row]  # scores of an input eps Z have a factor u
+            for c in reversed(g):  # Horner
+                slope = [self.times(s, x) + v for s, v, x in zip(slope, value, row)]
+                value = [self.times(v, x) + c for v, x in zip(value, row)]
+            value, slope = ([self.reduce(x << by) * (j <= i or not causal) for j, x in enumerate(each)]
+                for each, by in ((value, 0), (slope, shift)))
+            total = self.reduce(sum(value))
+            need(not normal or total & SLOT, "no column sum of the normalized scores may be 0 modulo the prime")
+            inverse = pow(total & SLOT, -1, self.p) if normal else 1
+            for _ in range(self.n.bit_length() * normal):  # Newton: each step doubles the coefficients that are right
+                inverse = self.times(inverse, self.reduce(2 + (self.p - 1) * self.times(total, inverse)))
+            values.append([self.times(x, inverse) for x in value])
+            slopes.append([self.times(x, inverse) for x in slope])
+        def way(d: Matrix, k: int) -> Any:  # of a quotient: derivatives less their mean by the values
+            means = [(self.p - 1) * normal * self.product([row], [v], k)[0][0] for row, v in zip(d, values)]
+            return [(scores, [[self.times(self.reduce(x + mean), s, k) for x, s in zip(row, slope)]
+                for row, slope, mean in zip(d, slopes, means)])]
+        return self.made(values, way)
+    def back(self, last: Matrix, derivatives: Matrix, k: int) -> dict[int, Matrix]:  # k of them, by id of a matrix
+        found = {id(last): derivatives}
+        for m, way in reversed(self.ways):
+            for other, new in way(found.pop(id(m)), k) if id(m) in found else ():
+                old = found.get(id(other))
+                new = new if old is None else [[self.reduce(x + y) for x, y in zip(*rows)] for rows in zip(old, new)]
+                found[id(other)] = self.made(new, None, k)
+        return found
 class Point:
     """Weights modulo p by name, ("Q", i, k) in head k of layer i, and at which number the entries of each begin."""
     def __init__(self, net: Network, data: Any, p: int) -> None:
@@ -173,23 +204,26 @@ class Point:
             rows, columns = (out, width) if (s, net.letters) == ("V", "QKV") else shapes.get(s, (a, width))
             self.w[s, i, k] = take(value, f"{s} of layer {i}", [[range(p), columns], rows])
             self.place[s, i, k], self.size = self.size, self.size + rows * columns
-    def output(self, x: Matrix, w: dict[Any, Matrix], g: Any, jets: Jets, given: Any = ()) -> Matrix:  # tokens as rows
-        net, dots, drawn = self.net, jets.dots, itertools.chain(given, itertools.repeat([None] * self.net.t))
+    def output(self, x: Matrix, g: Any, tape: Tape, given: Any = ()) -> Matrix:  # tokens as rows
+        net, w, dots, drawn = self.net, self.w, tape.dots, itertools.chain(given, itertools.repeat(None))
         x = dots(x, w["E", 0, 0]) if net.embed else x
         for i in range(1, net.l + 1):
-            total = x if net.skip else [[0] * net.d[i]] * net.t
+            terms = [x] if net.skip else []
             for k in range(net.h):
-                q, key, y = (dots(x, w[s, i, k]) for s in "QKV")
+                q, key, y = dots(x, w["Q", i, k]), dots(x, w["K", i, k]), dots(w["V", i, k], x)
                 rows, table = dots(q, key), next(drawn)
-                good = rows != T(rows) or net.causal or not table[0] or table == T(table)
+                good = rows != T(rows) or net.causal or not table or table == T(table)
                 need(good, "exponentials of equal scores must be equal")
-                rows = [row[:j + 1] if net.causal else row for j, row in enumerate(rows)]
-                rows = [jets.pattern(row, g, e) if g or e else row for row, e in zip(rows, table)]
-                y = [dots([row], T(y[:len(row)]))[0] for row in rows]
-                y = dots(y, w["O", i, k]) if "O" in net.letters else y
-                total = [[jets.reduce(sum(pair)) for pair in zip(*each)] for each in zip(total, y)]
-            x = total
+                y = dots(tape.pattern(rows, g, table, net.causal), y)
+                terms.append(dots(y, w["O", i, k]) if "O" in net.letters else y)
+            x = tape.add(*terms)
         return dots(x, w["U", net.l + 1, 0]) if net.unembed else x
+    def gradients(self, out: Matrix, tape: Tape, functionals: Any, columns: list[int]) -> list[int]:  # of all C_k Y_k
+        slopes = [[pack([c for C in functionals for c in ([D[i][j] for D in C[::-1]] + [0] * (tape.n - 1))])
+            for i in range(len(row))] for j, row in enumerate(out)]
+        found = tape.back(out, slopes, len(functionals))
+        flat = [x for m in self.w.values() for row in found.get(id(m), [[0] * len(m[0])] * len(m)) for x in row]
+        return [pack(unpack(flat[c])[tape.n - 1::tape.size]) for c in columns]
     def tangents(self, family: str) -> Any:  # directions of a family of symmetries (section 2.2), packed
         def row(key: Any, r: int, c: int, sign: int = 1) -> int:  # row r gets row c
             return pack([sign * x % self.p for x in w[key][c]]) << 64 * (self.place[key] + r * len(w[key][0]))
@@ -224,19 +258,18 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
     good = n * max(2 * most, net.m * net.t) * p * p < 2**64 and (net.t * (2 * most + net.t) + r) * (r + 1) * n <= KEPT
     need(good, "sizes, terms and rows must be smaller, so that all fits into memory")
     need(all(a < b for a, b in itertools.pairwise([*columns, point.size])), "columns must increase, and be parameters")
-    jets, w, last, out = Jets(p, n, r, 64 if terms else 0), dict[Any, Matrix](), None, list[Any]()
-    seed = {c: 1 << 64 * (2 * n - 1) * j for j, c in enumerate(columns, 1)}  # the derivative by this parameter is 1
-    for key, m in point.w.items():
-        starts = itertools.count(point.place[key], len(m[0]))
-        w[key] = [[x + seed.get(c, 0) for c, x in enumerate(row, start)] for start, row in zip(starts, m)]
     form = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
     form |= {"exponentials": [[[range(p), net.t], net.t], len(net.heads)]} if free else {}  # of scores: any numbers
-    for row in rows:
-        x, functional, *given = take(row, "a row", form)
-        out, last = out if [x, given] == last else T(point.output(T(x), w, g, jets, *given)), [x, given]
-        flat = map(pack, T([[y for line in C for y in line] for C in reversed(functional)]))
-        total = sum(map(mul, flat, itertools.chain(*out))) >> 64 * (n - 1)  # of all C_k Y_k: the value, its derivatives
-        need(echelon.add(pack([y % p for y in unpack(total)[::2 * n - 1]]) >> 64) is None, "the minor must not be 0")
+    read, minor, done = (take(row, "a row", form) for row in rows), [0] * r, 0
+    for (x, *given), group in itertools.groupby(read, lambda row: [row[0], *row[2:]]):
+        tape, before = Tape(p, n, 64 if terms else 0), room[0]
+        out, used = point.output(T(x), g, tape, *given), room[0]
+        for some in (every[j:j + SIDE] for every in [[row[1] for row in group]] for j in range(0, len(every), SIDE)):
+            new, room[0] = point.gradients(out, tape, some, columns), used
+            minor, done = [a + (b << 64 * done) for a, b in zip(minor, new)], done + len(some)
+        room[0] = before
+    for row in minor:  # one for each parameter
+        need(echelon.add(row) is None, "the minor must not be 0")
     return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
 def _more(name: str, what: str) -> Any:  # what lies beside this file; it imports this one, however that was started
     folder = pathlib.Path(__file__).resolve().parent

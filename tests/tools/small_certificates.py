@@ -78,21 +78,15 @@ def gradients(
     at: verify.Point, terms: int | None, rng: random.Random, inputs: int, each: int
 ) -> Iterator[tuple[Document, list[int]]]:
     """Rows of a lower bound, with their gradients."""
-    net, n, room = at.net, terms or 1, 2 * (terms or 1) - 1
-    jets, numbers = verify.Jets(P, n, at.size, 64 if terms else 0), itertools.count(1)
-    w = {key: [[x + (1 << 64 * room * next(numbers)) for x in row] for row in m] for key, m in at.w.items()}
+    net, n = at.net, terms or 1
     for _ in range(inputs):
         x = [[rng.randrange(P) for _ in range(net.t)] for _ in range(net.n)]
-        given = tables(net, rng)
-        out = verify.T(at.output(verify.T(x), w, taylor(net, terms), jets, given or ()))
+        given, tape = tables(net, rng), verify.Tape(P, n, 64 if terms else 0)
+        out = at.output(verify.T(x), taylor(net, terms), tape, given or ())
         for _ in range(each):
             functional = [[[rng.randrange(P) for _ in range(net.t)] for _ in range(net.m)] for _ in range(n)]
-            total = 0
-            for i, j in itertools.product(range(net.m), range(net.t)):
-                total += out[i][j] * verify.pack([C[i][j] for C in functional][::-1])
-            flat = [v % P for v in verify.unpack(total)[n - 1 :: room]][1:]
             row = {"input": x, "functional": functional} | ({"exponentials": given} if given else {})
-            yield row, flat + [0] * (at.size - len(flat))
+            yield row, at.gradients(out, tape, [functional], list(range(at.size)))
 
 
 def families(network: Document) -> list[str]:
