@@ -84,9 +84,11 @@ _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 \setcounter{MaxMatrixCols}{40}
 \newsavebox{\board}
 \setbeamertemplate{frametitle continuation}[from second]
-% a formula as large as it is, smaller only where it is wider than the frame
-\newcommand{\wide}[1]{\sbox{\board}{$\displaystyle #1$}%
-  \ifdim\wd\board>\linewidth\resizebox{\linewidth}{!}{\usebox{\board}}\else\usebox{\board}\fi}
+% a formula as large as it is, smaller only where it is wider, or with the heading higher, than the frame
+\newlength{\most}
+\newcommand{\wide}[1]{\sbox{\board}{$\displaystyle #1$}\setlength{\most}{\dimexpr 0.68\textheight\relax}%
+  \ifdim\wd\board>\linewidth\sbox{\board}{\resizebox{\linewidth}{!}{\usebox{\board}}}\fi
+  \ifdim\dimexpr\ht\board+\dp\board\relax>\most\resizebox{!}{\most}{\usebox{\board}}\else\usebox{\board}\fi}
 % a polynomial may be cut at its signs
 \newcommand{\running}[1]{\par\medskip{\raggedright$\displaystyle #1$\par}}
 """
