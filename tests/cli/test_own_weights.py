@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from command import run
 
 from lightning_sym import SOFTMAX, NetworkForm, Weights
 from proofs_check.blackboard import walk_through
@@ -51,3 +52,14 @@ def test_nothing_is_seen_of_the_function_zero() -> None:
     said = _said("conjecture-3.10", Weights.of(named, NetworkForm(normalization=SOFTMAX)))
     assert "not seen" in said
     assert "is visible" not in said
+
+
+def test_a_high_table_has_a_frame_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the words its last rows would be cut off; and no table is higher than a frame."""
+    code, out, _ = run(capsys, "explain", "lemma-3.5", "--slides")
+    assert code == 0
+    words, table = out.split(r"{6. Count}")[1].split(r"\end{frame}")[0].split(r"\framebreak")
+    assert "column" not in words
+    assert table.count(r"\\") == 10
+    assert r"\resizebox*{!}{\most}" in out
+    assert r"\framebreak" not in run(capsys, "explain", "equation-9", "--slides")[1]
