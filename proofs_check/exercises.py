@@ -266,8 +266,8 @@ EXERCISES = (
     ),
     Exercise(
         "A singular point that was forgotten",
-        "Theorem 3.4, as printed, names as singular points those with rk A = rk V = 1, and zero. Find another one, of a "
-        "layer of width 3 with two outputs and queries of width 2, whose V has rank two.",
+        "Theorem 3.4, as printed, names as singular points those with rk A = rk V = 1, and zero. Find another one, of "
+        "a layer of width 3 with two outputs and queries of width 2, whose V has rank two.",
         "a file of weights",
         _singular,
     ),

@@ -65,8 +65,8 @@ def _(mo):
     mo.md(
         r"""
         The tangent space is larger than the set is: a singular point. The reason is plain in the pair $(A, V)$,
-        which the function determines up to scalars and one exchange: matrices of rank at most $a$ are a variety that is singular
-        exactly where the rank drops below $a$, as long as $a < d$.
+        which the function determines up to scalars and one exchange: matrices of rank at most $a$ are a
+        variety that is singular exactly where the rank drops below $a$, as long as $a < d$.
 
         All orbits of points of a layer of this shape, with the dimension of each and of the tangent space there:
         """
