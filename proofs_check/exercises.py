@@ -156,11 +156,10 @@ def _formula(text: str) -> Judged:
     if max(widths + ranks) > LARGEST or len(widths) > LARGEST:
         raise BadInput(f"the answer must have at most {LARGEST} widths, of at most {LARGEST} each")
     found = certified_dimension(Architecture(widths, ranks, 2))
-    if found.value is None or found.formula.value is None:
-        return (
-            False,
-            f"the dimension is between {found.lower} and {found.upper}, the formula gives {found.formula.value}",
-        )
+    if found.formula.value is None:
+        return False, "the formula says nothing of this shape"
+    if found.value is None:
+        return False, f"the dimension is only known to be between {found.lower} and {found.upper}"
     if found.value == found.formula.value:
         return False, f"here the formula is right: {found.value}"
     return True, f"the dimension is {found.value}, the formula gives {found.formula.value}"
@@ -173,7 +172,9 @@ def _singular(text: str) -> Judged:
     labels = classify(found).labels
     if not any(found["V1"][0, i] * found["V1"][1, j] != found["V1"][0, j] * found["V1"][1, i]
                for i in range(3) for j in range(i)):  # fmt: skip
-        return False, "V has rank one or less: the printed theorem names that point"
+        return False, "V has rank one or less, and rank two was asked for"
+    if not (found["K1"].T @ found["Q1"]).any():
+        return False, "A = 0 gives the function zero: the printed theorem names that point"
     return Label.SINGULAR in labels, f"the point is {' and '.join(sorted(label.value for label in labels))}"
 
 
@@ -198,8 +199,9 @@ def _hidden(text: str) -> Judged:
         return False, "the first layer must have A and V that are not zero"
     if named["V2"].tolist() == [[0, 0], [0, 0]]:
         return False, "V of the second layer must not be zero"
-    for entry in (2, 3):  # of two different attention matrices one at least is not the student's
-        changed = {"Q2": [[1, 0], [0, 1]], "K2": [[1, entry], [0, 1]]}
+    # V1 may hide some entries of A2 and show others: so zero and all unit matrices
+    for key in ([[0, 0], [0, 0]], [[1, 0], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 0], [0, 1]]):
+        changed = {"Q2": [[1, 0], [0, 1]], "K2": key}
         other = Weights.of({name: changed.get(name, matrix.tolist()) for name, matrix in named.items()}, form)
         if not _same(found, other, 2):
             return False, "the second layer can be seen: other Q2 and K2 give another function"
@@ -252,7 +254,7 @@ EXERCISES = (
     ),
     Exercise(
         "A dimension",
-        f"How large is the set of functions of the network {SHAPE}?",
+        f"Which dimension has the set of functions of the network {SHAPE}?",
         "an integer",
         _numeric(lambda: _dimension(SHAPE), "the dimension"),
     ),
@@ -264,8 +266,8 @@ EXERCISES = (
     ),
     Exercise(
         "A singular point that was forgotten",
-        "Theorem 3.4, as printed, names singular points with rk A = rk V = 1. Find one of a layer of width 3 with two "
-        "outputs and queries of width 2, whose V has rank two.",
+        "Theorem 3.4, as printed, names as singular points those with rk A = rk V = 1, and zero. Find another one, of "
+        "a layer of width 3 with two outputs and queries of width 2, whose V has rank two.",
         "a file of weights",
         _singular,
     ),

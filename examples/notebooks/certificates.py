@@ -80,7 +80,7 @@ def _(Path, document, tempfile, verify, write_certificate):
 
 @app.cell
 def _(mo):
-    mo.md("Claim more than is proved, or change one weight, and it is rejected, with the reason:")
+    mo.md("Claim more than is proved, and it is rejected, with the reason:")
     return
 
 

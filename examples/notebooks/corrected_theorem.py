@@ -16,8 +16,8 @@ def _():
         # The corrected theorem
 
         Theorem 3.4 of the paper names the singular points of the set of functions of one layer: as printed, those
-        with $\operatorname{rk} A = \operatorname{rk} V = 1$, and zero. There are more: where $2 \le a < d$, all
-        functions with $\operatorname{rk} A < a$. Here is one of them.
+        with $\operatorname{rk} A = \operatorname{rk} V = 1$, and zero. Where $2 \le a < d$ all functions with
+        $\operatorname{rk} A < a$ are singular, and unless $a = 2$ and $d' = 1$ these are more. Here is one of them.
         """
     )
     return Architecture, Weights, classify, layer_orbits, mo, singular_locus
@@ -65,8 +65,8 @@ def _(mo):
     mo.md(
         r"""
         The tangent space is larger than the set is: a singular point. The reason is plain in the pair $(A, V)$,
-        which the function determines up to a scalar: matrices of rank at most $a$ are a variety that is singular
-        exactly where the rank drops below $a$, as long as $a < d$.
+        which the function determines up to scalars and one exchange: matrices of rank at most $a$ are a
+        variety that is singular exactly where the rank drops below $a$, as long as $a < d$.
 
         All orbits of points of a layer of this shape, with the dimension of each and of the tangent space there:
         """

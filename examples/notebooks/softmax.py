@@ -24,9 +24,9 @@ def _():
         r"""
         # Softmax and Conjecture 3.10
 
-        The paper ends in a conjecture: a network of softmax layers, one head each, is determined by its function,
-        up to the factors inside $A = K^\top Q$ and the bases between the layers. It is a theorem
-        (`docs/softmax-fibers.md`, Theorem 1). Two tokens show why.
+        The paper ends in a conjecture: almost every network of softmax layers, one head each, is determined by its
+        function on two tokens or more, up to the factors inside $A = K^\top Q$ and the bases between the layers.
+        It is a theorem (`docs/softmax-fibers.md`, Theorem 1), which names the exceptions. Two tokens show why.
         """
     )
     return (

@@ -46,9 +46,9 @@ def _(Architecture, certified_dimension, ranks, tokens, widths):
 def _(found, mo, network):
     mo.md(
         f"""
-        {network.parameter_count} parameters, but a set of functions of dimension {found.value}. The other
-        {network.parameter_count - found.value} dimensions are motions of the weights that no input can see: a
-        *fiber*.
+        {network.parameter_count} parameters, but a set of functions of dimension {found.lower}, or at most
+        {found.upper} if the bounds do not meet. The other dimensions, {network.parameter_count - found.upper} at
+        least, are motions of the weights that no input can see: a *fiber*.
 
         ## Your own matrices
 
@@ -76,8 +76,8 @@ def _(fiber, weights):
 def _(mo):
     mo.md(
         """
-        This layer has one output and rank one, so $A$ and $V$ can be exchanged: the fiber has two components. A
-        point of the last component, and what the program says of it:
+        Where $A$ and $V$ have rank one, and are in general position, two vectors can be exchanged: the fiber has
+        two components. A point of the last component, and what the program says of it:
         """
     )
     return

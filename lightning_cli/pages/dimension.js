@@ -173,7 +173,8 @@ const Dimension = (() => {
     const text = Page.byId(id).value.trim(), found = text.split(",").map((word) => word.trim());
     const good = text.length <= 40 && found.every((word) => /^\d{1,3}$/.test(word) && Number(word) >= least && Number(word) <= most);
     Page.byId(id).setAttribute("aria-invalid", !good);
-    return good ? found.map(Number) : `${what} must be whole numbers from ${least} to ${most}, separated by commas`;
+    const kind = id === "tokens" ? ["a whole number", ""] : ["whole numbers", ", separated by commas"];
+    return good ? found.map(Number) : `${what} must be ${kind[0]} from ${least} to ${most}${kind[1]}`;
   }
 
   function typed() {

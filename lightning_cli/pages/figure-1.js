@@ -304,15 +304,24 @@ const Figure1 = (() => {
   function start() {
     const canvas = Page.byId("surface");
     let now, point, meets;
-    const redraw = Page.whenChanged(() => { if (shown) shown.draw(now, point, meets); });
+    const draw = () => { if (shown && !shown.scene.lost()) shown.draw(now, point, meets); };
+    const redraw = Page.whenChanged(draw);
     const changed = Page.whenChanged(() => {
       now = state();
       point = currentPoint(now);
       tell(now, point);
       meets = tellLine(now);
-      if (shown) shown.draw(now, point, meets);
+      draw();
     });
     shown = picture(redraw);
+    // a computer that slept, or changed its graphics card, takes all buffers away and later allows new ones
+    canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    canvas.addEventListener("webglcontextrestored", () => {
+      const { camera } = shown.scene;
+      shown = picture(redraw);
+      Object.assign(shown.scene.camera, camera);
+      changed();
+    });
     canvas.hidden = !shown;
     Page.byId("without").hidden = Boolean(shown);
     document.addEventListener("input", changed);
@@ -323,7 +332,6 @@ const Figure1 = (() => {
   }
 
   function hands(canvas, changed) {
-    const { scene, under } = shown;
     const pointers = new Map();
     let holding = false;
     const place = (event) => {
@@ -342,22 +350,22 @@ const Figure1 = (() => {
       if (pointers.size === 2) {
         const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
         const apart = (at) => Math.hypot(at[0] - other[0], at[1] - other[1]) || 1;
-        scene.zoomBy(apart(old) / apart(here));
+        shown.scene.zoomBy(apart(old) / apart(here));
       } else if (holding) {
-        const settings = under(...here);
+        const settings = shown.under(...here);
         if (settings) setPoint(settings);
         changed();
-      } else scene.turnBy((here[0] - old[0]) * 2, (old[1] - here[1]) * 1.6);
+      } else shown.scene.turnBy((here[0] - old[0]) * 2, (old[1] - here[1]) * 1.6);
       pointers.set(event.pointerId, here);
     });
     for (const name of ["pointerup", "pointercancel"]) {
       canvas.addEventListener(name, (event) => { pointers.delete(event.pointerId); holding = false; });
     }
-    canvas.addEventListener("wheel", (event) => { event.preventDefault(); scene.zoomBy(1.001 ** event.deltaY); }, { passive: false });
+    canvas.addEventListener("wheel", (event) => { event.preventDefault(); shown.scene.zoomBy(1.001 ** event.deltaY); }, { passive: false });
     canvas.addEventListener("keydown", (event) => {
       const turns = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
-      if (turns[event.key]) scene.turnBy(...turns[event.key]);
-      else if (event.key === "+" || event.key === "-") scene.zoomBy(event.key === "+" ? 0.9 : 1.1);
+      if (turns[event.key]) shown.scene.turnBy(...turns[event.key]);
+      else if (event.key === "+" || event.key === "-") shown.scene.zoomBy(event.key === "+" ? 0.9 : 1.1);
       else return;
       event.preventDefault();
     });

@@ -190,7 +190,7 @@ const Scene = (() => {
       changed();
     }
 
-    return { load, free, draw, project, ray, turnBy, zoomBy, camera };
+    return { load, free, draw, project, ray, turnBy, zoomBy, camera, lost: () => gl.isContextLost() };
   }
 
   return { onCanvas, grid, ball, tube, dot, minus, unit };

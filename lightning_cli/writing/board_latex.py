@@ -77,6 +77,9 @@ def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str
     yield rf"Check it: \texttt{{lightning-sym check {claim.id}}}"
 
 
+MOST_ROWS = 7
+"""Rows of a matrix below four lines of words on a frame."""
+
 _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 \usepackage{amsmath,amssymb}
 \setbeamertemplate{navigation symbols}{}
@@ -84,9 +87,11 @@ _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 \setcounter{MaxMatrixCols}{40}
 \newsavebox{\board}
 \setbeamertemplate{frametitle continuation}[from second]
-% a formula as large as it is, smaller only where it is wider than the frame
-\newcommand{\wide}[1]{\sbox{\board}{$\displaystyle #1$}%
-  \ifdim\wd\board>\linewidth\resizebox{\linewidth}{!}{\usebox{\board}}\else\usebox{\board}\fi}
+% a formula as large as it is, smaller only where it is wider, or with the heading higher, than the frame
+\newlength{\most}
+\newcommand{\wide}[1]{\sbox{\board}{$\displaystyle #1$}\setlength{\most}{\dimexpr 0.68\textheight\relax}%
+  \ifdim\wd\board>\linewidth\sbox{\board}{\resizebox{\linewidth}{!}{\usebox{\board}}}\fi
+  \ifdim\dimexpr\ht\board+\dp\board\relax>\most\resizebox*{!}{\most}{\usebox{\board}}\else\usebox{\board}\fi}
 % a polynomial may be cut at its signs
 \newcommand{\running}[1]{\par\medskip{\raggedright$\displaystyle #1$\par}}
 """
@@ -113,9 +118,12 @@ def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[st
         yield rf"\begin{{frame}}[allowframebreaks]{{{number}. {step.heading}}}"
         yield step.prose
         for together, group in groupby(step.shown, lambda shown: isinstance(shown.value, (Matrix, Fraction, str))):
-            if together:  # as many side by side as fit
-                boxes = "\\hspace{2em}\n".join(rf"\wide{{{shown_latex(shown)}}}" for shown in group)
-                yield rf"\par\medskip{{\centering\lineskip=1ex {boxes}\par}}"
+            if together:  # as many side by side as fit; a high table on a frame of its own
+                shown_here = list(group)
+                if any(isinstance(s.value, Matrix) and len(s.value.rows) > MOST_ROWS for s in shown_here):
+                    yield r"\framebreak"
+                boxes = "\\hspace{2em}\n".join(rf"\wide{{{shown_latex(shown)}}}" for shown in shown_here)
+                yield rf"\par\medskip{{\centering\lineskip=1ex\clubpenalty=0\widowpenalty=0 {boxes}\par}}"
             else:
                 yield from (rf"\running{{{shown_latex(shown)}}}" for shown in group)
         if step.answer:

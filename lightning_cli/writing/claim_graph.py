@@ -61,6 +61,7 @@ def graph_svg(claims: Sequence[str], kinds: Mapping[str, str], anchors: Mapping[
     width, height = len(columns) * COLUMN - COLUMN + BOX + 8, tallest * ROW + 4
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'style="min-width: {min(1100, 1.3 * width):g}px" '
         'role="img" aria-label="which claims rest on which; the same stands as text with each claim">'
         f'<g class="lines">{"".join(lines)}</g>{"".join(boxes)}</svg>'
     )

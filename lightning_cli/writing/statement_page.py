@@ -34,7 +34,7 @@ LONGEST_CERTIFICATE = 12_000
 _STYLE = """
 .graph { overflow: auto hidden; padding: .5rem 0; text-align: center;
   width: min(94vw, 1660px); margin-left: 50%; transform: translateX(-50%); }
-.graph svg { min-width: 1100px; max-width: 100%; height: auto; } .graph path { fill: none; stroke: var(--line);
+.graph svg { max-width: 100%; height: auto; } .graph path { fill: none; stroke: var(--line);
   stroke-width: 1.3; }
 .graph rect { fill: var(--card); stroke: var(--line); } .graph text { font: 11px ui-monospace, Menlo, Consolas,
   "DejaVu Sans Mono", monospace; fill: var(--ink); } .graph a:hover rect, .graph a:focus rect { stroke: var(--link);

@@ -124,7 +124,7 @@ def query_and_key(weights: Weights) -> Iterator[Step]:
     rows = [(move.T @ query).ravel() for move in unit_directions(key.shape)]
     rows += [(key.T @ move).ravel() for move in unit_directions(query.shape)]
     found, most = rank(np.array(rows, dtype=object)), min(a, d) * (2 * d - min(a, d))
-    words = "as many as the matrices of this rank have" if found == most else f"fewer than the {most} of generic ones"
+    words = "as many as generic ones" if found == most else f"fewer than the {most} of generic ones"
     yield Step(
         "Counting directions",
         rf"Move one entry of $K$ or $Q$ at a time, and write down how $A$ moves. Yours have {found} directions: "
@@ -148,8 +148,8 @@ def swap(weights: Weights) -> Iterator[Step]:
     found = fiber(weights, TOKENS)
     yield _answer("All weights with this function", "What the program knows, and why.", found)
     for count, component in enumerate(found.components, start=1):
-        if component.virtual is None or not component.parameters:
-            continue
+        if component.virtual is None or any(each.kind != "scale" for each in component.parameters):
+            continue  # of the function zero, where matrices are free, the component says all
         other = component.point(**{each.name: 2 for each in component.parameters})
         must(same_function(weights, other, TOKENS).answer.value == "same", "a point of the fiber has this function")
         moved = Layer(*(other[f"{letter}1"] for letter in "QKV"))
@@ -176,13 +176,16 @@ def count_dimensions(weights: Weights) -> Iterator[Step]:
         tuple(("", line) for line in str(found).splitlines()),
     )
     whole = certified_dimension(network)
+    # a smaller rank says nothing of the number of weights with this function
     words = (
-        "Your weights reach it."
+        " Your weights reach it."
         if found.rank == whole.value
-        else "At your weights it is smaller: they are special, the function has more weights near them than most have."
+        else ""
+        if whole.value is None
+        else " At your weights it is smaller: they are a critical point of the parametrization."
     )
     yield _answer(
-        "The dimension of the set of functions", f"At almost all weights the rank is the largest. {words}", whole
+        "The dimension of the set of functions", f"At almost all weights the rank is the largest.{words}", whole
     )
 
 
@@ -240,15 +243,21 @@ def peeled(weights: Weights) -> Iterator[Step]:
     layers = range(1, network.depth + 1)
     virtual = virtual_weights([Layer(*(weights[f"{letter}{i}"] for letter in "QKV")) for i in layers])
     for i, attention in enumerate(virtual.attention, start=1):
-        skew = bool((attention == -attention.T).all())
+        # Theorem 4 of docs/softmax-fibers.md: with a causal mask the first token stays, and no layer is blind
+        skew = bool((attention == -attention.T).all()) and not network.causal
         zero = not attention.any()
-        words = "zero: this layer is blind" if zero else "skew: blind, with two tokens" if skew else "visible"
+        if not virtual.value.any():
+            words = r"not seen: $\tilde V = 0$, the function is zero"
+        elif network.causal:
+            words = "zero: the second token weighs both the same" if zero else "visible"
+        else:
+            words = "zero: this layer is blind" if zero else "skew: blind, with two tokens" if skew else "visible"
         yield Step(
             f"Layer {i}",
             rf"Pulled back to the input, the attention matrix of layer {i} is {words}.",
             (show(rf"\tilde A_{i}", attention), show(r"\text{its symmetric part, twice}", attention + attention.T)),
         )
-        if zero or skew:
+        if skew:
             break
     yield _answer("All weights with this function", "What is determined, what is not.", fiber(weights, TOKENS))
 

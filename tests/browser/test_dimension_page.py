@@ -122,7 +122,7 @@ def test_the_controls_do_what_they_say(reader: Reader) -> None:
     for name, text, says in (
         ("widths", "4,x", "must be whole numbers from 1 to 5"), ("widths", "5,5,5,5,5", "from two to 4 numbers"),
         ("ranks", "2", "must be 2 numbers, one a layer"), ("tokens", "2,2", "one number"),
-        ("tokens", "0", "from 1 to 6"),
+        ("tokens", "0", "Tokens must be a whole number from 1 to 6."),
         ("widths", "5,5,5", "at most 150 parameters"), ("widths", "", "whole numbers"),
     ):  # fmt: skip
         page.fill("#widths", "4,4,4")

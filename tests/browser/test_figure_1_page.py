@@ -212,3 +212,25 @@ def test_the_surface_turns(reader: Reader) -> None:
     reader.settle()
     assert canvas.screenshot() == before
     assert reader.said == []
+
+
+def test_the_picture_comes_back(reader: Reader) -> None:
+    """A computer that slept may take the graphics away; they return where the surface was turned to, and turn again."""
+    canvas = reader.page.locator("#surface")
+    canvas.focus()
+    reader.page.keyboard.press("ArrowLeft")
+    reader.settle()
+    before = canvas.screenshot()
+    reader.page.evaluate("""() => new Promise((done) => {
+        const canvas = document.getElementById("surface");
+        const lose = canvas.getContext("webgl").getExtension("WEBGL_lose_context");
+        canvas.addEventListener("webglcontextlost", () => setTimeout(() => lose.restoreContext(), 50));
+        canvas.addEventListener("webglcontextrestored", done);
+        lose.loseContext();
+    })""")
+    reader.settle()
+    assert canvas.screenshot() == before
+    reader.page.keyboard.press("ArrowLeft")
+    reader.settle()
+    assert canvas.screenshot() != before
+    assert all("context" in words for words in reader.said), reader.said

@@ -38,12 +38,17 @@ WRONG: list[tuple[int, Any, str]] = [
     (6, "6", "not the dimension"),
     (7, "4,4,4 / 2,2", "here the formula is right"),
     (8, REGULAR, "the point is regular"),
+    (7, "2,4,2 / 2,2", "the formula says nothing"),
     (8, {**SINGULAR, "V1": [[0, 1, 0], [0, 2, 0]]}, "V has rank one"),
+    (8, {**SINGULAR, "Q1": [[0, 0, 0], [0, 0, 0]]}, "names that point"),
     (9, {**CANCEL, "V1.2": [[1, 0]]}, "together they do something"),
     (9, {**CANCEL, "V1.1": [[0, 0]], "V1.2": [[0, 0]]}, "does nothing already"),
     (10, {**BLIND, "Q1": IDENTITY}, "the second layer can be seen"),
     (10, {**BLIND, "Q1": IDENTITY, "Q2": IDENTITY, "K2": [[1, 2], [0, 1]]}, "the second layer can be seen"),
     (10, {**BLIND, "Q1": [[0, 0], [0, 0]]}, "must have A and V that are not zero"),
+    # only the first entry of A2 is seen
+    (10, {**BLIND, "Q1": IDENTITY, "V1": [[1, 0], [0, 0]]}, "the second layer can be seen"),
+    (10, {**BLIND, "Q1": IDENTITY, "V1": [[0, 0], [0, 1]]}, "the second layer can be seen"),
     (10, {**BLIND, "V2": [[0, 0], [0, 0]]}, "must not be zero"),
 ]
 
