@@ -42,6 +42,8 @@ LARGEST = 6
 MOST_TERMS = 60
 """Terms of a polynomial, likewise."""
 
+_BOARD = "what stands on the board"
+
 
 def _matrices(weights: Weights) -> Step:
     """What was brought along."""
@@ -204,6 +206,7 @@ def kind_of_point(weights: Weights) -> Iterator[Step]:
 
 def between_layers(weights: Weights) -> Iterator[Step]:
     """Equation 9 and Theorem 3.7: bases between the layers, and virtual weights."""
+    weights.require_numbers(_BOARD)
     network = weights.architecture(TOKENS)
     if not network.is_plain or network.depth < 2:
         raise BadInput(f"this claim must be given a plain lightning network of two layers or more, got {network}")
@@ -234,6 +237,7 @@ def between_layers(weights: Weights) -> Iterator[Step]:
 
 def peeled(weights: Weights) -> Iterator[Step]:
     """Conjecture 3.10: softmax, one head a layer."""
+    weights.require_numbers(_BOARD)
     network = weights.architecture(TOKENS)
     if not network.is_bare or network.normalization is None:
         raise BadInput(
@@ -292,11 +296,11 @@ def steps_on(claim: str, weights: Weights) -> list[Step]:
     Raises:
         BadInput: the claim says nothing of given weights, or not of such a network; or matrices are too large.
     """
+    weights.require_numbers(_BOARD)
     if claim not in ON:
         raise BadInput(f"--weights must be given with one of {', '.join(ON)}, got {claim}")
     for name, matrix in weights.all_held.items():
         if max(matrix.shape) > LARGEST:
             shape = " x ".join(map(str, matrix.shape))
             raise BadInput(f"matrices on the board must have at most {LARGEST} rows and columns, {name} is {shape}")
-    weights.require_numbers("what stands on the board")
     return list(ON[claim](weights))

@@ -248,4 +248,5 @@ def test_progress_tells_the_stages() -> None:
     told.clear()
     fiber(PLAIN, progress=lambda stage, done, total: told.append(stage))
     classify(PLAIN, progress=lambda stage, done, total: told.append(stage))
-    assert told == ["virtual weights", "the dimension near these weights", "ranks of the virtual weights"]
+    fibers = ["virtual weights", "the dimension near these weights", "directions near these weights"]
+    assert told == [*fibers, "ranks of the virtual weights"]
