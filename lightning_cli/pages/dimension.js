@@ -263,7 +263,7 @@ const Dimension = (() => {
   function start() {
     const changed = Page.whenChanged(() => {
       const network = typed();
-      Page.words("refused", typeof network === "string" ? `${network[0].toUpperCase()}${network.slice(1)}.` : "");
+      Page.refused(typeof network === "string" ? `${network[0].toUpperCase()}${network.slice(1)}.` : "");
       if (typeof network === "string") return;
       const found = answer(network, seed);
       tell(found, network);

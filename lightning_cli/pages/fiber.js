@@ -90,7 +90,7 @@ const Fiber = (() => {
           }
         }
         box.setAttribute("aria-invalid", number === null);
-        if (number === null) return `${letter.toUpperCase()} needs a number such as 3, -3/4 or 0.25 in row ${i}, column ${j}`;
+        if (number === null) return `${letter.toUpperCase()} needs a number such as 3, -3/4 or 0.25, of at most ${LONGEST} characters, in row ${i}, column ${j}`;
         row.push(number);
       }
       found.push(row);
@@ -137,7 +137,7 @@ const Fiber = (() => {
       : ranks.length ? `not here: the ranks of A and V are ${ranks[0]} and ${ranks[1]}` : "");
     const motion = { ...now.motion, exchange: now.motion.exchange && possible };
     const after = now.wrong ? null : moved(now.weights, motion);
-    Page.words("refused", now.wrong || (after ? "" : motion.lambda.isZero() ? "The rescaling must not be zero."
+    Page.refused(now.wrong || (after ? "" : motion.lambda.isZero() ? "The rescaling must not be zero."
       : "The matrix C must have an inverse."));
     if (!after) return null;
     const polynomials = [polynomial(now.weights), polynomial(after)];

@@ -58,6 +58,12 @@ const Page = (() => {
     if (byId(id).textContent !== text) byId(id).textContent = text;  // or screen readers say it again
   }
 
+  // what is wrong with the boxes; what is shown of older ones fades until that is mended
+  function refused(text) {
+    words("refused", text);
+    document.querySelector("main").classList.toggle("stale", Boolean(text));
+  }
+
   // a colour of the style sheet as three numbers between 0 and 1
   function colour(name) {
     const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -76,5 +82,5 @@ const Page = (() => {
 
   const onTheme = (change) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 
-  return { byId, data, math, number, matrix, symbol, linear, formula, words, colour, whenChanged, onTheme };
+  return { byId, data, math, number, matrix, symbol, linear, formula, words, refused, colour, whenChanged, onTheme };
 })();

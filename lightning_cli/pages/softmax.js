@@ -132,7 +132,7 @@ const Softmax = (() => {
   function tell({ a, b, v, tokens }) {
     for (const id of ["x1", "y1", "x2", "y2"]) Page.words(`${id}-value`, `${setting(id)}`);
     const good = a && b && v;
-    Page.words("refused", good ? "" : "Each box needs a number such as 3, -3/4 or 0.25.");
+    Page.refused(good ? "" : `Each box needs a number such as 3, -3/4 or 0.25, of at most ${LONGEST} characters.`);
     if (!good) return false;
     const m = tokens[0].map((c, i) => c.add(tokens[1][i]).mul(HALF)), y = tokens[0].map((c, i) => c.sub(tokens[1][i]));
     const [am, ay] = [form(a, y, m), form(a, y, y)], t = [am.add(ay.mul(HALF)), am.sub(ay.mul(HALF))];

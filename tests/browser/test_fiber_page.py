@@ -132,10 +132,12 @@ def test_the_controls_do_what_they_say(reader: Reader) -> None:
     for wrong in ("", "x", "1/0", "1e9", "9" * 13):
         page.fill("#q11", wrong)
         reader.settle()
-        assert "Q needs a number such as 3, -3/4 or 0.25 in row 1, column 1" in reader.text("refused")
+        assert "Q needs a number such as 3, -3/4 or 0.25, of at most 12 characters, in row 1" in reader.text("refused")
+        assert page.locator("main.stale").count() == 1, "what is shown is of older numbers"
     page.fill("#q11", "-7/3")
     reader.settle()
     assert reader.text("refused") == ""
+    assert page.locator("main.stale").count() == 0
     assert reader.said == []
 
 
