@@ -90,7 +90,8 @@ const Fiber = (() => {
           }
         }
         box.setAttribute("aria-invalid", number === null);
-        if (number === null) return `${letter.toUpperCase()} needs a number such as 3, -3/4 or 0.25, of at most ${LONGEST} characters, in row ${i}, column ${j}`;
+        const place = `of at most ${LONGEST} characters, in row ${i}, column ${j}`;
+        if (number === null) return `${letter.toUpperCase()} needs a number such as 3, -3/4 or 0.25, ${place}`;
         row.push(number);
       }
       found.push(row);
