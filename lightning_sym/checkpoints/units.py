@@ -109,7 +109,7 @@ def bias_sizes(block: Block) -> dict[str, Floats]:
         sizes = np.sqrt(
             np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2
         )
-        found[f"{name}_bias"] = sizes.max(axis=-1, keepdims=True) if norm == 1 else sizes
+        found[f"{name}_bias"] = sizes
     ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
     through = np.square(block.output, dtype=np.float64) * np.repeat(found["value_bias"] ** 2, ratio, axis=0)[:, None]
     own = np.square(np.zeros(block.output.shape[1]) if block.output_bias is None else block.output_bias, dtype=float)
