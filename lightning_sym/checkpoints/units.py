@@ -106,16 +106,18 @@ def bias_sizes(block: Block) -> dict[str, Floats]:
         if weight is None:
             continue
         bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
-        sizes = np.sqrt(
-            np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2
-        )
+        sizes = np.sqrt(np.square(_floats(getattr(block, f"{name}_bias"))) + np.square(_floats(weight)) @ bias**2)
         found[f"{name}_bias"] = sizes
     ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
-    through = np.square(block.output, dtype=np.float64) * np.repeat(found["value_bias"] ** 2, ratio, axis=0)[:, None]
-    own = np.square(np.zeros(block.output.shape[1]) if block.output_bias is None else block.output_bias, dtype=float)
+    through = np.square(_floats(block.output)) * np.repeat(found["value_bias"] ** 2, ratio, axis=0)[:, None]
+    own = np.square(_floats(np.zeros(block.output.shape[1]) if block.output_bias is None else block.output_bias))
     found["output_bias"] = np.sqrt(own + through.sum(axis=(0, 2)))
-    found["down_bias"] = np.abs(np.asarray(block.down_bias, dtype=np.float64))
+    found["down_bias"] = np.abs(_floats(block.down_bias))
     return found
+
+
+def _floats(array: Any) -> Floats:
+    return np.asarray(array, dtype=np.float64)
 
 
 @dataclass(frozen=True)
