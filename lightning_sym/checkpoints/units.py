@@ -72,8 +72,8 @@ def block_units(block: Block, stored: str, others: dict[str, Floats]) -> dict[st
     return found
 
 
-COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": (1, 2), "gate": 0, "up": 0, "down": 0}
-"""The axes of what one coordinate of the stream, one head or one neuron has in a tensor."""
+COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
+"""The axes along which a column lies: what one coordinate of the stream, of a head, or one neuron has in a tensor."""
 
 GROSS = 2.0**-3
 """What is off by more of the largest entry of its column is no rounding, however large the row's largest is."""

@@ -82,6 +82,13 @@ def test_large_outputs_of_a_dead_head_and_of_scaled_ones_hide_nothing() -> None:
         require_different(first, changed(first, 0, output=at(output, slice(2, 4), -output[2:])))
 
 
+def test_large_outputs_of_a_value_that_is_zero_hide_nothing() -> None:
+    one = small()
+    value, output = at(one.blocks[0].value, (..., 3, slice(None)), 0), at(one.blocks[0].output, (..., 3), 1e20)
+    first = changed(one, 0, value=value, output=output)
+    require_different(first, changed(first, 0, output=at(output, (..., 2), -output[..., 2])))
+
+
 def test_a_scaled_neuron_hides_no_other_one() -> None:
     one = small()
     block, large = one.blocks[0], np.float32(1e20)
