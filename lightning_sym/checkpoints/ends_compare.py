@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import CheckpointForm, Ends
 from lightning_sym.checkpoints.stream_fit import CHUNK
-from lightning_sym.checkpoints.units import unit_at
+from lightning_sym.checkpoints.units import GROSS, nonzero, unit_at
 from lightning_sym.errors import TooLarge
 
 Told = Callable[[int, int], None]
@@ -41,6 +41,18 @@ class Worst:
     differing: int = 0
     value: float = 0.0
     rows: list[Floats] = field(default_factory=list)
+    columns: Any = None
+
+    def look_at_columns(self, stored: str) -> None:
+        """A column that is small beside its rows, and grossly off, counts in units of its own largest entry."""
+        if self.columns is None:
+            return
+        off, most, places = self.columns
+        units = np.where(off > GROSS * most, off / unit_at(most, stored), 0.0)
+        j = int(np.nan_to_num(units, nan=np.inf).argmax())
+        if units[j] > self.units:
+            self.units, self.difference, self.value = float(units[j]), float(off[j]), float(most[j])
+            self.entry = (int(places[j]), j)
 
     @property
     def typical(self) -> float:
@@ -58,6 +70,13 @@ class Worst:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
             self.entry = (int(index[0]) + start, *map(int, index[1:]))
+        if values.ndim == 2 and values.shape[1] > 1:
+            sizes = np.abs(differences)
+            found = sizes.max(axis=0), np.abs(np.asarray(values, np.float64)).max(axis=0), sizes.argmax(axis=0) + start
+            if self.columns is not None:
+                (off, most, places), further = self.columns, found[0] > self.columns[0]
+                found = np.maximum(off, found[0]), np.maximum(most, found[1]), np.where(further, found[2], places)
+            self.columns = found
 
 
 @dataclass(eq=False)
@@ -104,6 +123,7 @@ def compare_ends(
                 mask = _mask(difference, shifts) if mask is None else mask
             found.equal &= mask is not None and not mask.any()
             worst.add(np.asarray(difference(floats, shift)), unit, new[rows], start, mask)
+        worst.look_at_columns(stored(name))
     _compare_logits(first, second, form, stream, stored, found, shifts, shift, tell)
     return found
 
@@ -207,7 +227,7 @@ def _compare_logits(
     gain, bias = np.asarray(second.final_gain, np.float64), np.asarray(_bias(second, form.width), np.float64)
     reader, constant = Worst(), Worst()
     columns, rows_off = np.zeros(form.width, dtype=np.int64), 0
-    total, new_total = np.zeros(form.width), np.zeros(form.width)
+    total, new_total, read_total = np.zeros(form.width), np.zeros(form.width), np.zeros(form.width)
     old_rows, new_rows = _last(first), _last(second)
     kind = stored("embedding" if tied else "unembedding")
     carried = bool(shifts) and _carried_norm(first, second, stream, tied and first.unembedding is None, form.width)
@@ -237,7 +257,7 @@ def _compare_logits(
             both = [part.nonzero() for part in differences(_modulo(prime), u)]
             masks = both if masks[0] is None else [a | b for a, b in zip(masks, both, strict=True)]
         found.equal &= masks[0] is not None and not masks[0].any() and not masks[1].any()
-        read = read / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
+        read = read / nonzero(gain)
         if not tied and bias.any():
             made = (read @ bias)[:, None]
             explained = np.abs(added - made) <= PROPORTIONAL * np.abs(made)
@@ -249,13 +269,15 @@ def _compare_logits(
         off = (np.abs(read) > 0) if masks[0] is None else masks[0]
         columns, rows_off = columns + off.sum(axis=0), rows_off + len(off)
         total, new_total = total + (read * new).sum(axis=0), new_total + (new * new).sum(axis=0)
+        read_total = read_total + (read * read).sum(axis=0)
     off = (columns > 0.5 * rows_off) & (gain != 0)
     name = "final_gain" if tied else "unembedding"
-    if off.any() and off.mean() < 0.5 and columns[~off].sum() == 0 and shifts:
-        name, wrong = "final_gain", gain * total / np.maximum(new_total, 1e-300)
-        reader = Worst()
-        unit = unit_at(np.abs(gain).max(initial=0), stored("final_gain"))
-        reader.add(np.where(off, wrong, 0.0), unit, gain, mask=off)
+    reader.look_at_columns(kind)
+    factor = total / np.maximum(new_total, 1e-300)
+    follows = read_total - factor * total <= PROPORTIONAL**2 * read_total
+    if off.any() and off.mean() < 0.5 and columns[~off].sum() == 0 and follows[off].all() and shifts:
+        name, reader = "final_gain", Worst()
+        reader.add(np.where(off, gain * factor, 0.0), unit_at(gain, stored("final_gain")), gain, mask=off)
     elif tied and reader.entry is not None:
         reader.entry = reader.entry[1:]
     found.tensors[name] = reader

@@ -6,6 +6,7 @@ hold `Fraction`, which is slow and bounded. So what stands in a file as float16,
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product as pairs
 from typing import Any, Protocol
@@ -231,7 +232,7 @@ def _over_one_denominator(first: Numbers, second: Numbers) -> Numbers | None:
     sides = []
     for side in (first, second):
         if side.dtype == object:
-            own = int(np.lcm.reduce([int(x.denominator) for x in side.ravel()], initial=1))
+            own = math.lcm(*(int(x.denominator) for x in side.ravel()))
             side = narrow(side * own)
             bottom *= own
         sides.append(side)

@@ -14,7 +14,7 @@ from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.folded import READERS, Folded
 from lightning_sym.checkpoints.layer_fit import fit_layer, floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.units import DIGITS, bias_sizes, block_units
+from lightning_sym.checkpoints.units import COLUMNS, DIGITS, bias_sizes, block_units, nonzero, units_of_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def compare_layer(
     for name, norm in READERS.items():
         if name in found:
             gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
-            found[name] = found[name] / np.where(gain == 0, np.abs(gain).max(initial=1e-300), gain)
+            found[name] = found[name] / nonzero(gain)
     units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
     masks = None
     if gauge.nice() and stream.exact and not all_off(found, units, DIGITS[stored][0]):
@@ -70,6 +70,9 @@ def compare_layer(
     _without_weights(found, masks, second)
     _choose_bias(found, masks, units)
     _blame_norms(found, masks, new, second)
+    for name, axes in COLUMNS.items():
+        if name in found:
+            units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, stored)
     return LayerFound(gauge, found, masks, units, equal)
 
 
@@ -77,21 +80,28 @@ def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: Che
     """Sizes of the terms in the first's biases, each times how much the gauge can make roundings grow."""
     sizes = bias_sizes(first)
 
-    def longest(matrices: Any, axis: int) -> Floats:
-        return np.asarray(np.linalg.norm(floats(matrices), axis=axis).max(axis=-1)[:, None])
+    def mixed(matrices: Any, name: str, order: Any, of: Any = slice(None)) -> Floats:
+        size = np.broadcast_to(sizes[name], getattr(first, name).shape)[order]
+        return np.asarray(np.sqrt((floats(matrices)[of] ** 2 @ size[..., None] ** 2)[..., 0]))
 
     of_head = np.arange(form.heads) // (form.heads // len(gauge.groups))
     if gauge.turns is not None:
-        by = (np.linalg.norm(floats(x), axis=-1).max(axis=-1)[:, None] for x in (gauge.turns, gauge.turns_inverse))
+        long = [np.tile(np.linalg.norm(floats(x), axis=-1), 2) for x in (gauge.turns, gauge.turns_inverse)]
+        query, key = sizes["query_bias"][gauge.heads] * long[0][of_head], sizes["key_bias"][gauge.groups] * long[1]
     else:
-        by = (longest(x, axis) for x, axis in ((gauge.queries, -1), (gauge.queries_inverse, -2)))
-    query, key = by
+        query = mixed(gauge.queries, "query_bias", gauge.heads, of_head)
+        key = mixed(floats(gauge.queries_inverse).swapaxes(-1, -2), "key_bias", gauge.groups)
+
+    def moved(name: str) -> Floats:
+        size = sizes[name] * float(stream.scale)
+        return size.max(keepdims=True) if stream.order is None else size[stream.order]
+
     found = {
-        "query_bias": sizes["query_bias"][gauge.heads] * query[of_head],
-        "key_bias": sizes["key_bias"][gauge.groups] * key,
-        "value_bias": sizes["value_bias"][gauge.groups] * longest(gauge.values, -1),
-        "output_bias": sizes["output_bias"] * float(stream.scale),
-        "down_bias": sizes["down_bias"] * float(stream.scale),
+        "query_bias": query,
+        "key_bias": key,
+        "value_bias": mixed(gauge.values, "value_bias", gauge.groups),
+        "output_bias": moved("output_bias"),
+        "down_bias": moved("down_bias"),
         "up_bias": sizes["up_bias"][gauge.neurons],
     }
     if gauge.ups is not None:

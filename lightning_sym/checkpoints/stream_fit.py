@@ -78,15 +78,28 @@ def procrustes(pairs: Pairs, width: int, needed: int) -> tuple[Floats, float, fl
     return left @ right, lengths[0] / max(lengths[1], 1e-300), filled
 
 
+LONGEST = Fraction(2**53)
+"""Numerators and denominators below are floats, exactly."""
+
+
+def _short(number: Fraction) -> bool:
+    """Whether floats hold both of its parts, and no prime that weights are compared with divides the lower one."""
+    low = number.denominator
+    odd = low // (low & -low)
+    return number.numerator < LONGEST and low < LONGEST and odd < 2**21
+
+
 def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
     """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
     square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
+    if square is not None and not LONGEST**-2 < square < LONGEST**2:
+        square = None
     if not 2.0**-20 < length < 2.0**20:  # nothing but zeros in one of them
         length = 1.0 if square is None else float(square) ** 0.5
     near = square is not None and abs(length / float(square) ** 0.5 - 1) < 1e-2
     if square is not None and near:
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-        if root * root == square:
+        if root * root == square and _short(root):
             return root, True
     guess = nice(np.array([length]), apiece=True)
     if guess is not None:

@@ -1,8 +1,9 @@
 """Units in the last place of a stored type, and how far a tensor is from what a symmetry makes of another one.
 
 The unit of an entry is the distance of neighbouring numbers of the stored type at the largest entry of its row (of the
-matrix as `(out, in)`; of a bias, of its head, and of one that the stream's rotation mixes, of all of it). A rewriting
-that is rounded once to the nearest number of the type is off by half a unit at most.
+matrix as `(out, in)`; of a bias, of its head, and of one that the stream's rotation mixes, of all of it; of a norm at
+the entry itself). A rewriting that is rounded once to the nearest number of the type is off by half a unit at most.
+Where a whole column is small beside its rows, and off by an eighth of itself or more, its own largest entry counts.
 """
 
 from __future__ import annotations
@@ -66,9 +67,29 @@ def block_units(block: Block, stored: str, others: dict[str, Floats]) -> dict[st
     found |= {name: at(weight, -1) for name in MAPS if (weight := getattr(block, name)) is not None}
     found |= {name: unit_at(size, stored) for name, size in sizes.items()}
     for norm in (1, 2):
-        found[f"norm{norm}_gain"] = at(getattr(block, f"norm{norm}_gain"), 0)
-        found[f"norm{norm}_bias"] = at(getattr(block, f"norm{norm}_bias"), 0)
+        found[f"norm{norm}_gain"] = unit_at(getattr(block, f"norm{norm}_gain"), stored)
+        found[f"norm{norm}_bias"] = unit_at(getattr(block, f"norm{norm}_bias"), stored)
     return found
+
+
+COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
+"""The axes along which a column lies: what one coordinate of the stream, of a head, or one neuron has in a tensor."""
+
+GROSS = 2.0**-3
+"""What is off by more of the largest entry of its column is no rounding, however large the row's largest is."""
+
+
+def units_of_columns(differences: Floats, units: Floats, array: Any, axes: Any, stored: str) -> Floats:
+    """Units, in columns that are off grossly those of the column's largest entry where they are smaller."""
+    most = np.abs(array).max(axis=axes, keepdims=True, initial=0).astype(np.float64)
+    off = np.abs(differences).max(axis=axes, keepdims=True, initial=0)
+    return np.where(off > GROSS * most, np.minimum(units, unit_at(most, stored)), units)
+
+
+def nonzero(gain: Any) -> Floats:
+    """A gain to divide by: the smallest other one in place of zeros."""
+    sizes = np.abs(np.asarray(gain, dtype=np.float64))
+    return np.where(sizes == 0, sizes[sizes != 0].min(initial=np.inf) if sizes.any() else 1e-300, gain)
 
 
 MAPS = {"query": 1, "key": 1, "value": 1, "gate": 2, "up": 2}
@@ -85,17 +106,18 @@ def bias_sizes(block: Block) -> dict[str, Floats]:
         if weight is None:
             continue
         bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
-        sizes = np.sqrt(
-            np.square(getattr(block, f"{name}_bias"), dtype=np.float64) + np.square(weight, dtype=np.float64) @ bias**2
-        )
-        found[f"{name}_bias"] = sizes.max(axis=-1, keepdims=True) if norm == 1 else sizes
-    through = np.square(block.output, dtype=np.float64).sum(axis=1)  # (H, a)
+        sizes = np.sqrt(np.square(_floats(getattr(block, f"{name}_bias"))) + np.square(_floats(weight)) @ bias**2)
+        found[f"{name}_bias"] = sizes
     ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
-    carried = float((through * np.repeat(found["value_bias"] ** 2, ratio, axis=0)).sum()) / block.output.shape[1]
-    largest = float(np.abs(block.output_bias).max(initial=0)) if block.output_bias is not None else 0.0
-    found["output_bias"] = np.array([(largest**2 + carried) ** 0.5])
-    found["down_bias"] = np.abs(np.asarray(block.down_bias)).max(axis=0, keepdims=True, initial=0)
+    through = np.square(_floats(block.output)) * np.repeat(found["value_bias"] ** 2, ratio, axis=0)[:, None]
+    own = np.square(_floats(np.zeros(block.output.shape[1]) if block.output_bias is None else block.output_bias))
+    found["output_bias"] = np.sqrt(own + through.sum(axis=(0, 2)))
+    found["down_bias"] = np.abs(_floats(block.down_bias))
     return found
+
+
+def _floats(array: Any) -> Floats:
+    return np.asarray(array, dtype=np.float64)
 
 
 @dataclass(frozen=True)
