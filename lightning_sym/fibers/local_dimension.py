@@ -11,6 +11,7 @@ at most the rank, which widens both bounds.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -126,8 +127,9 @@ def local_dimension(
     shape.require("the dimension of a fiber near weights", KNOWN)
     if max(shape.parameter_count, symmetry_count(shape), tokens) > PARAMETER_LIMIT:
         return None
-    orders, matrices = _orders(shape), _residues(weights, shape)
-    if not orders or matrices is None or not budget.allows(_cost(shape, orders[0])):
+    if not (orders := _orders(shape)) or not budget.allows(_cost(shape, orders[0])):
+        return None
+    if (matrices := _residues(weights, shape, orders[-1])) is None:
         return None
     budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
     p, parameters = matrices[0].prime, shape.parameter_count
@@ -182,10 +184,14 @@ def _directions_cost(shape: Architecture) -> float:
     return float(MIXTURE * shape.depth * heads * columns)
 
 
-def _residues(weights: Weights, shape: Architecture) -> list[PrimeFieldMatrix] | None:
-    """Weights modulo the first prime that divides no denominator, in canonical order."""
-    held = weights.all_held
+def _residues(weights: Weights, shape: Architecture, order: int | None) -> list[PrimeFieldMatrix] | None:
+    """Weights modulo the first prime that divides no denominator, also of the series, in canonical order."""
+    held, scores = weights.all_held, shape.normalization
+    series = [] if scores is None or order is None else [Fraction(scores.taylor(k)) for k in range(order + 1)]
+    divisors = [series[0].numerator, *(c.denominator for c in series)] if series else []
     for p in PRIMES:
+        if any(divisor % p == 0 for divisor in divisors):
+            continue
         field = PrimeFieldMatrix.of(np.array([[1]]), p)
         try:
             return [field.like(held[name]) for name, _ in shape.weight_shapes()]

@@ -66,6 +66,14 @@ def test_other_normalizations_have_their_series() -> None:
     assert near(Weights.random(architecture, seed=1), 2).is_orbit
 
 
+@pytest.mark.parametrize("constant", [Fraction(1), Fraction(PRIMES[0]), Fraction(1, PRIMES[0])])
+def test_no_prime_that_a_series_cannot_have(constant: Fraction) -> None:
+    """1 + y / P, P + y, 1 / P + y: the first prime divides what the series is divided by, so another one is taken."""
+    slope = Fraction(1, PRIMES[0]) if constant == 1 else Fraction(1)
+    scores = Normalization("c + s y", lambda k: (constant, slope)[k] if k < 2 else Fraction(0))
+    assert near(Weights.random(Architecture((2, 2), (1,), 2, scores, skip=True), seed=1), 2).is_orbit
+
+
 def residue_output(architecture: Architecture, matrices: list[PrimeFieldMatrix], x: PrimeFieldMatrix) -> Any:
     return network_output(x, architecture, matrices).residues()
 
