@@ -82,6 +82,7 @@ SHOWN = {name: value for name, value in EVERY.items() if type(value).__name__ no
 NAMES = {name: getattr(lightning_sym, name) for name in lightning_sym.__all__} | {"Fraction": Fraction}
 FOUND = {type(value) for value in EVERY.values()} - set(NAMES.values())
 NAMES |= {kind.__name__: kind for kind in FOUND} | {
+    "inf": float("inf"),  # units that a zero row makes endless
     "MoveName": MoveName,
     "Kind": Kind,
     "coordinate_system": coordinate_system,
