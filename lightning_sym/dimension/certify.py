@@ -41,6 +41,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
+from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
 
@@ -234,6 +235,8 @@ class _Search:
         columns = min(least, architecture.parameter_count)
         orders = [k for k in _orders(architecture) if _bytes_needed(architecture, least, columns, k) <= self.memory]
         for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
+            if divided_by(architecture.normalization, p, order):
+                continue
             jacobian = RandomJacobian(architecture, np.random.default_rng([self.seed, attempt]), p, columns, order)
             for rows in (least, 2 * least, 4 * least):
                 if rows > least and _bytes_needed(architecture, rows, columns, order) > self.memory:

@@ -65,6 +65,20 @@ class Normalization:
         return self.growth is not None
 
 
+def divided_by(scores: Normalization | None, p: int, order: int | None) -> bool:
+    """Whether a prime divides `S(0)`, or a denominator up to an order: then there is no series modulo it.
+
+    Example:
+        >>> third = Normalization("1 + y/3", lambda k: Fraction(1, 3**k) if k < 2 else Fraction(0))
+        >>> divided_by(third, 3, 5), divided_by(third, 5, 5), divided_by(None, 3, None)
+        (True, False, False)
+    """
+    if scores is None or order is None:
+        return False
+    series = [Fraction(scores.taylor(k)) for k in range(order + 1)]
+    return series[0].numerator % p == 0 or any(c.denominator % p == 0 for c in series)
+
+
 def _exponential(k: int) -> Fraction:
     return Fraction(1, factorial(k))
 
