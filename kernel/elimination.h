@@ -5,8 +5,9 @@
 
 /* A left factor for `multiply`: the entries in these `depth` columns. */
 TARGET static void NAME(pack_left)(const int8_t *entries, ptrdiff_t stride, ptrdiff_t rows, const int *columns,
-                                   ptrdiff_t depth, LEFT *packed)
+                                   ptrdiff_t depth, LEFT *packed, int p)
 {
+    (void)p;
     for (ptrdiff_t tile = 0; tile < rows; tile += ROWS)
         for (ptrdiff_t k = 0; k < depth; k += GROUP)
             for (ptrdiff_t i = tile; i < tile + ROWS; i++)
@@ -24,22 +25,27 @@ TARGET static void NAME(pack_right)(const int8_t *entries, ptrdiff_t stride, ptr
                 *packed++ = j < columns && g < depth ? entries[g * stride + j] : 0;
 }
 
-/* target -= left right modulo P: as much of a tile as there is. */
+/* target -= left right modulo p: as much of a tile as there is. */
 TARGET static inline void NAME(subtract)(int8_t *target, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t columns,
-                                         const LEFT *left, const RIGHT *right, ptrdiff_t groups)
+                                         const LEFT *left, const RIGHT *right, ptrdiff_t groups, float p)
 {
+    const float inverse = 1 / p;
     int32_t sums[ROWS * COLUMNS] __attribute__((aligned(64)));
+    int8_t tile[ROWS * COLUMNS] __attribute__((aligned(64))) = {0};
+    const ptrdiff_t height = at_most(rows, ROWS);
     NAME(multiply)(left, right, groups, sums);
-    for (ptrdiff_t i = 0; i < at_most(rows, ROWS); i++) {
-        int8_t *row = target + i * stride;
-        const int32_t *sum = sums + i * COLUMNS;
-        if (columns >= COLUMNS)
-            for (int j = 0; j < COLUMNS; j++)
-                row[j] = (int8_t)reduced((float)(row[j] - sum[j]));
+    for (ptrdiff_t i = 0; i < height; i++)
+        if (columns >= COLUMNS) /* a length that the compiler knows */
+            memcpy(tile + i * COLUMNS, target + i * stride, COLUMNS);
         else
-            for (int j = 0; j < columns; j++)
-                row[j] = (int8_t)reduced((float)(row[j] - sum[j]));
-    }
+            memcpy(tile + i * COLUMNS, target + i * stride, columns);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        tile[i] = (int8_t)reduced((float)(tile[i] - sums[i]), p, inverse);
+    for (ptrdiff_t i = 0; i < height; i++)
+        if (columns >= COLUMNS)
+            memcpy(target + i * stride, tile + i * COLUMNS, COLUMNS);
+        else
+            memcpy(target + i * stride, tile + i * COLUMNS, columns);
 }
 
 /* row -= sum of factors times sources, not reduced */
@@ -55,18 +61,21 @@ TARGET static inline void NAME(clear)(float *restrict row, const float *const *s
     }
 }
 
-TARGET static inline void NAME(scale)(float *row, float factor, ptrdiff_t length)
+TARGET static inline void NAME(scale)(float *row, float factor, ptrdiff_t length, float p)
 {
+    const float inverse = 1 / p;
     for (ptrdiff_t j = 0; j < length; j++)
-        row[j] = reduced(row[j] * factor);
+        row[j] = reduced(row[j] * factor, p, inverse);
 }
 
 /* Brings the live rows of a window to reduced echelon form and clears all rows in the pivots: a 1 each. A row is
    `width` residues and, behind them, a row of the identity, which becomes a row of the operations. `pivots` are places
    in the window, where there is one. TOGETHER pivot rows are cleared in each other first, then all at once in the rest,
    which is reduced only when its turn comes: it has at most HEIGHT products added up. */
-TARGET static void NAME(row_operations)(float *window, int height, int width, const char *live, int *pivots)
+TARGET static void NAME(row_operations)(float *window, int height, int width, const char *live, int *pivots,
+                                        float p)
 {
+    const float inverse = 1 / p;
     const ptrdiff_t length = width + height;
     for (int i = 0; i < height;) {
         const float *sources[TOGETHER];
@@ -80,20 +89,20 @@ TARGET static void NAME(row_operations)(float *window, int height, int width, co
             if (!live[i])
                 continue;
             for (int q = 0; q < count; q++)
-                factors[q] = reduced(row[pivots[chosen[q]]]);
+                factors[q] = reduced(row[pivots[chosen[q]]], p, inverse);
             if (count)
                 NAME(clear)(row, sources, factors, length);
-            NAME(scale)(row, 1, length);
+            NAME(scale)(row, 1, length, p);
             while (column < width && row[column] == 0)
                 column++;
             if (column == width)
                 continue;
-            NAME(scale)(row, reduced((float)inverse_modulo((int64_t)row[column], P)), length);
+            NAME(scale)(row, reduced((float)inverse_modulo((int64_t)row[column], (int64_t)p), p, inverse), length, p);
             for (int q = 0; q < count; q++) {
                 float *other = window + chosen[q] * length;
                 const float factor = other[column];
                 for (ptrdiff_t j = 0; j < length; j++)
-                    other[j] = reduced(other[j] - factor * row[j]);
+                    other[j] = reduced(other[j] - factor * row[j], p, inverse);
             }
             pivots[i] = column;
             chosen[count] = i;
@@ -106,7 +115,7 @@ TARGET static void NAME(row_operations)(float *window, int height, int width, co
                 continue;
             }
             for (int q = 0; q < TOGETHER; q++) {
-                factors[q] = q < count ? reduced(row[pivots[chosen[q]]]) : 0;
+                factors[q] = q < count ? reduced(row[pivots[chosen[q]]], p, inverse) : 0;
                 some += factors[q] * factors[q];
             }
             if (some > 0)
@@ -125,7 +134,8 @@ TARGET static void NAME(operate)(void *job, ptrdiff_t part)
         NAME(pack_right)(panel->block + j, panel->columns, panel->height, panel->columns - j, right);
         for (ptrdiff_t i = 0; i < panel->height; i += ROWS)
             NAME(subtract)(panel->next + i * panel->columns + j, panel->columns, panel->height - i,
-                           panel->columns - j, (const LEFT *)panel->left + i * groups * GROUP, right, groups);
+                           panel->columns - j, (const LEFT *)panel->left + i * groups * GROUP, right, groups,
+                           (float)panel->p);
     }
 }
 
@@ -146,14 +156,15 @@ TARGET static void NAME(update)(void *job, ptrdiff_t part)
     const ptrdiff_t rows = at_most(panel->rows - start, CHUNK * ROWS), rest = panel->columns - panel->rank;
     int8_t *entries = panel->entries + start * panel->stride;
     LEFT left[CHUNK * ROWS * (HEIGHT + GROUP)] __attribute__((aligned(64)));
-    NAME(pack_left)(entries, panel->stride, rows, panel->pivots, panel->rank, left);
+    NAME(pack_left)(entries, panel->stride, rows, panel->pivots, panel->rank, left, panel->p);
     for (ptrdiff_t i = 0; i < rows; i++)
         for (int k = 0; k < panel->moves; k++)
             entries[i * panel->stride + panel->to[k]] = entries[i * panel->stride + panel->from[k]];
     for (ptrdiff_t j = 0; j < rest; j += COLUMNS)
         for (ptrdiff_t i = 0; i < rows; i += ROWS)
             NAME(subtract)(entries + i * panel->stride + panel->rank + j, panel->stride, rows - i, rest - j,
-                           left + i * groups * GROUP, (const RIGHT *)panel->right + j * groups * GROUP, groups);
+                           left + i * groups * GROUP, (const RIGHT *)panel->right + j * groups * GROUP, groups,
+                           (float)panel->p);
 }
 
 /* Brings the block to reduced echelon form; `pivots` are columns, -1 in rows that are zero. Pivots are sought in a
@@ -162,6 +173,7 @@ TARGET static void NAME(update)(void *job, ptrdiff_t part)
 TARGET static void NAME(echelon)(Panel *panel, float *window, int8_t *operations, int *pivots)
 {
     const ptrdiff_t height = panel->height, columns = panel->columns;
+    const float p = (float)panel->p;
     int width = (int)at_most(height + SPARE, columns), places[HEIGHT + SPARE], all[HEIGHT], found[HEIGHT];
     char live[HEIGHT]; /* rows without a pivot that are not zero, or not known to be */
     for (int i = 0; i < height; i++)
@@ -179,15 +191,15 @@ TARGET static void NAME(echelon)(Panel *panel, float *window, int8_t *operations
                 row[width + j] = i == j;
             found[i] = -1;
         }
-        NAME(row_operations)(window, (int)height, width, live, found);
+        NAME(row_operations)(window, (int)height, width, live, found, (float)panel->p);
         for (int i = 0; i < height; i++)
             if (found[i] >= 0)
                 pivots[i] = places[found[i]], live[i] = 0, used = 1;
         if (used) {
             for (int i = 0; i < height; i++)
                 for (int j = 0; j < height; j++)
-                    operations[i * height + j] = (int8_t)-reduced(window[i * length + width + j]);
-            NAME(pack_left)(operations, height, height, all, height, panel->left);
+                    operations[i * height + j] = (int8_t)-reduced(window[i * length + width + j], p, 1 / p);
+            NAME(pack_left)(operations, height, height, all, height, panel->left, panel->p);
             memset(panel->next, 0, height * columns);
             in_parallel(panel->threads, in_blocks(columns, CHUNK * COLUMNS), NAME(operate), panel);
             int8_t *block = panel->next;
@@ -273,7 +285,7 @@ TARGET static ptrdiff_t NAME(rank)(double *entries, ptrdiff_t rows, ptrdiff_t co
         double *restrict row = entries + i * columns;
         ptrdiff_t column = found;
         for (ptrdiff_t j = found; j < columns; j++)
-            row[j] = reduced_by(row[j], p, by);
+            row[j] = reduced_double(row[j], p, by);
         while (column < columns && row[column] == 0)
             column++;
         if (column == columns)
@@ -285,12 +297,12 @@ TARGET static ptrdiff_t NAME(rank)(double *entries, ptrdiff_t rows, ptrdiff_t co
         const double inverse = (double)inverse_modulo((int64_t)row[found], (int64_t)p);
         if (inverse == 0)
             return -1;
-        const double factor = reduced_by(inverse, p, by);
+        const double factor = reduced_double(inverse, p, by);
         for (ptrdiff_t j = found; j < columns; j++)
-            row[j] = reduced_by(row[j] * factor, p, by);
+            row[j] = reduced_double(row[j] * factor, p, by);
         for (ptrdiff_t k = i + 1; k < rows; k++) {
             double *restrict other = entries + k * columns;
-            const double multiple = reduced_by(other[found], p, by);
+            const double multiple = reduced_double(other[found], p, by);
             if (multiple != 0)
                 for (ptrdiff_t j = found + 1; j < columns; j++)
                     other[j] -= multiple * row[j];

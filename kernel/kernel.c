@@ -1,6 +1,6 @@
 /* Ranks over small prime fields, compiled: what lightning_sym.exact.kernel calls where this is installed.
 
-   `eliminate` takes a panel of rows of an int8 matrix modulo 251 out of it, `rank` finds ranks of up to 2,000 rows or
+   `eliminate` takes a panel of rows of an int8 matrix modulo a prime below 2^8 out of it, `rank` finds ranks of up to 2,000 rows or
    columns modulo a prime below 2^22. The algorithms are written once, in elimination.h, and compiled for every
    instruction set that the compiler knows; which one runs is chosen by the caller, of those that the machine has.
 
@@ -10,6 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -17,12 +18,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if !defined(__GNUC__) || FLT_EVAL_METHOD != 0
+#error "needs gcc or clang, and floats that are rounded when they are computed"
+#endif
+
 #define VERSION 1 /* raised whenever a function below takes or gives anything else */
 
 enum {
-    P = 251,      /* the largest prime whose residues are bytes */
+    LEAST = 233,  /* primes whose residues are bytes: from this one */
+    MOST = 251,   /* to this one, the largest */
     HEIGHT = 512, /* most rows of a panel */
-    SPARE = 24,   /* columns of a window beyond its rows: random ones are dependent once in P^24 times */
+    SPARE = 24,   /* columns of a window beyond its rows: random ones are dependent once in p^24 times */
     TOGETHER = 8, /* rows of a window cleared at once */
     CHUNK = 20,   /* tiles of rows, or of columns, that a thread takes at once */
     THREADS = 64,
@@ -31,21 +37,21 @@ enum {
 
 /* An int8 entry is any number from -128 to 127: it stands for its residue, and is 0 if and only if that is. A sum of
    HEIGHT products of such an entry with one that may be in 0..250, and one entry more, is below 2^24: exact in int32
-   and in float32. Divided by P in float32 it is wrong by less than 0.008, so what is left after subtracting the nearest
-   multiple of P is at most 127 in absolute value. */
-_Static_assert(HEIGHT * 250 * 128 + 128 < 1 << 24, "sums of products would not be exact in float32");
-_Static_assert((1 << 24) / P < 0.008 * (1 << 23), "quotients would be too far from exact"); /* rounded twice */
-_Static_assert(0.508 * P < 128, "residues would not fit in int8");
+   and in float32. Divided by p in float32 it is wrong by less than 0.009, so what is left after subtracting the nearest
+   multiple of p is at most 127 in absolute value. */
+_Static_assert(HEIGHT * (MOST - 1) * 128 + 128 < 1 << 24, "sums of products would not be exact in float32");
+_Static_assert(2 * 1000 * ((1LL << 24) / LEAST + 1) < 9 * (1LL << 24), "quotients would be too far from exact");
+_Static_assert(509 * MOST < 128 * 1000, "residues would not fit in int8");
 /* Residues modulo p, at most (p + 3) / 2, in float64. */
 _Static_assert((PRODUCTS + 1) * ((1LL << 21) + 2) * ((1LL << 21) + 2) < 1LL << 53, "float64 would not be exact");
 
-static inline float reduced(float x) /* adding 3/2 2^23 rounds to the nearest integer: every compiler vectorizes it */
+static inline float reduced(float x, float p, float inverse) /* adding 3/2 2^23 rounds to the nearest integer */
 {
-    float quotient = x * (1.0f / P) + 12582912.0f;
-    return x - (quotient - 12582912.0f) * P;
+    float quotient = x * inverse + 12582912.0f;
+    return x - (quotient - 12582912.0f) * p;
 }
 
-static inline double reduced_by(double x, double p, double inverse) /* the same with 3/2 2^52 */
+static inline double reduced_double(double x, double p, double inverse) /* the same with 3/2 2^52 */
 {
     double quotient = x * inverse + 6755399441055744.0;
     return x - (quotient - 6755399441055744.0) * p;
@@ -107,15 +113,14 @@ static void in_parallel(int threads, ptrdiff_t parts, void (*work)(void *, ptrdi
 typedef struct {
     int8_t *entries; /* of the part of the matrix that is left */
     ptrdiff_t stride, rows, columns;
-    int height, threads;
+    int height, threads, p;
     int rank, pivots[HEIGHT];            /* what was found, and the columns */
     int moves, from[HEIGHT], to[HEIGHT]; /* columns in front that stay: to the places of pivots further behind */
     int8_t *block, *next;                /* height x columns, as it stands and after the next operations */
     void *left, *right;                  /* packed factors */
 } Panel;
 
-static inline uint8_t not_negative(int x) { return (uint8_t)(x < 0 ? x + P : x); }
-
+#define ALONE __attribute__((noinline)) /* so that the sums stay in registers */
 #define JOIN_(x, y) x##_##y
 #define JOIN(x, y) JOIN_(x, y)
 
@@ -125,12 +130,12 @@ static inline uint8_t not_negative(int x) { return (uint8_t)(x < 0 ? x + P : x);
 #define ISA avx512vnni
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
 #define LEFT uint8_t
-#define AS_LEFT(x) not_negative(x)
+#define AS_LEFT(x) (uint8_t)((x) < 0 ? (x) + p : (x))
 #define RIGHT int8_t
 #define GROUP 4
 #define ROWS 12
 #define COLUMNS 32
-TARGET static inline void multiply_avx512vnni(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
+TARGET static ALONE void multiply_avx512vnni(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
 {
     __m512i sum[ROWS][2];
 #pragma GCC unroll 12
@@ -163,7 +168,7 @@ TARGET static inline void multiply_avx512vnni(const LEFT *left, const RIGHT *rig
 #define GROUP 2
 #define ROWS 6
 #define COLUMNS 16
-TARGET static inline void multiply_avx2(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
+TARGET static ALONE void multiply_avx2(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
 {
     __m256i sum[ROWS][2];
 #pragma GCC unroll 6
@@ -190,12 +195,14 @@ TARGET static inline void multiply_avx2(const LEFT *left, const RIGHT *right, pt
 #include "elimination.h"
 #endif
 
-#ifdef __aarch64__
+/* older clangs have dot products only where they are told that every machine has them */
+#if defined(__aarch64__) && (!defined(__clang__) || defined(__ARM_FEATURE_DOTPROD))
+#define NEON
 #include <arm_neon.h>
 
 #define ISA neon
 #ifdef __clang__
-#define TARGET __attribute__((target("dotprod")))
+#define TARGET
 #else
 #define TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
@@ -205,7 +212,7 @@ TARGET static inline void multiply_avx2(const LEFT *left, const RIGHT *right, pt
 #define GROUP 4
 #define ROWS 8
 #define COLUMNS 12
-TARGET static inline void multiply_neon(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
+TARGET static ALONE void multiply_neon(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
 {
     int32x4_t sum[ROWS][3];
 #pragma GCC unroll 8
@@ -241,7 +248,7 @@ TARGET static inline void multiply_neon(const LEFT *left, const RIGHT *right, pt
 #define GROUP 1
 #define ROWS 4
 #define COLUMNS 8
-static inline void multiply_plain(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
+static ALONE void multiply_plain(const LEFT *left, const RIGHT *right, ptrdiff_t groups, int32_t *sums)
 {
     float sum[ROWS * COLUMNS] = {0};
     for (; groups--; left += ROWS, right += COLUMNS)
@@ -265,7 +272,7 @@ static int has_avx512vnni(void)
 static int has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #endif
 
-#ifdef __aarch64__
+#ifdef NEON
 #ifdef __APPLE__
 static int has_neon(void) { return 1; } /* dot products: every such processor of theirs */
 #else
@@ -288,7 +295,7 @@ static const InstructionSet SETS[] = {
 #ifdef __x86_64__
     ENTRY(avx512vnni), ENTRY(avx2),
 #endif
-#ifdef __aarch64__
+#ifdef NEON
     ENTRY(neon),
 #endif
     ENTRY(plain)};
@@ -337,26 +344,29 @@ static PyObject *eliminate(PyObject *module, PyObject *arguments)
 {
     PyObject *object;
     Py_ssize_t row, column, height;
-    int threads;
+    int threads, p;
     const char *name;
     Py_buffer matrix;
-    if (!PyArg_ParseTuple(arguments, "Onnnis", &object, &row, &column, &height, &threads, &name))
+    if (!PyArg_ParseTuple(arguments, "Oinnnis", &object, &p, &row, &column, &height, &threads, &name))
         return NULL;
     const InstructionSet *set = chosen(name);
     if (!set || !open_matrix(object, &matrix, PyBUF_WRITABLE, "b", "int8"))
         return NULL;
     PyObject *answer = NULL;
     Py_ssize_t rows = matrix.shape[0], columns = matrix.shape[1];
-    if (rows * columns && (matrix.strides[1] != 1 || matrix.strides[0] < columns))
+    if (rows && columns && (matrix.strides[1] != 1 || matrix.strides[0] < columns))
         PyErr_SetString(PyExc_ValueError, "the rows of the matrix must be contiguous and apart from each other");
+    else if (p < LEAST || p > MOST)
+        PyErr_Format(PyExc_ValueError, "the prime must be in %d..%d, got %d", LEAST, MOST, p);
     else if (row < 0 || row > rows || column < 0 || column > columns || height < 1 || height > HEIGHT || threads < 1)
         PyErr_Format(PyExc_ValueError,
                      "the panel must start in the matrix, with 1 to %d rows and at least one thread, got %zd, %zd, "
                      "%zd and %d",
                      HEIGHT, row, column, height, threads);
     else {
-        Panel panel = {(int8_t *)matrix.buf + row * matrix.strides[0] + column, matrix.strides[0], rows - row,
-                       columns - column, at_most(height, rows - row), threads};
+        Panel panel = {.entries = (int8_t *)matrix.buf + row * matrix.strides[0] + column,
+                       .stride = matrix.strides[0], .rows = rows - row, .columns = columns - column,
+                       .height = (int)at_most(height, rows - row), .threads = threads, .p = p};
         int failed;
         Py_BEGIN_ALLOW_THREADS
         failed = panel.height && panel.columns ? set->eliminate(&panel) : 0;
@@ -433,8 +443,8 @@ static PyMethodDef FUNCTIONS[] = {
     {"instruction_sets", instruction_sets, METH_NOARGS,
      "instruction_sets() -> list of names, those that this machine has, the fastest first"},
     {"eliminate", eliminate, METH_VARARGS,
-     "eliminate(matrix, row, column, height, threads, instruction_set) -> number of pivots\n\n"
-     "One step of an elimination modulo 251 of the part of an int8 matrix from (row, column) on: as many of its columns\n"
+     "eliminate(matrix, p, row, column, height, threads, instruction_set) -> number of pivots\n\n"
+     "One step of an elimination modulo a prime in 233..251 of the part of an int8 matrix from (row, column) on: as many of its columns\n"
      "as there are pivots in its first rows (at most height) are cleared below these and moved to the front. The rank\n"
      "of the part is this number plus the rank from (row + height, column + pivots) on. Destroys the matrix."},
     {"rank", rank, METH_VARARGS,
