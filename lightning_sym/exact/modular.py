@@ -1,4 +1,4 @@
-"""Exact linear algebra modulo a prime, by flint; large ranks by `elimination`."""
+"""Exact linear algebra modulo a prime, by flint; large ranks by `elimination`; where there is one by a `kernel`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpz_mat, nmod_mat
 
+from lightning_sym.exact import kernel
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.rings.arrays import two_axes
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
 
 _SMALL = 80
 """Rows and columns up to which flint is faster, the copy into its own matrix included."""
+
+_COMPILED = 600 * 600
+"""Entries up to which a kernel's elimination row by row is faster than one in blocks."""
+
+_KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.int64))
 
 
 def rank_mod_p(
@@ -33,11 +39,27 @@ def rank_mod_p(
         (1, 2)
     """
     rows, columns = two_axes(matrix)
+    if (compiled := kernel.COMPILED) is not None and (p in MORE_PRIMES or p in SMALL_PRIMES):
+        if matrix.size <= _COMPILED and matrix.dtype in _KERNEL_TYPES:
+            return compiled.rank(matrix, p)
+        if p in SMALL_PRIMES and compiled.has_fast_bytes:
+            given = matrix.dtype == np.int8
+            matrix = matrix if given else _as_bytes(matrix, p)
+            return compiled.rank_of_bytes(matrix, p, overwrite=overwrite or not given, progress=progress)
     if p in PRIMES and max(rows, columns) > _SMALL:
         return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
     integers = matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64)
     # by way of integers: flint is handed a matrix of residues, one by one, in twice the time
     return int(nmod_mat(fmpz_mat(rows, columns, integers.ravel().tolist()), p).rank())
+
+
+def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
+    """Centred residues modulo a prime below 2^8, a few rows at a time."""
+    result = np.empty(matrix.shape, dtype=np.int8)
+    for start in range(0, len(matrix), 64):
+        residues = np.mod(matrix[start : start + 64], p).astype(np.int64)
+        result[start : start + 64] = np.where(residues > p // 2, residues - p, residues)
+    return result
 
 
 def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
