@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpz_mat, nmod_mat
 
+from lightning_sym.errors import BadInput
 from lightning_sym.exact import kernel
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.rings.arrays import two_axes
@@ -54,10 +55,15 @@ def rank_mod_p(
 
 
 def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
-    """Centred residues modulo a prime below 2^8, a few rows at a time."""
+    """Centred residues of integers modulo a prime below 2^8, a few rows at a time."""
+    if matrix.dtype.kind not in "iuf":
+        raise BadInput(f"a matrix over GF(p) must be made of integers, got an array of {matrix.dtype}")
     result = np.empty(matrix.shape, dtype=np.int8)
     for start in range(0, len(matrix), 64):
-        residues = np.mod(matrix[start : start + 64], p).astype(np.int64)
+        part = matrix[start : start + 64]
+        if part.dtype.kind == "f" and not ((abs(part) < 2**52).all() and (part == np.rint(part)).all()):
+            raise BadInput("the entries of a matrix of floats over GF(p) must be integers below 2^52")
+        residues = np.mod(part, p).astype(np.int64)
         result[start : start + 64] = np.where(residues > p // 2, residues - p, residues)
     return result
 
