@@ -1,9 +1,13 @@
 """Time and peak memory of a certified dimension, as the number of parameters grows.
 
-    python benchmarks/growth.py [--largest 4000] [--json FILE] [--picture FILE]
+    python benchmarks/growth.py [--smallest 0] [--largest 4000] [--against CHECKOUT] [--json FILE] [--picture FILE]
 
-Four layers, four tokens, all widths `d`, attention ranks about `d / 4`: from 128 to 49,140 parameters. Each network
-runs in a process of its own, which is where its peak memory is measured (NumPy and all else loaded included).
+Four layers, four tokens, all widths `d`, attention ranks about `d / 4`: from 128 to 100,880 parameters. Each network
+runs in a process of its own, which is where its peak memory is measured (NumPy and all else loaded included). It uses
+the compiled kernel where that is installed. `--against` measures each network in another checkout too, right before,
+with the growth.py that is there, and prints our time and peak memory by those: the last release in one run.
+
+    python benchmarks/growth.py --smallest 49140 --largest 49140 --against ../lightning-sym-0.1.0
 """
 
 from __future__ import annotations
@@ -24,8 +28,9 @@ from rich.table import Table
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.errors import TooLarge
+from lightning_sym.exact.kernel import STATE
 
-WIDTHS = (4, 6, 8, 11, 16, 22, 32, 45, 64, 91)
+WIDTHS = (4, 6, 8, 11, 16, 22, 32, 45, 64, 91, 130)
 DEPTH = TOKENS = 4
 
 Row = dict[str, float]
@@ -61,9 +66,14 @@ def run_here(width: int) -> None:
     print(json.dumps({"dimension": result.value, "seconds": seconds, "peak": peak_memory(), "base": base}))
 
 
-def measure(width: int) -> Row | str:
+def measure(width: int, checkout: Path | None = None) -> Row | str:
     """One row, from a process of its own; or why there is none."""
-    done = subprocess.run([sys.executable, __file__, "--one", str(width)], capture_output=True, text=True, check=False)
+    script, environment = Path(__file__), dict(os.environ)
+    if checkout is not None:
+        script = checkout.resolve() / "benchmarks" / "growth.py"
+        environment["PYTHONPATH"] = str(checkout.resolve())
+    command = [sys.executable, str(script), "--one", str(width)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
     return {"parameters": family(width).parameter_count, **json.loads(done.stdout)}
@@ -107,6 +117,8 @@ def main() -> int:
     """Print the table; write JSON and the picture if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--largest", type=int, default=4000, help="no network with more parameters")
+    parser.add_argument("--smallest", type=int, default=0, help="no network with fewer parameters")
+    parser.add_argument("--against", type=Path, help="a checkout that is measured too, and compared with")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--picture", type=Path, help="also draw both curves into this file")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
@@ -114,23 +126,30 @@ def main() -> int:
     if arguments.one:
         run_here(arguments.one)
         return 0
-    widths = [d for d in WIDTHS if family(d).parameter_count <= arguments.largest]
+    widths = [d for d in WIDTHS if arguments.smallest <= family(d).parameter_count <= arguments.largest]
     if not widths:
-        parser.error(f"--largest must be at least {family(WIDTHS[0]).parameter_count}, got {arguments.largest}")
+        counts = ", ".join(str(family(d).parameter_count) for d in WIDTHS)
+        parser.error(
+            f"one of {counts} must be from --smallest to --largest, got {arguments.smallest} and {arguments.largest}"
+        )
 
     rows: list[Row] = []
     refused: dict[str, str] = {}
     for width in widths:
+        other = measure(width, arguments.against) if arguments.against else {}
         row = measure(width)
-        if isinstance(row, str):
-            refused[str(family(width))] = row
+        if isinstance(row, str) or isinstance(other, str):
+            refused[str(family(width))] = row if isinstance(row, str) else f"{arguments.against}: {other}"
         else:
-            rows.append(row | {"width": width})
+            ratios = {f"{key}_ratio": row[key] / other[key] for key in ("seconds", "peak") if other}
+            rows.append(row | {"width": width} | {f"other_{key}": value for key, value in other.items()} | ratios)
     rate = dgemm_rate()  # after the rest: a process inherits the peak of the one that started it
 
     console = Console(width=120, highlight=False)
-    table = Table(title=f"four layers of width d and ranks a, four tokens; dgemm here: {rate / 1e9:.0f} GFLOP/s")
-    for name in ("d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start"):
+    title = f"four layers of width d and ranks a, four tokens; dgemm here: {rate / 1e9:.0f} GFLOP/s; kernel: {STATE}"
+    table, compared = Table(title=title), ("their seconds", "GiB", "x time", "x peak") if arguments.against else ()
+    names = ("d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start", *compared)
+    for name in names:
         table.add_column(name, justify="right")
     for row in rows:
         row["ratio"] = row["seconds"] / (2 / 3 * row["dimension"] ** 3 / rate)
@@ -138,7 +157,9 @@ def main() -> int:
         table.add_row(
             f"{network.widths[0]}", f"{network.attention_ranks[0]}", f"{row['parameters']:,}",
             f"{row['dimension']:,}", f"{row['seconds']:.3f}",
-            f"{row['ratio']:,.0f}", f"{row['peak'] / 2**30:.3f}", f"{(row['peak'] - row['base']) / 2**30:.3f}",
+            f"{row['ratio']:,.1f}", f"{row['peak'] / 2**30:.3f}", f"{(row['peak'] - row['base']) / 2**30:.3f}",
+            *([f"{row['other_seconds']:.3f}", f"{row['other_peak'] / 2**30:.3f}", f"{row['seconds_ratio']:.2f}",
+               f"{row['peak_ratio']:.2f}"] if arguments.against else []),
         )  # fmt: skip
     console.print(table)
     for name, reason in refused.items():

@@ -9,8 +9,8 @@ LinBox are taken inside Sage. NumPy's rank, by singular values, is inexact. `--c
 random, sparse, rectangular, deficient and degenerate matrices instead, and checks rank and pivots with flint.
 
 Where the compiled kernel is installed (`make kernel`) there is a second table: `rank_mod_p` with it, for small matrices
-modulo the same prime, by flint's bare rank, for large ones in bytes modulo 251, by the limit. Everything runs on as many
-threads as the machine has cores, or as the variable OPENBLAS_NUM_THREADS says.
+modulo the same prime, by flint's bare rank, for large ones in bytes modulo 251, by the limit. Everything runs on as
+many threads as the machine has cores, or as the variable OPENBLAS_NUM_THREADS says.
 """
 
 from __future__ import annotations
