@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.processes import threads
+from lightning_sym.threads import threads
 
 VERSION = 1
 """Of the kernel's functions; `VERSION` in kernel.c."""

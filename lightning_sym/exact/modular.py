@@ -24,14 +24,30 @@ _COMPILED = 600 * 600
 _KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.int64))
 
 
+def entries_for(p: int) -> np.dtype[Any]:
+    """The type of entries in which ranks of large matrices modulo `p` are found without a copy.
+
+    Example:
+        >>> entries_for(4194301).name, entries_for(251).name in ("float32", "int8")  # int8 with a kernel
+        ('float64', True)
+    """
+    if p not in SMALL_PRIMES:
+        return np.dtype(np.float64)
+    return np.dtype(np.int8 if _has_fast_bytes() else np.float32)
+
+
+def _has_fast_bytes() -> bool:
+    return kernel.COMPILED is not None and kernel.COMPILED.has_fast_bytes
+
+
 def rank_mod_p(
     matrix: npt.NDArray[Any], p: int, *, overwrite: bool = False, progress: Callable[[int], None] | None = None
 ) -> int:
     """Rank over GF(p) of an integer matrix: a lower bound for its rank over the rationals, never an upper one.
 
     Args:
-        matrix: integers, of a type of NumPy's or as float64.
-        p: a prime; for the four of `PRIMES` large matrices are fast.
+        matrix: integers, of a type of NumPy's or as floats.
+        p: a prime; for those of `PRIMES` large matrices are fast, for those of `SMALL_PRIMES` twice as fast.
         overwrite: a large matrix may be destroyed, to save memory.
         progress: called with the number of rows done, if there are many.
 
@@ -47,7 +63,7 @@ def rank_mod_p(
             given = matrix.dtype == np.int8
             matrix = matrix if given else _as_bytes(matrix, p)
             return compiled.rank_of_bytes(matrix, p, overwrite=overwrite or not given, progress=progress)
-    if p in PRIMES and max(rows, columns) > _SMALL:
+    if (p in PRIMES or p in SMALL_PRIMES) and max(rows, columns) > _SMALL:
         return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
     integers = matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64)
     # by way of integers: flint is handed a matrix of residues, one by one, in twice the time

@@ -9,22 +9,24 @@ rank 13 where the dimension is 14.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, forward, network_output
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
 from lightning_sym.network.weights import Layer
-from lightning_sym.processes import in_threads
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import SMALL_PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.series_products import product_bytes
+from lightning_sym.threads import in_threads, threads_of_our_own
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which exponentials may be free (`docs/transformers.md`, Theorem A): with softmax the pattern is made
@@ -99,9 +101,24 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
 
 
 def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
-    """Uniform random weights modulo `p`, in canonical order."""
+    """Uniform random weights modulo `p`, in canonical order.
+
+    For a small prime those matrices are drawn again whose first entry is zero, or whose first square block is not
+    invertible: at one point of twenty the rank of the Jacobian would fall short by it.
+    """
     architecture.require("random weights", KNOWN)
-    return [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
+    result = []
+    for _, shape in architecture.weight_shapes():
+        matrix = random_residues(generator, shape, p)
+        while p in SMALL_PRIMES and not _is_general(matrix.entries, p):
+            matrix = random_residues(generator, shape, p)
+        result.append(matrix)
+    return result
+
+
+def _is_general(entries: npt.NDArray[np.float64], p: int) -> bool:
+    size = min(entries.shape)
+    return bool(entries[0, 0]) and rank_mod_p(entries[:size, :size], p) == size
 
 
 def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
@@ -248,11 +265,12 @@ class RandomJacobian:
             fold(whole, target)
             return drawn
 
-        result = []
-        for done, drawn in zip(starts, in_threads(fill, list(zip(starts, generators, strict=True))), strict=True):
-            if progress is not None:
-                progress(min(done + most, len(rows)))
-            result.append(drawn)
+        batches, result = list(zip(starts, generators, strict=True)), []
+        with threads_of_our_own() if len(batches) > 1 else nullcontext(1) as workers:
+            for start, drawn in zip(starts, in_threads(fill, batches, workers), strict=True):
+                if progress is not None:
+                    progress(min(start + most, len(rows)))
+                result.append(drawn)
         return result
 
     def matrix(

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.exact.elimination import echelon_mod_p
-from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
@@ -226,6 +227,30 @@ def orbit_dimension_at(
     return echelon_mod_p(matrix, p, overwrite=True).rank
 
 
+def determined_columns_at(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+) -> npt.NDArray[np.int64]:
+    r"""Columns of the Jacobian that the others determine: a pivot column for each independent direction of the table.
+
+    Let $J$ be the Jacobian at these weights, $G$ independent directions, one a row, and $D$ columns in which $G$ is
+    invertible. From $J G^T = 0$ follows $J_D = -J_S G_S^T (G_D^T)^{-1}$ for the other columns $S$: these alone have the
+    rank of $J$. At other weights the columns $S$ have at most this rank.
+
+    Raises:
+        BadInput: an option for which no family is proved.
+    """
+    architecture.require("the table of directions", ANY)
+    point = Point(architecture, weights, p)
+    blocks = [block for family in families_of(architecture) for block in family.at(point)]
+    if not blocks:
+        return np.empty(0, dtype=np.int64)
+    rows = np.concatenate([block.residues() for block in blocks])
+    if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
+        mixed = random_residues(generator, (architecture.parameter_count, len(rows)), p) @ PrimeFieldMatrix.of(rows, p)
+        rows = mixed.residues()
+    return independent_columns(rows, p)
+
+
 def fiber_dimension_at(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
 ) -> int:
@@ -236,13 +261,4 @@ def fiber_dimension_at(
     Raises:
         BadInput: an option for which no family is proved.
     """
-    architecture.require("the table of directions", ANY)
-    point = Point(architecture, weights, p)
-    blocks = [block for family in families_of(architecture) for block in family.at(point)]
-    if not blocks:
-        return 0
-    rows = np.concatenate([block.residues() for block in blocks])
-    if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
-        mixed = random_residues(generator, (architecture.parameter_count, len(rows)), p) @ PrimeFieldMatrix.of(rows, p)
-        rows = mixed.residues()
-    return rank_mod_p(rows, p)
+    return len(determined_columns_at(architecture, weights, generator, p))
