@@ -20,8 +20,10 @@ from lightning_sym.threads import threads
 VERSION = 1
 """Of the kernel's functions; `VERSION` in kernel.c."""
 
-_HEIGHT = 256
-"""Rows of a panel of a large matrix: taller ones spend more in the panel than they save below it."""
+
+def _height(size: int) -> int:
+    """Rows of a panel: tall ones leave few passes over what is below them, short ones little work within."""
+    return min(512, max(32, min(256, size // 8), size // 32))
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Kernel:
         flags = matrix.flags
         work = matrix if overwrite and flags.c_contiguous and flags.writeable else np.array(matrix, order="C")
         if height is None:
-            height = min(_HEIGHT, max(32, min(work.shape) // 8))
+            height = _height(min(work.shape))
         found = 0
         for row in range(0, len(work), max(1, height)):
             if progress is not None:
