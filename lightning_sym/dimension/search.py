@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from lightning_sym.exact.elimination import buffer_bytes
 from lightning_sym.exact.modular import entries_for, rank_mod_p
 from lightning_sym.limits import Progress
 from lightning_sym.network.architecture import Architecture
@@ -24,9 +25,6 @@ LONGEST_SERIES = 63
 
 SMALL_PRIMES_FROM = 1000
 """Dimension from which two small primes come first: they take half the time and memory, and seldom fall short."""
-
-_BUFFERS = 64 * 2**20
-"""What the elimination takes beside the matrix, and beside an eighth of its size."""
 
 
 def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
@@ -50,8 +48,7 @@ def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int
     fixed, each = sweep_bytes(architecture, order)
     size = batch_size(architecture, order)
     sweeps = min(threads(), -(-rows // size)) * (fixed + min(rows, size) * each)
-    matrix = entries_for(p).itemsize * rows * columns
-    return matrix + max(sweeps, matrix // 8)
+    return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes(rows, columns, p))
 
 
 class Search:

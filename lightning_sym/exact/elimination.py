@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.tiles import Floats, Tiles, limits_of
+from lightning_sym.exact.tiles import Floats, Tiles, limits_of, tile_bytes
 from lightning_sym.rings.prime_field import EXACT_PRODUCTS, MORE_PRIMES, SMALL_PRIMES
 from lightning_sym.threads import threads_of_our_own
 
@@ -85,13 +85,29 @@ def echelon_mod_p(
     source = matrix.T if transposed else matrix
     in_place = overwrite and source.dtype == kind and source.flags.c_contiguous and source.flags.writeable
     work = source if in_place else np.empty(source.shape, kind)
-    if panel is None:  # tall panels leave few passes over what is below them, short ones little work within
-        panel = min(480, max(base, min(work.shape) // 8))
+    if panel is None:
+        panel = _panel(work.shape, base)
     with threads_of_our_own() as workers, Tiles(p, work.shape, workers) as tiles:
         tiles.load(source, work)
         pivots = _Elimination(tiles, base).pivots(work, panel, progress or (lambda rows: None))
     rows, columns = np.array(pivots, dtype=np.int64).reshape(-1, 2).T
     return Echelon(columns, rows) if transposed else Echelon(rows, columns)
+
+
+def _panel(shape: tuple[int, ...], base: int) -> int:
+    """Tall panels leave few passes over what is below them, short ones little work within."""
+    return min(480, max(base, min(shape) // 8))
+
+
+def buffer_bytes(rows: int, columns: int, p: int) -> int:
+    """What `echelon_mod_p` takes beside a matrix that it works on in place, at most.
+
+    Example:
+        >>> buffer_bytes(1000, 1000, 4194301) < 8 * 1000 * 1000 < buffer_bytes(1000, 1000, 4194301) * 2
+        True
+    """
+    panel = _panel((rows, columns), 32)
+    return limits_of(p).kind.itemsize * panel * (rows + columns) + tile_bytes(rows, columns, p)
 
 
 def reduced_echelon_mod_p(matrix: npt.NDArray[Any], p: int) -> tuple[npt.NDArray[np.float64], Echelon]:

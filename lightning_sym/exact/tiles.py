@@ -56,6 +56,13 @@ _THREADS_FROM, _SHARED_FROM = 2**20, 2**18
 """Entries of a matrix from which threads are started, and entries read in a step from which they share it."""
 
 
+def tile_bytes(rows: int, columns: int, p: int) -> int:
+    """What the products of all threads take for a matrix of this shape, and what they are reduced in."""
+    workers = threads() if rows * columns >= _THREADS_FROM else 1
+    entries = min(_TILE[0], rows) * min(_TILE[1], columns) + 4 * _STRIP
+    return workers * entries * limits_of(p).kind.itemsize
+
+
 class _Buffers:
     """What one thread works in."""
 

@@ -32,7 +32,8 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 """The options for which exponentials may be free (`docs/transformers.md`, Theorem A): with softmax the pattern is made
 here, and not by `form_of`."""
 
-_BATCH_BYTES = 16 * 2**20
+_BATCH_BYTES = 8 * 2**20
+"""Of gradients, in each thread; half of it takes a third longer."""
 
 _SWEEP_BYTES = 128 * 2**20
 """What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
