@@ -26,6 +26,18 @@ def _height(size: int) -> int:
     return min(512, max(32, min(256, size // 8), size // 32))
 
 
+def buffer_bytes(rows: int, columns: int) -> int:
+    """What `rank_of_bytes` takes beside a matrix that it works on in place, at most.
+
+    Example:
+        >>> buffer_bytes(8000, 8000) < 8000 * 8000 / 4
+        True
+    """
+    height = _height(min(rows, columns))
+    # a panel, its next state, and packed in 16 bits; the window in float32 with the operations, and these packed
+    return 4 * (height + 4) * (columns + 32) + 4 * height * (2 * height + 24) + 5 * (height + 16) ** 2
+
+
 @dataclass(frozen=True)
 class Kernel:
     """The functions of a kernel, with one of the instruction sets that it was compiled for and this machine has.

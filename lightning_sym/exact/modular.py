@@ -11,7 +11,7 @@ from flint import fmpz_mat, nmod_mat
 
 from lightning_sym.errors import BadInput
 from lightning_sym.exact import kernel
-from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.exact.elimination import buffer_bytes, echelon_mod_p
 from lightning_sym.rings.arrays import two_axes
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
 
@@ -34,6 +34,18 @@ def entries_for(p: int) -> np.dtype[Any]:
     if p not in SMALL_PRIMES:
         return np.dtype(np.float64)
     return np.dtype(np.int8 if _has_fast_bytes() else np.float32)
+
+
+def buffer_bytes_for(rows: int, columns: int, p: int) -> int:
+    """What finding the rank of such a matrix takes beside it, at most, if it may be overwritten.
+
+    Example:
+        >>> buffer_bytes_for(8000, 8000, 4194301) < 8 * 8000 * 8000 / 4
+        True
+    """
+    if p in SMALL_PRIMES and _has_fast_bytes():
+        return kernel.buffer_bytes(rows, columns)
+    return buffer_bytes(rows, columns, p)
 
 
 def _has_fast_bytes() -> bool:
