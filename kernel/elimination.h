@@ -81,8 +81,6 @@ TARGET static void NAME(row_operations)(float *window, int height, int width, co
         const float *sources[TOGETHER];
         int chosen[TOGETHER], count = 0;
         float factors[TOGETHER] = {0};
-        for (int q = 0; q < TOGETHER; q++)
-            sources[q] = window; /* any row: its factor is zero */
         for (; i < height && count < TOGETHER; i++) {
             float *row = window + i * length;
             int column = 0;
@@ -106,7 +104,8 @@ TARGET static void NAME(row_operations)(float *window, int height, int width, co
             }
             pivots[i] = column;
             chosen[count] = i;
-            sources[count++] = row;
+            for (int q = count++; q < TOGETHER; q++)
+                sources[q] = row; /* those behind it have the factor zero until they are others */
         }
         for (int k = 0, next = 0; k < height && count; k++) {
             float *row = window + k * length, some = 0;

@@ -1,11 +1,11 @@
 /* Ranks over small prime fields, compiled: what lightning_sym.exact.kernel calls where this is installed.
 
-   `eliminate` takes a panel of rows of an int8 matrix modulo a prime below 2^8 out of it, `rank` finds ranks of up to 2,000 rows or
-   columns modulo a prime below 2^22. The algorithms are written once, in elimination.h, and compiled for every
+   `eliminate` takes a panel of rows out of an int8 matrix modulo a prime below 2^8, `rank` finds ranks of up to 2,000
+   rows or columns modulo a prime below 2^22. The algorithms are written once, in elimination.h, and compiled for every
    instruction set that the compiler knows; which one runs is chosen by the caller, of those that the machine has.
 
    Everything is exact: the bounds are asserted below, by the compiler. Nothing here is vectorized by hand but the
-   products of int8 numbers, three functions of ten lines. Needs gcc or clang, and POSIX threads. */
+   products of int8 numbers, three functions of some twenty lines. Needs gcc or clang, and POSIX threads. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -25,13 +25,14 @@
 #define VERSION 1 /* raised whenever a function below takes or gives anything else */
 
 enum {
-    LEAST = 233,  /* primes whose residues are bytes: from this one */
-    MOST = 251,   /* to this one, the largest */
+    LEAST = 233,  /* the primes are this one, */
+    MOST = 251,   /* this one, the largest whose residues are bytes, and those between them */
     HEIGHT = 512, /* most rows of a panel */
     SPARE = 24,   /* columns of a window beyond its rows: random ones are dependent once in p^24 times */
     TOGETHER = 8, /* rows of a window cleared at once */
     CHUNK = 20,   /* tiles of rows, or of columns, that a thread takes at once */
     THREADS = 64,
+    STACK = 1 << 20, /* of a thread: a packed factor stands there */
     PRODUCTS = 2000 /* of residues modulo p < 2^22, added to one */
 };
 
@@ -96,10 +97,14 @@ static void in_parallel(int threads, ptrdiff_t parts, void (*work)(void *, ptrdi
 {
     Shared shared = {work, job, parts, 0};
     pthread_t others[THREADS];
+    pthread_attr_t attributes;
     int started = 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
     while (started + 1 < at_most(at_most(threads, THREADS), parts)
-           && !pthread_create(&others[started], NULL, take_parts, &shared))
+           && !pthread_create(&others[started], &attributes, take_parts, &shared))
         started++;
+    pthread_attr_destroy(&attributes);
     take_parts(&shared); /* a thread that could not be started is not missed */
     for (int i = 0; i < started; i++)
         pthread_join(others[i], NULL);
@@ -196,7 +201,8 @@ TARGET static ALONE void multiply_avx2(const LEFT *left, const RIGHT *right, ptr
 #endif
 
 /* older clangs have dot products only where they are told that every machine has them */
-#if defined(__aarch64__) && (!defined(__clang__) || defined(__ARM_FEATURE_DOTPROD))
+#if defined(__aarch64__) && (defined(__linux__) || defined(__APPLE__)) \
+    && (!defined(__clang__) || defined(__ARM_FEATURE_DOTPROD))
 #define NEON
 #include <arm_neon.h>
 
@@ -356,8 +362,8 @@ static PyObject *eliminate(PyObject *module, PyObject *arguments)
     Py_ssize_t rows = matrix.shape[0], columns = matrix.shape[1];
     if (rows && columns && (matrix.strides[1] != 1 || matrix.strides[0] < columns))
         PyErr_SetString(PyExc_ValueError, "the rows of the matrix must be contiguous and apart from each other");
-    else if (p < LEAST || p > MOST)
-        PyErr_Format(PyExc_ValueError, "the prime must be in %d..%d, got %d", LEAST, MOST, p);
+    else if (p != LEAST && p != 239 && p != 241 && p != MOST)
+        PyErr_Format(PyExc_ValueError, "the prime must be 233, 239, 241 or 251, got %d", p);
     else if (row < 0 || row > rows || column < 0 || column > columns || height < 1 || height > HEIGHT || threads < 1)
         PyErr_Format(PyExc_ValueError,
                      "the panel must start in the matrix, with 1 to %d rows and at least one thread, got %zd, %zd, "
@@ -444,7 +450,7 @@ static PyMethodDef FUNCTIONS[] = {
      "instruction_sets() -> list of names, those that this machine has, the fastest first"},
     {"eliminate", eliminate, METH_VARARGS,
      "eliminate(matrix, p, row, column, height, threads, instruction_set) -> number of pivots\n\n"
-     "One step of an elimination modulo a prime in 233..251 of the part of an int8 matrix from (row, column) on: as many of its columns\n"
+     "One step of an elimination modulo 233, 239, 241 or 251 of the part of an int8 matrix from (row, column) on: as many of its columns\n"
      "as there are pivots in its first rows (at most height) are cleared below these and moved to the front. The rank\n"
      "of the part is this number plus the rank from (row + height, column + pivots) on. Destroys the matrix."},
     {"rank", rank, METH_VARARGS,

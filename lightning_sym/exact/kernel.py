@@ -75,7 +75,7 @@ class Kernel:
         height: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Rank modulo a prime in 233..251 of a matrix of int8, on all cores.
+        """Rank modulo one of `SMALL_PRIMES` of a matrix of int8, on all cores.
 
         Args:
             matrix: two axes.
