@@ -50,6 +50,9 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 LARGEST_JACOBIAN = 5000
 """Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
 
+GAUGE_FROM = 50
+"""Parameters from which a smaller matrix saves more time than it takes to choose its columns."""
+
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
 
@@ -258,13 +261,14 @@ def certified_dimension(
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
     columns = min(first_rows, parameters)
-    primes = primes_for(architecture, most, orders[0])
-    needed = min(bytes_needed(architecture, first_rows, columns, orders[0], p) for p in primes)
+    # small primes come first, and need least
+    needed = bytes_needed(architecture, first_rows, columns, orders[0], primes_for(architecture, most, orders[0])[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
     require_memory(needed, memory, what)
 
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
-    keep = gauge_columns(architecture) if Evidence.FACTORIZATION in upper_bounds else None
+    fixed = Evidence.FACTORIZATION in upper_bounds and parameters >= GAUGE_FROM
+    keep = gauge_columns(architecture) if fixed else None
     computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
     if computed and not waits:

@@ -46,7 +46,8 @@ def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int
     """The Jacobian, and beside it the sweeps with everything they record, or the buffers of the elimination."""
     fixed, each = sweep_bytes(architecture, order)
     size = batch_size(architecture, order)
-    sweeps = min(threads(), -(-rows // size)) * (fixed + min(rows, size) * each)
+    batches = -(-rows // size)
+    sweeps = (min(threads(), batches) if batches > 1 else 1) * (fixed + min(rows, size) * each)
     return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes_for(rows, columns, p))
 
 
