@@ -159,9 +159,8 @@ def main() -> int:
     arguments = parser.parse_args()
     widths = [d for d in WIDTHS if arguments.smallest <= family(d).parameter_count <= arguments.largest]
     if not widths:
-        parser.error(
-            f"--smallest and --largest must leave a network of the family, got {arguments.smallest} and {arguments.largest}"
-        )
+        given = f"{arguments.smallest} and {arguments.largest}"
+        parser.error(f"--smallest and --largest must leave a network of the family, got {given}")
 
     console = Console(width=120, highlight=False)
     if arguments.against:
@@ -180,7 +179,7 @@ def main() -> int:
             rows.append(row | {"width": width})
     rate = dgemm_rate()  # after the rest: a process inherits the peak of the one that started it
 
-    title = f"four layers of width d and ranks a, four tokens; dgemm: {rate / 1e9:.0f} GFLOP/s; compiled kernel: {STATE}"
+    title = f"four layers, widths d, ranks a, four tokens; dgemm: {rate / 1e9:.0f} GFLOP/s; compiled kernel: {STATE}"
     table = Table(title=title)
     for name in ("d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start"):
         table.add_column(name, justify="right")
