@@ -159,8 +159,8 @@ def main() -> int:
     arguments = parser.parse_args()
     widths = [d for d in WIDTHS if arguments.smallest <= family(d).parameter_count <= arguments.largest]
     if not widths:
-        given = f"{arguments.smallest} and {arguments.largest}"
-        parser.error(f"--smallest and --largest must leave a network of the family, got {given}")
+        limits = f"{arguments.smallest} and {arguments.largest}"
+        parser.error(f"--smallest and --largest must leave a network of the family, got {limits}")
 
     console = Console(width=120, highlight=False)
     if arguments.against:

@@ -261,8 +261,8 @@ def certified_dimension(
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
     columns = min(first_rows, parameters)
-    # small primes come first, and need least
-    needed = bytes_needed(architecture, first_rows, columns, orders[0], primes_for(architecture, most, orders[0])[0])
+    primes = primes_for(architecture, most, orders[0])
+    needed = bytes_needed(architecture, first_rows, columns, orders[0], primes[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
     require_memory(needed, memory, what)
 
@@ -278,7 +278,7 @@ def certified_dimension(
         keep = others if keep is None else keep
     upper = min(upper_bounds.values())
     search = Search(architecture, seed, memory, report)
-    for _ in search.attempts(upper, keep):
+    for _ in search.attempts(upper, keep, primes):
         if search.lower < upper and computed and waits:
             report("upper bound", 0, 1)
             bound, _ = _computed_bound(architecture, np.random.default_rng([seed, 0]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,9 @@ from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
 from lightning_sym.threads import threads
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which it is known what to try."""
+
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
 
@@ -28,6 +31,7 @@ SMALL_PRIMES_FROM = 1000
 
 def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
     """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
+    architecture.require("the degree of a Taylor series", KNOWN)
     if architecture.normalization is None or architecture.normalization.is_exponential:
         return (None,)
     orders = [2 * 3 ** (architecture.depth - 1) + 1]
@@ -37,9 +41,16 @@ def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
 
 
 def primes_for(architecture: Architecture, upper: int, order: int | None) -> list[int]:
-    """Primes in the order in which they are tried; not empty."""
+    """Primes in the order in which they are tried, those first that need least memory; not empty.
+
+    Args:
+        architecture: the network.
+        upper: an upper bound of the dimension.
+        order: the degree of the first Taylor series, which exists modulo the first prime.
+    """
+    architecture.require("the choice of primes", KNOWN)
     primes = (*SMALL_PRIMES[:2], *PRIMES) if upper >= SMALL_PRIMES_FROM else PRIMES
-    return [p for p in primes if not divided_by(architecture.normalization, p, order)] or list(PRIMES)
+    return sorted(primes, key=lambda p: divided_by(architecture.normalization, p, order))
 
 
 def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None, p: int) -> int:
@@ -58,17 +69,18 @@ class Search:
         self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
         self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, orders_of(architecture)[0]
 
-    def attempts(self, upper: int, keep: Indices | None) -> Iterator[None]:
+    def attempts(self, upper: int, keep: Indices | None, primes: Sequence[int]) -> Iterator[None]:
         """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`.
 
         Args:
             upper: an upper bound.
             keep: columns that are enough, as far as is known.
+            primes: in the order in which they are tried.
         """
         architecture = self.architecture
         least = upper + SURPLUS_ROWS
         columns = min(least, architecture.parameter_count if keep is None else len(keep))
-        tries = [(p, order) for p in primes_for(architecture, upper, None) for order in orders_of(architecture)]
+        tries = [(p, order) for p in primes for order in orders_of(architecture)]
         for attempt, (p, order) in enumerate(tries, start=1):
             if bytes_needed(architecture, least, columns, order, p) > self.memory:
                 continue

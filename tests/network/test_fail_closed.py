@@ -110,7 +110,7 @@ def argument(name: str, network: Architecture) -> Any:
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
-        "budget": Work(),
+        "budget": Work(), "rows": 1, "columns": 1, "upper": 1, "report": print,
     }  # fmt: skip
     return made[name]
 
