@@ -1,10 +1,11 @@
 # `make check` runs the main job, `make test` the tests, `make docs` builds the
-# documentation, `make pages` tests the live pages in a browser. Each sets up .venv on first use.
+# documentation, `make pages` tests the live pages in a browser, `make kernel` compiles the
+# optional kernel. Each sets up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: check test lint docs pages lock benchmark clean
+.PHONY: check test lint docs pages kernel test-kernel lock benchmark clean
 
 check: $(INSTALLED)
 	$(BIN)/lightning-sym check --quick
@@ -28,6 +29,16 @@ pages: $(INSTALLED)
 	  || { echo "error: the pages are tested in Chromium, and it cannot be installed; install the package chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser
 
+# needs a C compiler; everything else works without it
+kernel: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation ./kernel
+	$(BIN)/lightning-sym --version
+
+# what rests on ranks, again, with the kernel
+test-kernel: kernel
+	$(BIN)/python -m pytest --numprocesses=auto $(addprefix tests/,exact dimension network symmetries) \
+	  $(addprefix lightning_sym/,exact dimension network symmetries)
+
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/peers.py --all
 
@@ -45,4 +56,4 @@ lock:
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info kernel/build kernel/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

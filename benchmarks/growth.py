@@ -7,6 +7,7 @@ Four layers, four tokens, all widths `d`, attention ranks about `d / 4`: from 12
 runs in a process of its own, which is where its peak memory is measured (NumPy and all else loaded included). Seconds
 are the least of all runs, and so is the time of all cores together, which says more on a machine that is shared.
 `--against` runs another checkout, such as one of release 0.1.0, in turn with this one: ratios hold where times do not.
+The compiled kernel is used where it is installed (`make kernel`), as the title of the table says.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lightning_sym import Architecture
+from lightning_sym.exact.kernel import STATE
 
 WIDTHS = (4, 6, 8, 11, 16, 22, 32, 45, 64, 91, 130)
 DEPTH = TOKENS = 4
@@ -87,7 +89,7 @@ def best(rows: list[Row | str]) -> Row | str:
 
 def compare(widths: list[int], threads: list[int], against: Path, runs: int, console: Console) -> list[Row]:
     """This checkout and another one in turn, each with so many threads: the table of ratios."""
-    table = Table(title=f"this checkout beside {against}")
+    table = Table(title=f"this checkout (compiled kernel: {STATE}) beside {against}")
     for name in ("parameters", "threads", "seconds", "there", "ratio", "all cores", "there", "ratio", "peak", "there"):
         table.add_column(name, justify="right")
     rows: list[Row] = []
@@ -177,7 +179,8 @@ def main() -> int:
             rows.append(row | {"width": width})
     rate = dgemm_rate()  # after the rest: a process inherits the peak of the one that started it
 
-    table = Table(title=f"four layers of width d and ranks a, four tokens; dgemm here: {rate / 1e9:.0f} GFLOP/s")
+    title = f"four layers, widths d, ranks a, four tokens; dgemm: {rate / 1e9:.0f} GFLOP/s; compiled kernel: {STATE}"
+    table = Table(title=title)
     for name in ("d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start"):
         table.add_column(name, justify="right")
     for row in rows:
@@ -186,7 +189,7 @@ def main() -> int:
         table.add_row(
             f"{network.widths[0]}", f"{network.attention_ranks[0]}", f"{row['parameters']:,}",
             f"{row['dimension']:,}", f"{row['seconds']:.3f}",
-            f"{row['ratio']:,.0f}", f"{row['peak'] / 2**30:.3f}", f"{(row['peak'] - row['base']) / 2**30:.3f}",
+            f"{row['ratio']:,.1f}", f"{row['peak'] / 2**30:.3f}", f"{(row['peak'] - row['base']) / 2**30:.3f}",
         )  # fmt: skip
     console.print(table)
     for name, reason in refused.items():

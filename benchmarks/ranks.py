@@ -7,6 +7,10 @@ measured next to it. `ratio` is our time by that limit, from the quickest to the
 another system by our median. Times of flint are with and without building its matrix from a NumPy array; those of
 LinBox are taken inside Sage. NumPy's rank, by singular values, is inexact. `--compare` takes the ranks of so many
 random, sparse, rectangular, deficient and degenerate matrices instead, and checks rank and pivots with flint.
+
+Where the compiled kernel is installed (`make kernel`) there is a second table: `rank_mod_p` with it, for small matrices
+modulo the same prime, by flint's bare rank, for large ones in bytes modulo 251, by the limit. Everything runs on as
+many threads as the machine has cores, or as the variable OPENBLAS_NUM_THREADS says.
 """
 
 from __future__ import annotations
@@ -29,10 +33,14 @@ from flint import fmpz_mat, nmod_mat
 from rich.console import Console
 from rich.table import Table
 
+from lightning_sym.exact import kernel
 from lightning_sym.exact.elimination import Echelon, echelon_mod_p
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
 
-SIZES = (50, 150, 500, 1000, 2000, 4000, 8000)
+SIZES = (20, 50, 80, 150, 300, 500, 1000, 2000, 4000, 8000)
+BYTES = 251  # the prime of large matrices with a kernel
+SMALL = 300  # up to which flint's bare rank is the measure
 FLINT_LARGEST = 4000  # its matrices are built from Python's integers, 40 bytes each
 SVD_LARGEST = 1000
 SAGE = "from time import perf_counter as t; m = random_matrix(GF({p}), {n}); s = t(); m.rank(); print(t() - s)"
@@ -154,14 +162,32 @@ def measure(n: int, runs: int) -> dict[str, Any]:
         "n": n, "rank": rank, "dgemm_operations_per_second": rate, "limit_seconds": 2 / 3 * n**3 / rate,
         "seconds": ours[1:], "median_seconds": statistics.median(ours[1:]), "linbox_seconds": linbox_seconds(n, p),
     }  # fmt: skip
+    if kernel.COMPILED is not None:
+        row |= measure_kernel(matrix, p, runs)
     if n <= FLINT_LARGEST:
         other = flint_matrix(matrix, p)
         row["flint_agrees"] = int(other.rank()) == rank
-        row["flint_rank_seconds"] = median_seconds(other.rank, 1)
+        row["flint_rank_seconds"] = min(median_seconds(other.rank, 1) for _ in range(runs if n <= SMALL else 1))
         row["flint_seconds"] = row["flint_rank_seconds"] + median_seconds(lambda: flint_matrix(matrix, p), 1)
     if n <= SVD_LARGEST:
         row["svd_seconds"] = median_seconds(lambda: np.linalg.matrix_rank(matrix.astype(np.float64)), 1)
     return row
+
+
+def measure_kernel(matrix: Matrix, p: int, runs: int) -> dict[str, Any]:
+    """Times of the compiled kernel: for small matrices modulo `p`, for large ones in bytes."""
+    n = len(matrix)
+    small = n <= SMALL
+    residues = np.mod(matrix, BYTES)
+    source = matrix.astype(np.float64) if small else np.where(residues > BYTES // 2, residues - BYTES, residues)
+    modulus, times = (p if small else BYTES), []
+    for _ in range(runs + 1):
+        work = source.copy() if small else source.astype(np.int8)
+        start = time.perf_counter()
+        rank = rank_mod_p(work, modulus, overwrite=True)
+        times.append(time.perf_counter() - start)
+    agrees = n > 1000 or rank == int(flint_matrix(matrix, modulus).rank())
+    return {"kernel_seconds": times[1:], "kernel_prime": modulus, "kernel_agrees": agrees}
 
 
 def digits(value: float) -> str:
@@ -187,6 +213,20 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
     console.print(table)
     if all(row["linbox_seconds"] is None for row in rows):
         console.print("LinBox: not installed (looked for Sage)")
+    if kernel.COMPILED is None:
+        console.print("compiled kernel: not installed (make kernel)")
+        return
+    table = Table(title=f"with the compiled kernel, {kernel.STATE}: the quickest run")
+    for name in ("n", "modulo", "seconds", "by flint's bare rank", "by the limit", "x without"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        seconds, small = min(row["kernel_seconds"]), row["n"] <= SMALL
+        table.add_row(
+            f"{row['n']:,}", f"{row['kernel_prime']:,}", digits(seconds),
+            digits(seconds / row["flint_rank_seconds"]) if small else "",
+            "" if small else digits(seconds / row["limit_seconds"]), digits(min(row["seconds"]) / seconds),
+        )  # fmt: skip
+    console.print(table)
 
 
 def main() -> int:
@@ -207,7 +247,7 @@ def main() -> int:
     else:
         rows = [measure(n, runs=9 if n <= 1000 else 3) for n in SIZES if n <= arguments.largest]
         show(rows, console)
-        wrong = sum(not row.get("flint_agrees", True) for row in rows)
+        wrong = sum(not (row.get("flint_agrees", True) and row.get("kernel_agrees", True)) for row in rows)
         document = {"rows": rows, "mismatches": wrong}
     if arguments.json:
         arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

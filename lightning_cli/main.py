@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
@@ -62,6 +63,20 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
+def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """The version, and which compiled kernel is used or why not, where there is one."""
+    if not asked or context.resilient_parsing:
+        return
+    from lightning_sym.version import __version__
+
+    click.echo(f"{context.info_name} {__version__}")
+    if find_spec("lightning_sym_kernel") is not None:
+        from lightning_sym.exact.kernel import STATE
+
+        click.echo(f"compiled kernel: {STATE}")
+    context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -74,7 +89,9 @@ Examples:
 Exit codes: 0 as expected, certified or the same; 1 some verdict not as expected, or different functions;
 2 bad input; 3 undecided; 4 an error of the program.""",
 )
-@click.version_option(package_name="lightning-sym", message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
+)
 def cli() -> None:
     """The exact geometry of attention, lightning and softmax.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +21,15 @@ settings.load_profile("exact")
 def _as_wide_as_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that run side by side are told how wide their terminal is; answers are compared as pipes have them."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(scope="session")
+def kernel_module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The compiled kernel as it stands in the folder `kernel`, installed or not; processes side by side share it."""
+    from build_kernel import built, loaded
+
+    folder = tmp_path_factory.getbasetemp()
+    return loaded(built((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "kernel"))
 
 
 @pytest.fixture(scope="session")

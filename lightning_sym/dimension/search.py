@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from lightning_sym.exact.elimination import buffer_bytes
-from lightning_sym.exact.modular import entries_for, rank_mod_p
+from lightning_sym.exact.modular import buffer_bytes_for, entries_for, rank_mod_p
 from lightning_sym.limits import Progress
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
@@ -60,7 +59,7 @@ def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int
     size = batch_size(architecture, order)
     batches = -(-rows // size)
     sweeps = (min(threads(), batches) if batches > 1 else 1) * (fixed + min(rows, size) * each)
-    return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes(rows, columns, p))
+    return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes_for(rows, columns, p))
 
 
 class Search:

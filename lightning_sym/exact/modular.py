@@ -1,4 +1,4 @@
-"""Exact linear algebra modulo a prime, by flint; large ranks by `elimination`."""
+"""Exact linear algebra modulo a prime, by flint; large ranks by `elimination`; where there is one by a `kernel`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,47 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpz_mat, nmod_mat
 
-from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.errors import BadInput
+from lightning_sym.exact import kernel
+from lightning_sym.exact.elimination import buffer_bytes, echelon_mod_p
 from lightning_sym.rings.arrays import two_axes
-from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
+from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, SMALL_PRIMES
 
 _SMALL = 80
 """Rows and columns up to which flint is faster, the copy into its own matrix included."""
+
+_COMPILED = 600 * 600
+"""Entries up to which a kernel's elimination row by row is faster than one in blocks."""
+
+_KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.int64))
 
 
 def entries_for(p: int) -> np.dtype[Any]:
     """The type of entries in which ranks of large matrices modulo `p` are found without a copy.
 
     Example:
-        >>> entries_for(4194301).name, entries_for(251).name
-        ('float64', 'float32')
+        >>> entries_for(4194301).name, entries_for(251).name in ("float32", "int8")  # int8 with a kernel
+        ('float64', True)
     """
-    return np.dtype(np.float32 if p in SMALL_PRIMES else np.float64)
+    if p not in SMALL_PRIMES:
+        return np.dtype(np.float64)
+    return np.dtype(np.int8 if _has_fast_bytes() else np.float32)
+
+
+def buffer_bytes_for(rows: int, columns: int, p: int) -> int:
+    """What finding the rank of such a matrix takes beside it, at most, if it may be overwritten.
+
+    Example:
+        >>> buffer_bytes_for(8000, 8000, 4194301) < 8 * 8000 * 8000
+        True
+    """
+    if p in SMALL_PRIMES and _has_fast_bytes():
+        return kernel.buffer_bytes(rows, columns)
+    return buffer_bytes(rows, columns, p)
+
+
+def _has_fast_bytes() -> bool:
+    return kernel.COMPILED is not None and kernel.COMPILED.has_fast_bytes
 
 
 def rank_mod_p(
@@ -43,11 +68,32 @@ def rank_mod_p(
         (1, 2)
     """
     rows, columns = two_axes(matrix)
+    if (compiled := kernel.COMPILED) is not None and (p in MORE_PRIMES or p in SMALL_PRIMES):
+        if matrix.size <= _COMPILED and matrix.dtype in _KERNEL_TYPES:
+            return compiled.rank(matrix, p)
+        if p in SMALL_PRIMES and compiled.has_fast_bytes:
+            given = matrix.dtype == np.int8
+            matrix = matrix if given else _as_bytes(matrix, p)
+            return compiled.rank_of_bytes(matrix, p, overwrite=overwrite or not given, progress=progress)
     if (p in PRIMES or p in SMALL_PRIMES) and max(rows, columns) > _SMALL:
         return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
     integers = matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64)
     # by way of integers: flint is handed a matrix of residues, one by one, in twice the time
     return int(nmod_mat(fmpz_mat(rows, columns, integers.ravel().tolist()), p).rank())
+
+
+def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
+    """Centred residues of integers modulo a prime below 2^8, a few rows at a time."""
+    if matrix.dtype.kind not in "iuf":
+        raise BadInput(f"a matrix over GF(p) must be made of integers, got an array of {matrix.dtype}")
+    result = np.empty(matrix.shape, dtype=np.int8)
+    for start in range(0, len(matrix), 64):
+        part = matrix[start : start + 64]
+        if part.dtype.kind == "f" and not ((abs(part) < 2**52).all() and (part == np.rint(part)).all()):
+            raise BadInput("the entries of a matrix of floats over GF(p) must be integers below 2^52")
+        residues = np.mod(part, p).astype(np.int64)
+        result[start : start + 64] = np.where(residues > p // 2, residues - p, residues)
+    return result
 
 
 def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
