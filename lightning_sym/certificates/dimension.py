@@ -11,6 +11,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, network_document, opening
 from lightning_sym.certificates.limits import inputs, require_checkable, require_size, require_steps
+from lightning_sym.certificates.modulo_2 import SMALLEST_RANK, minor_modulo_2, orbit_modulo_2
 from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import transformer_of
 from lightning_sym.dimension.certify import SURPLUS_ROWS, CertifiedDimension, Evidence

@@ -220,6 +220,10 @@ class RandomJacobian:
         self._fold = None if columns is None or columns >= parameters else Fold(parameters, columns, generator, p)
         self.columns = parameters if self._fold is None else self._fold.columns
 
+    def draw_inputs(self, count: int) -> PrimeFieldMatrix:
+        """Inputs of the next rows, `count x n x t`."""
+        return random_residues(self.generator, (count, self.architecture.input_width, self.architecture.tokens), self.prime)
+
     def _sweep(self, size: int) -> _Batch:
         r"""Rows for new random inputs, each the gradient of a random functional of the outputs.
 
@@ -230,7 +234,7 @@ class RandomJacobian:
         """
         architecture, p, order, generator = self.architecture, self.prime, self.order, self.generator
         terms, t = 1 if order is None else (order + 1) // 2, architecture.tokens
-        x = random_residues(generator, (-(-size // self.each), architecture.input_width, t), p)
+        x = self.draw_inputs(-(-size // self.each))
         if self.each > 1:
             x = PrimeFieldMatrix(np.repeat(x.entries, self.each, axis=0)[:size], p)
         drawn = random_residues(generator, (size, terms, architecture.output_width, t), p)

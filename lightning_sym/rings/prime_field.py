@@ -74,11 +74,11 @@ class PrimeFieldMatrix:
         """The residues of an array of integers, of NumPy's or of Python's own, however large.
 
         Raises:
-            BadInput: the prime is not one of `PRIMES`, for which the arithmetic is known to be exact, or the array
+            BadInput: the prime is neither 2 nor one of `PRIMES`, for which the arithmetic is known to be exact, or the array
                 holds something else than integers.
         """
-        if prime not in PRIMES:
-            raise BadInput(f"the prime must be one of {PRIMES}, got {prime}")
+        if prime not in PRIMES and prime != 2:
+            raise BadInput(f"the prime must be one of {PRIMES} or 2, got {prime}")
         if np.asarray(integers).dtype.kind not in "iuO":
             raise BadInput(f"residues must be made of integers, got an array of {np.asarray(integers).dtype}")
         residues = np.mod(integers, prime).astype(np.int64)
