@@ -222,7 +222,8 @@ class RandomJacobian:
 
     def draw_inputs(self, count: int) -> PrimeFieldMatrix:
         """Inputs of the next rows, `count x n x t`."""
-        return random_residues(self.generator, (count, self.architecture.input_width, self.architecture.tokens), self.prime)
+        shape = count, self.architecture.input_width, self.architecture.tokens
+        return random_residues(self.generator, shape, self.prime)
 
     def _sweep(self, size: int) -> _Batch:
         r"""Rows for new random inputs, each the gradient of a random functional of the outputs.
