@@ -73,7 +73,7 @@ def directions_document(
 
 
 def _upper_bound(result: CertifiedDimension, modulo_2: Sequence[PrimeFieldMatrix] | None) -> Document:
-    """The simplest of the bounds that attain the smallest: an orbit, modulo 2 if it will do, a count, other directions."""
+    """The simplest of the bounds that attain the smallest: an orbit, modulo 2 if it can, a count, other directions."""
     architecture, upper, evidence = result.architecture, result.upper, result.upper_evidence
     p = PRIMES[0]
     generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`

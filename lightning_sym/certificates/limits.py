@@ -51,9 +51,9 @@ def elimination_steps(rank: int, p: int) -> int:
 
     Example:
         >>> elimination_steps(1260, 4194301), elimination_steps(1260, 2), elimination_steps(10000, 2)
-        (89699400, 1592640, 150040000)
+        (89699400, 3175200, 250000000)
     """
-    return rank * (4 + rank * (2 + rank // 8192) // 2) if p == 2 else 4 * rank**2 + rank**3 // 24
+    return rank**2 * (4 + rank // 8192) // 2 if p == 2 else 4 * rank**2 + rank**3 // 24
 
 
 def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:

@@ -74,8 +74,8 @@ class PrimeFieldMatrix:
         """The residues of an array of integers, of NumPy's or of Python's own, however large.
 
         Raises:
-            BadInput: the prime is neither 2 nor one of `PRIMES`, for which the arithmetic is known to be exact, or the array
-                holds something else than integers.
+            BadInput: the prime is neither 2 nor one of `PRIMES`, for which the arithmetic is known to be exact, or the
+                array holds something else than integers.
         """
         if prime not in PRIMES and prime != 2:
             raise BadInput(f"the prime must be one of {PRIMES} or 2, got {prime}")

@@ -6,7 +6,7 @@
 prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
 1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
 is redone. Only bounds of other kinds than orbit, large transformers and what has a form need more, beside this file."""
-import importlib, itertools, json, math, pathlib, re, struct, sys
+import importlib, itertools, json, math, pathlib, re, signal, struct, sys
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -114,7 +114,8 @@ def pack(values: Any, code: str = "Q") -> int:
     return int.from_bytes(struct.pack(f"<{len(values)}{code}", *values), "little")
 def unpack(number: int) -> Any:
     """The numbers again, without zeros at the end."""
-    return struct.unpack(f"<{(size := (number.bit_length() + 63) // 64)}Q", number.to_bytes(8 * size, "little"))
+    count = (number.bit_length() + 63) // 64
+    return struct.unpack(f"<{count}Q", number.to_bytes(8 * count, "little"))
 def parities(number: int, slot: int = 64) -> int:
     """The numbers modulo 2, one bit for each: of the last hexadecimal digits of the slots."""
     return int(f"{number:x}"[::-slot // 4][::-1].translate(str.maketrans("0123456789abcdef", "01" * 8)), 2)
@@ -126,10 +127,11 @@ class Echelon:
     move on by 32 slots at a time; those kept have their pivots where rows that they are added to have the entry."""
     def __init__(self, p: int, width: int) -> None:
         self.p, self.width, self.rows, self.kept = p, width, dict[int, int](), 0
-    def hold(self, column: int, row: int) -> None:
+    def hold(self, column: int, row: int) -> int | None:
         size = 100 + row.bit_length() // 7
         keep(size)
         self.rows[column], self.kept = row, self.kept + size
+        return None
     def add(self, row: int) -> int | None:  # None if it was independent, else what is left behind the first entries
         spend(self.width * (4 + row.bit_length() // 2048))
         for column in range(self.width):
@@ -137,8 +139,7 @@ class Echelon:
             entry = ((row & SLOT << at) >> at) % self.p
             if entry and column not in self.rows:  # scaled, so that its pivot is 1
                 inverse = pow(entry, -1, self.p)
-                self.hold(column, pack([x * inverse % self.p for x in unpack(row >> at)]) << at)
-                return None
+                return self.hold(column, pack([x * inverse % self.p for x in unpack(row >> at)]) << at)
             if entry:
                 spend(self.rows[column].bit_length() // 2048)
                 row += (self.p - entry) * self.rows[column]
@@ -146,12 +147,10 @@ class Echelon:
 class Bits(Echelon):
     """The same modulo 2, of rows of bits. They are kept by their lengths, which become less when rows are added."""
     def add(self, row: int) -> int | None:
-        spend(4 + len(self.rows) * (2 + row.bit_length() // 8192))
+        spend(self.width + len(self.rows) * (2 + row.bit_length() // 8192))
         while row and row.bit_length() in self.rows:
             row ^= self.rows[row.bit_length()]
-        if row:
-            self.hold(row.bit_length(), row)
-        return None if row else 0
+        return self.hold(row.bit_length(), row) if row else 0
 class Tape:
     """Matrices of power series in u modulo p and u^n, and ways back from each to what it was made of, for derivatives
     of functionals of the last one, up to `side` of them side by side. An entry is one integer, with 64 bits for a
@@ -286,17 +285,17 @@ def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the diff
         "of g, and not g_0; without g it may be 2")
     g = [c.numerator * pow(c.denominator, -1, p) % p for c in g[:terms]]
     point, tape = Point(net, weights, p), Tape(p, n, 64 if terms else 0)
-    good = n * max(net.m * net.t, *(2 * x for x in (*net.d, *net.a, *net.b, net.t, net.n, net.m))) * p * p < 2**tape.slot
-    need(good, f"sizes and terms must be smaller, so that sums of products fit into {tape.slot} bits")
+    most = max(2 * max(*net.d, *net.a, *net.b, net.t, net.n, net.m), net.m * net.t)
+    need(n * most * p * p < 2**tape.slot, f"sizes and terms must be smaller, so that sums fit into {tape.slot} bits")
     need(all(a < b for a, b in itertools.pairwise([*columns, point.size])), "columns must increase, and be parameters")
     form = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
     form |= {"exponentials": [[[range(p), net.t], net.t], len(net.heads)]} if free else {}  # of scores: any numbers
     read, echelon, full = (take(row, "a row", form) for row in rows), (Bits if p == 2 else Echelon)(p, r), room[0]
     for (x, *given), group in itertools.groupby(read, lambda row: [row[0], *row[2:]]):
-        tape.ways = []
+        tape.ways, functionals = [], [row[1] for row in group]
         out, used = point.output(T(x), g, tape, *given), room[0] + echelon.kept
-        while some := [row[1] for row in itertools.islice(group, tape.side)]:
-            for row in point.gradients(out, tape, some, columns):
+        for j in range(0, len(functionals), tape.side):
+            for row in point.gradients(out, tape, functionals[j:j + tape.side], columns):
                 echelon.add(row)
             room[0] = used - echelon.kept  # what the tape has made on the way back is gone
         room[0] = full - echelon.kept
@@ -478,7 +477,5 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{path if path.isprintable() and path.isascii() else ascii(path)}: {answer}", flush=True)
     return 0 if proved == len(files) else 1
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:  # no traceback
-        sys.exit(130)
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))  # without a traceback
+    sys.exit(main())

@@ -86,7 +86,8 @@ def gradients(
         for _ in range(each):
             functional = [[[rng.randrange(P) for _ in range(net.t)] for _ in range(net.m)] for _ in range(n)]
             row = {"input": x, "functional": functional} | ({"exponentials": given} if given else {})
-            yield row, at.gradients(out, tape, [functional], list(range(at.size)))
+            entries = [verify.unpack(x) for x in at.gradients(out, tape, [functional], list(range(at.size)))]
+            yield row, [*entries[0], *[0] * at.size][: at.size]
 
 
 def families(network: Document) -> list[str]:
