@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,26 @@ def test_so_many_steps(
 def test_so_many_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same_twice = same(TWO, SWAPPED, {"step": "rescaling", "factors": [1, 1], "value_factor": 1})
     at_the_limit("LAYERS", 2, same_twice, "must fit, in at most 1 layers", monkeypatch, tmp_path, capsys)
+
+
+def test_long_checks_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a terminal only, each ten seconds, about."""
+    monkeypatch.setattr(verify, "left", [verify.STEPS])
+    verify.spend(3 * 10**8)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    verify.spend(10**8 - 1)
+    verify.spend(10**8)
+    assert capsys.readouterr() == ("", "checking: 20% of the steps that a file may take\nchecking: 25% of the steps that "
+                                   "a file may take\n")  # fmt: skip
+
+
+def test_an_interrupted_check_ends_without_a_traceback(tmp_path: Path) -> None:
+    """It is interrupted in the middle of its work."""
+    script = "import os, signal, runpy, json\njson.loads = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(LIGHTNING), encoding="utf-8")
+    script += (
+        f"import sys; sys.argv = ['verify.py', {str(path)!r}]; runpy.run_path({verify.__file__!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
