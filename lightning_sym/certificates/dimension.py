@@ -10,7 +10,8 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, network_document, opening
-from lightning_sym.certificates.limits import inputs, require_checkable, require_size, require_steps
+from lightning_sym.certificates.limits import fits_a_slot, inputs, require_checkable, require_size, require_steps
+from lightning_sym.certificates.modulo_2 import SMALLEST_RANK, minor_modulo_2, orbit_modulo_2
 from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import transformer_of
 from lightning_sym.dimension.certify import CertifiedDimension, Evidence
@@ -72,16 +73,18 @@ def directions_document(
     return {"kind": kind, "bound": bound, "prime": p, "weights": _matrices(weights), "families": list(families)}
 
 
-def _upper_bound(result: CertifiedDimension) -> Document:
-    """The simplest of the bounds that attain the smallest: an orbit, a count, other directions."""
+def _upper_bound(result: CertifiedDimension, modulo_2: Sequence[PrimeFieldMatrix] | None) -> Document:
+    """The simplest of the bounds that attain the smallest: an orbit, modulo 2 if it can, a count, other directions."""
     architecture, upper, evidence = result.architecture, result.upper, result.upper_evidence
     p = PRIMES[0]
     generator = np.random.default_rng([result.seed, 0])  # as in `certified_dimension`
     if Evidence.ORBIT in evidence or Evidence.DIRECTIONS in evidence:
-        weights = random_weights(architecture, generator, p)
         fibers = architecture.parameter_count - upper
+        names = [family.name for family in families_of(architecture, symmetry=True)]
+        if modulo_2 is not None and orbit_modulo_2(architecture, modulo_2) == fibers:
+            return directions_document("orbit", upper, modulo_2, names, 2)
+        weights = random_weights(architecture, generator, p)
         if Evidence.ORBIT in evidence or orbit_dimension_at(architecture, weights, generator, p) == fibers:
-            names = [family.name for family in families_of(architecture, symmetry=True)]
             return directions_document("orbit", upper, weights, names, p)
     if Evidence.FACTORIZATION in evidence:
         pieces = [piece.dimension for piece in virtual_weight_variety(architecture).pieces]
@@ -125,27 +128,52 @@ def dimension_certificate(
     if result.matrices is not None and (shape := transformer_of(architecture)) is not None:
         return transformer_certificate(shape)
     document = opening("dimension") | {"network": network_document(architecture)}
-    terms = None if result.order is None else (result.order + 1) // 2
-    softmax = result.order is None and architecture.normalization is not None
-    drawn = architecture.depth * architecture.heads * architecture.tokens * softmax
-    entries = (architecture.input_width + architecture.output_width * (terms or 1) + drawn) * architecture.tokens
-    require_size(8 * (lower * entries + 2 * architecture.parameter_count))
-    require_checkable(architecture, lower, terms or 1)
-    rows = lower + SURPLUS_ROWS
-    needed = rows * architecture.parameter_count * ROW_BYTES
-    require_memory(needed, memory, f"all columns of the Jacobian ({rows:,} x {architecture.parameter_count:,})")
+    report = progress or (lambda stage, done, total: None)
+    found = _modulo_2(result, memory, report)
+    weights, lower_bound = (None, _lower_bound(result, memory, report)) if found is None else found
     return document | {
         "lower": lower,
         "upper": result.upper,
-        "lower_bound": _lower_bound(result, rows, memory, progress or (lambda stage, done, total: None)),
-        "upper_bounds": [_upper_bound(result)],
+        "lower_bound": lower_bound,
+        "upper_bounds": [_upper_bound(result, weights)],
     }
 
 
-def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Progress) -> Document:
+def _matrix_rows(result: CertifiedDimension, terms: int) -> int:
+    """How many rows of matrices, of one entry for each token, stand in the file for one row of the Jacobian."""
+    network = result.architecture
+    drawn = network.depth * network.heads * network.tokens if result.has_free_exponentials else 0
+    return network.input_width + network.output_width * terms + drawn
+
+
+def _modulo_2(
+    result: CertifiedDimension, memory: int, report: Progress
+) -> tuple[list[PrimeFieldMatrix], Document] | None:
+    """The lower bound of a large network modulo 2, and its point, where there is one."""
+    architecture, rank = result.architecture, result.lower
+    if rank < SMALLEST_RANK or result.order is not None or not fits_a_slot(architecture, 1, 2):
+        return None
+    require_checkable(architecture, rank, 2)
+    rows = _matrix_rows(result, 1)
+    require_size(rank * (rows * (3 * architecture.tokens + 2) + 30))
+    told = partial(_report_rows, report, "certificate modulo 2", rank)
+    found = minor_modulo_2(architecture, rank, result.seed, memory, told)
+    if found is not None:
+        require_steps(architecture, rank, found[1])
+    return found
+
+
+def _lower_bound(result: CertifiedDimension, memory: int, report: Progress) -> Document:
     """A minor as large as the lower bound, of few Taylor coefficients and few inputs, which makes it quick to check."""
-    architecture = result.architecture
+    architecture, rows = result.architecture, result.lower + SURPLUS_ROWS
     outputs = architecture.output_width * architecture.tokens
+    most = None if result.order is None else (result.order + 1) // 2
+    entries = _matrix_rows(result, most or 1) * architecture.tokens
+    require_size(8 * (result.lower * entries + 2 * architecture.parameter_count))
+    primes = sorted(PRIMES, key=lambda p: p != result.prime)
+    require_checkable(architecture, result.lower, primes[0])
+    needed = rows * architecture.parameter_count * ROW_BYTES
+    require_memory(needed, memory, f"all columns of the Jacobian ({rows:,} x {architecture.parameter_count:,})")
 
     def minor(p: int, terms: int | None, each: int = 1, more: int = 1) -> Document | None:
         order = None if terms is None else 2 * terms - 1
@@ -153,8 +181,7 @@ def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Pro
         sample = jacobian.sample(more * rows, partial(_report_rows, report, f"certificate modulo {p}", more * rows))
         return minor_document(jacobian.weights, sample, result.lower, p, terms)
 
-    most = None if result.order is None else (result.order + 1) // 2
-    for p in sorted(PRIMES, key=lambda p: p != result.prime):
+    for p in primes:
         if (found := minor(p, most)) is not None:
             break
     else:

@@ -11,8 +11,8 @@ from lightning_sym.network.architecture import Architecture
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate; a checker reads no more."""
 
-MOST_HEADS, MOST_KEPT = 4096, 2**24
-"""Heads of all layers together, and numbers kept while a network is evaluated, that a checker puts up with."""
+MOST_HEADS = 4096
+"""Heads of all layers together that a checker puts up with."""
 
 MOST_STEPS = 2 * 10**9
 """Steps that a checker takes, some four minutes."""
@@ -28,6 +28,34 @@ def inputs(lower_bound: Document) -> int:
     return 1 + sum(bool(old["input"] != new["input"]) for old, new in pairwise(lower_bound["rows"]))
 
 
+def slot(p: int) -> int:
+    """Bits that a checker gives a residue while it evaluates a network."""
+    return 16 if p == 2 else 64
+
+
+def fits_a_slot(architecture: Architecture, terms: int, p: int) -> bool:
+    """Whether sums of products of residues do not overflow in a checker.
+
+    Example:
+        >>> [fits_a_slot(Architecture((1, m), (1,), 128), 1, 2) for m in (127, 128)]
+        [True, False]
+    """
+    architecture.require("the checker's size of slots", KNOWN)
+    t, n, m = architecture.tokens, architecture.input_width, architecture.output_width
+    most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), n, m, t)
+    return bool(terms * max(2 * most, m * t) * p * p < 1 << slot(p))
+
+
+def elimination_steps(rank: int, p: int) -> int:
+    """The steps that a checker counts, about, to see that a minor is not zero.
+
+    Example:
+        >>> elimination_steps(1260, 4194301), elimination_steps(1260, 2), elimination_steps(10000, 2)
+        (89699400, 3175200, 250000000)
+    """
+    return rank**2 * (4 + rank // 8192) // 2 if p == 2 else 4 * rank**2 + rank**3 // 24
+
+
 def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
     """The steps that a checker counts, about, while it evaluates a network with its derivatives.
 
@@ -37,16 +65,21 @@ def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
         lower_bound: the lower bound of a certificate.
 
     Example:
-        >>> lower_bound = {"terms": None, "rows": [{"input": [[1]]}]}
+        >>> lower_bound = {"prime": 5, "terms": None, "rows": [{"input": [[1]]}]}
         >>> steps(Architecture((1, 1), (1,), 1), 1, lower_bound)        # five products of numbers
         209
     """
     architecture.require("the checker's count of steps", KNOWN)
     t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
-    size, side = 2 * terms - 1, -(-rank // inputs(lower_bound)) if lower_bound["rows"] else 0  # functionals of an input
+    part, size, side = (
+        slot(lower_bound["prime"]),
+        2 * terms - 1,
+        -(-rank // inputs(lower_bound)) if lower_bound["rows"] else 0,
+    )  # functionals of an input
 
     def forward(rows: int, columns: int, middle: int, k: int = 1) -> int:
-        return rows * columns * (middle * (1 + k * terms * size // 16) + 2 * k * size + 8)
+        words = k * size * part // 64
+        return rows * columns * (middle * (1 + words * terms // 16) + 2 * words + 8)
 
     def product(rows: int, columns: int, middle: int) -> int:  # and back to both factors
         back = forward(rows, middle, columns, side) + forward(columns, middle, rows, side)
@@ -66,22 +99,17 @@ def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
     return total * inputs(lower_bound)
 
 
-def require_checkable(architecture: Architecture, rank: int, terms: int) -> None:
-    """Refuse networks that are too large.
+def require_checkable(architecture: Architecture, rank: int, p: int) -> None:
+    """Refuse networks that are too large, before anything is computed.
 
     Raises:
-        TooLarge: by the number of heads, or of numbers kept while a network is evaluated.
+        TooLarge: by the number of heads, or by the size of the minor.
     """
-    architecture.require("the checker's count of numbers", KNOWN)
-    t, heads = architecture.tokens, architecture.heads * architecture.depth
-    ends = architecture.input_width, architecture.output_width
-    most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), *ends, t)
-    kept = (t * (2 * most + t) + rank) * (rank + 1) * terms
-    if heads > MOST_HEADS or kept > MOST_KEPT:
-        raise TooLarge(
-            f"a certificate must be of at most {MOST_HEADS:,} heads and {MOST_KEPT:,} numbers kept, "
-            f"this network has {heads:,} and {kept:,}"
-        )
+    architecture.require("the checker's count of heads", KNOWN)
+    heads = architecture.heads * architecture.depth
+    if heads > MOST_HEADS:
+        raise TooLarge(f"a certificate must be of at most {MOST_HEADS:,} heads, this network has {heads:,}")
+    _require_steps(elimination_steps(rank, p), f"the minor of {rank:,} rows modulo {p}")
 
 
 def require_size(size: int) -> None:
@@ -102,7 +130,12 @@ def require_steps(architecture: Architecture, rank: int, lower_bound: Document) 
     Raises:
         TooLarge: by the number of steps.
     """
-    if (needed := steps(architecture, rank, lower_bound)) > MOST_STEPS:
+    needed = steps(architecture, rank, lower_bound) + elimination_steps(rank, lower_bound["prime"])
+    _require_steps(needed, "this one")
+
+
+def _require_steps(needed: int, what: str) -> None:
+    if needed > MOST_STEPS:
         raise TooLarge(
-            f"a certificate must be checked in at most {MOST_STEPS:,} steps of the checker, this one takes {needed:,}"
+            f"a certificate must be checked in at most {MOST_STEPS:,} steps of the checker, {what} takes {needed:,}"
         )

@@ -207,6 +207,11 @@ class RandomJacobian:
         self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator, p)
         self.columns = kept if self._fold is None else self._fold.columns
 
+    def draw_inputs(self, generator: np.random.Generator, count: int) -> PrimeFieldMatrix:
+        """Inputs of the next rows, `count x n x t`."""
+        shape = count, self.architecture.input_width, self.architecture.tokens
+        return random_residues(generator, shape, self.prime)
+
     def _sweep(self, generator: np.random.Generator, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
         r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
@@ -217,7 +222,7 @@ class RandomJacobian:
         """
         architecture, p, order, size = self.architecture, self.prime, self.order, len(rows)
         terms, t = 1 if order is None else (order + 1) // 2, architecture.tokens
-        x = random_residues(generator, (-(-size // self.each), architecture.input_width, t), p)
+        x = self.draw_inputs(generator, -(-size // self.each))
         if self.each > 1:
             x = PrimeFieldMatrix(np.repeat(x.entries, self.each, axis=0)[:size], p)
         drawn = random_residues(generator, (size, terms, architecture.output_width, t), p)

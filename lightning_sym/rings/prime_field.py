@@ -78,11 +78,11 @@ class PrimeFieldMatrix:
         """The residues of an array of integers, of NumPy's or of Python's own, however large.
 
         Raises:
-            BadInput: the prime is not one of `PRIMES` and `SMALL_PRIMES`, for which the arithmetic is known to be
-                exact, or the array holds something else than integers.
+            BadInput: the prime is neither 2 nor one of `PRIMES` and `SMALL_PRIMES`, for which the arithmetic is known
+                to be exact, or the array holds something else than integers.
         """
-        if prime not in PRIMES and prime not in SMALL_PRIMES:
-            raise BadInput(f"the prime must be one of {PRIMES + SMALL_PRIMES}, got {prime}")
+        if prime not in PRIMES and prime not in SMALL_PRIMES and prime != 2:
+            raise BadInput(f"the prime must be one of {PRIMES + SMALL_PRIMES} or 2, got {prime}")
         if np.asarray(integers).dtype.kind not in "iuO":
             raise BadInput(f"residues must be made of integers, got an array of {np.asarray(integers).dtype}")
         residues = np.mod(integers, prime).astype(np.int64)

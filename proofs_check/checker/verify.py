@@ -1,12 +1,12 @@
-# ruff: noqa: B905, E401, E741, I001, N802, RUF021 - T, D and l are the names of the grammar
+# ruff: noqa: B905, E401, E731, E741, I001, N802, RUF021 - T, D and l are the names of the grammar
 """Check certificates (docs/certificate.md) with nothing but this file and the standard library.
 
     python verify.py FILE...        for example: python verify.py dimension.json
 
 prints 'FILE: proved: ...' or 'FILE: rejected: ...' for each file. The exit code is 0 only if all prove what they claim,
 1 if one does not, 2 if nothing was given to check. The theorems named in the answers are taken as given; all arithmetic
-is redone. Only what is of kind directions or transformer, or has a form, needs more, which lies beside this file."""
-import importlib, itertools, json, math, pathlib, re, struct, sys
+is redone. Only bounds of other kinds than orbit, large transformers and what has a form need more, beside this file."""
+import importlib, itertools, json, math, pathlib, re, signal, struct, sys
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -15,7 +15,7 @@ if sys.version_info < (3, 11):  # this file can be read by much older ones, so t
     print(f"verify.py needs Python 3.11 or newer, this is {sys.version[:6]}", file=sys.stderr)
     sys.exit(2)
 BYTES, STEPS, BITS = 2**24, 2 * 10**9, 2**18  # of a file; of about 0.1 microseconds, for a file; of a rational number
-TERMS, LAYERS, HEADS, KEPT, LONG = 512, 64, 4096, 2**24, 10**20  # KEPT: coefficients of the matrices of a layer
+TERMS, LAYERS, HEADS, LONG = 512, 64, 4096, 10**20
 ROOM, BRACKETS = 2**29, 2**21  # bytes of numbers that are made, for a file; lists and, four times, objects in it
 SIZE, COUNT, SLOT, SIDE, left, room = range(1, 10**6 + 1), range(LONG), 2**64 - 1, 128, [STEPS], [ROOM]
 Matrix = list[Any]
@@ -28,7 +28,9 @@ def need(condition: object, message: str) -> None:
         raise Rejected(message)
 def spend(steps: int) -> None:
     """Said before work is done, so that no file takes forever."""
-    left[0] -= steps
+    old, left[0] = left[0], left[0] - steps
+    if old // 10**8 > left[0] // 10**8 > 0 and sys.stderr.isatty():  # each ten seconds, about
+        print(f"checking: {100 - 100 * left[0] // STEPS}% of the steps that a file may take", file=sys.stderr)
     need(left[0] >= 0, f"checking must take at most {STEPS:,} steps, this takes more")
 def keep(size: int) -> None:
     """Said before numbers of so many bytes are made, so that no file takes more than 1 GiB of memory in all."""
@@ -69,8 +71,8 @@ def take(value: Any, what: str, form: Any) -> Any:
     elif form in (bool, str, dict):
         need(type(value) is form, f"{what} must be of type {form.__name__}, {found}")
     return value if type(form) is range or form in (bool, str, dict, object) else form(value)
-def _prime(value: Any) -> int:  # an odd one below 2^22
-    p = int(take(value, "the prime", range(3, 2**22)))
+def _prime(value: Any, least: int = 3) -> int:  # below 2^22
+    p = int(take(value, "the prime", range(least, 2**22)))
     need(all(p % k for k in range(2, int(p**0.5) + 1)), f"the modulus must be a prime, {p} is none")
     return p
 def _rational(value: Any) -> Fraction:  # an integer, or a string
@@ -107,13 +109,16 @@ class Network:
         says = (f"{key} {value}".removesuffix(" True") if value else f"no {key}" for key, value in sizes.items())
         self.name += f" of {', '.join(says)}"  # in full, for it is what the claim is about
 # ---- arithmetic modulo p
-def pack(values: Any) -> int:
+def pack(values: Any, code: str = "Q") -> int:
     """One integer with 64 bits for each number: a multiple of a row, or a product of series, is one operation."""
-    return int.from_bytes(struct.pack(f"<{len(values)}Q", *values), "little")
+    return int.from_bytes(struct.pack(f"<{len(values)}{code}", *values), "little")
 def unpack(number: int) -> Any:
     """The numbers again, without zeros at the end."""
     count = (number.bit_length() + 63) // 64
     return struct.unpack(f"<{count}Q", number.to_bytes(8 * count, "little"))
+def parities(number: int, slot: int = 64) -> int:
+    """The numbers modulo 2, one bit for each: of the last hexadecimal digits of the slots."""
+    return int(f"{number:x}"[::-slot // 4][::-1].translate(str.maketrans("0123456789abcdef", "01" * 8)), 2)
 def T(a: Matrix) -> Matrix:
     """The transposed matrix."""
     return list(map(list, zip(*a)))
@@ -122,6 +127,11 @@ class Echelon:
     move on by 32 slots at a time; those kept have their pivots where rows that they are added to have the entry."""
     def __init__(self, p: int, width: int) -> None:
         self.p, self.width, self.rows, self.kept = p, width, dict[int, int](), 0
+    def hold(self, column: int, row: int) -> int | None:
+        size = 100 + row.bit_length() // 7
+        keep(size)
+        self.rows[column], self.kept = row, self.kept + size
+        return None
     def add(self, row: int) -> int | None:  # None if it was independent, else what is left behind the first entries
         spend(self.width * (4 + row.bit_length() // 2048))
         for column in range(self.width):
@@ -129,31 +139,39 @@ class Echelon:
             entry = ((row & SLOT << at) >> at) % self.p
             if entry and column not in self.rows:  # scaled, so that its pivot is 1
                 inverse = pow(entry, -1, self.p)
-                keep(100 + row.bit_length() // 7)
-                self.kept += 100 + row.bit_length() // 7
-                self.rows[column] = pack([x * inverse % self.p for x in unpack(row >> at)]) << at
-                return None
+                return self.hold(column, pack([x * inverse % self.p for x in unpack(row >> at)]) << at)
             if entry:
                 spend(self.rows[column].bit_length() // 2048)
                 row += (self.p - entry) * self.rows[column]
         return row >> 64 * (self.width - max(self.width - 1, 0) // 32 * 32)
+class Bits(Echelon):
+    """The same modulo 2, of rows of bits. They are kept by their lengths, which become less when rows are added."""
+    def add(self, row: int) -> int | None:
+        spend(self.width + len(self.rows) * (2 + row.bit_length() // 8192))
+        while row and row.bit_length() in self.rows:
+            row ^= self.rows[row.bit_length()]
+        return self.hold(row.bit_length(), row) if row else 0
 class Tape:
     """Matrices of power series in u modulo p and u^n, and ways back from each to what it was made of, for derivatives
-    of functionals of the last one, up to SIDE of them side by side. An entry is one integer, with 64 bits for a
-    coefficient and, so that products have room, 2 n - 1 coefficients for a series."""
+    of functionals of the last one, up to `side` of them side by side. An entry is one integer, with 64 bits for a
+    coefficient, modulo 2, where n = 1, 16 bits, and, so that products have room, 2 n - 1 coefficients for a series."""
     def __init__(self, p: int, n: int, shift: int) -> None:
         self.p, self.n, self.size, self.shift, self.ways = p, n, 2 * n - 1, shift, list[Any]()
-        self.mask = ((1 << 64 * self.size * SIDE) - 1) // ((1 << 64 * self.size) - 1) * ((1 << 64 * n) - 1)
+        self.slot, self.code, self.side = (16, "H", 4 * SIDE) if p == 2 else (64, "Q", SIDE)
+        self.bits = self.slot * self.size  # of a series
+        self.mask = ((1 << self.bits * self.side) - 1) // ((1 << self.bits) - 1) * (1 if p == 2 else (1 << 64 * n) - 1)
     def reduce(self, x: int) -> int:  # modulo p and u^n
-        return pack([c % self.p for c in unpack(x & self.mask)])
+        x &= self.mask
+        return x if self.p == 2 else x % self.p if x <= SLOT else pack([c % self.p for c in unpack(x)])
     def product(self, a: Matrix, b: Matrix, k: int = 1) -> Matrix:  # a b^T; k series side by side, in a or in b
-        spend(len(a) * len(b) * (len(a[0]) * (1 + k * self.n * self.size // 16) + k * self.size + 8))
+        spend(len(a) * len(b) * (len(a[0]) * (1 + k * self.bits * self.n // 1024) + k * self.bits // 64 + 8))
         return [[self.reduce(sum(map(mul, x, y))) for y in b] for x in a]
     def times(self, x: int, y: int, k: int = 1) -> int:
-        return int(self.product([[x]], [[y]], k)[0][0])
+        spend(9 + k * self.bits * (self.n + 16) // 1024)
+        return self.reduce(x * y)
     def made(self, m: Matrix, way: Any = None, k: int = 1) -> Matrix:  # way: from k derivatives by m to those by others
-        spend(len(m) * len(m[0]) * k * self.size)
-        keep(2 * len(m) * (64 + len(m[0]) * (40 + 9 * k * self.size)))  # twice, for more is made on the way
+        spend(len(m) * len(m[0]) * (k * self.bits // 64))
+        keep(2 * len(m) * (64 + len(m[0]) * (40 + k * self.bits // 7)))  # twice, for more is made on the way
         self.ways += [(m, way)] * bool(way)
         return m
     def dots(self, a: Matrix, b: Matrix) -> Matrix:  # a b^T
@@ -162,10 +180,13 @@ class Tape:
     def add(self, *terms: Matrix) -> Matrix:
         total = [[self.reduce(sum(each)) for each in zip(*rows)] for rows in zip(*terms)]
         return self.made(total, lambda d, k: [(m, d) for m in terms])
+    def seen(self, scores: Matrix, causal: bool) -> Matrix:  # without those that a mask hides
+        hide: Any = lambda m: [[x * (j <= i or not causal) for j, x in enumerate(row)] for i, row in enumerate(m)]
+        return self.made(hide(scores), lambda d, k: [(scores, hide(d))])
     def pattern(self, scores: Matrix, g: Any, given: Any, causal: bool) -> Matrix:  # g of scores, divided by the sums
-        values, slopes, shift, normal = list[Any](), list[Any](), 0 if given else self.shift, bool(g or given)
+        values, slopes, shift = list[Any](), list[Any](), 0 if given else self.shift
         for i, row in enumerate(scores):
-            value, slope = (given[i],) * 2 if given else ([0] * len(row),) * 2 if g else (row, [1] * len(row))
+            value, slope = (given[i],) * 2 if given else ([0] * len(row),) * 2
             row = [x << shift & self.mask for x in row]  # scores of an input eps Z have a factor u
             for c in reversed(g):  # Horner
                 slope = [self.times(s, x) + v for s, v, x in zip(slope, value, row)]
@@ -173,14 +194,14 @@ class Tape:
             value, slope = ([self.reduce(x << by) * (j <= i or not causal) for j, x in enumerate(each)]
                 for each, by in ((value, 0), (slope, shift)))
             total = self.reduce(sum(value))
-            need(not normal or total & SLOT, "no column sum of the normalized scores may be 0 modulo the prime")
-            inverse = pow(total & SLOT, -1, self.p) if normal else 1
-            for _ in range(self.n.bit_length() * normal):  # Newton: each step doubles the coefficients that are right
+            need(total & SLOT, "no column sum of the normalized scores may be 0 modulo the prime")
+            inverse = pow(total & SLOT, -1, self.p)
+            for _ in range((self.n - 1).bit_length()):  # Newton: each step doubles the coefficients that are right
                 inverse = self.times(inverse, self.reduce(2 + (self.p - 1) * self.times(total, inverse)))
             values.append([self.times(x, inverse) for x in value])
             slopes.append([self.times(x, inverse) for x in slope])
         def way(d: Matrix, k: int) -> Any:  # of a quotient: derivatives less their mean by the values
-            means = [(self.p - 1) * normal * self.product([row], [v], k)[0][0] for row, v in zip(d, values)]
+            means = [(self.p - 1) * self.product([row], [v], k)[0][0] for row, v in zip(d, values)]
             return [(scores, [[self.times(self.reduce(x + mean), s, k) for x, s in zip(row, slope)]
                 for row, slope, mean in zip(d, slopes, means)])]
         return self.made(values, way)
@@ -214,21 +235,29 @@ class Point:
                 rows, table = dots(q, key), next(drawn)
                 good = rows != T(rows) or net.causal or not table or table == T(table)
                 need(good, "exponentials of equal scores must be equal")
-                y = dots(tape.pattern(rows, g, table, net.causal), y)
-                terms.append(dots(y, w["O", i, k]) if "O" in net.letters else y)
-            x = tape.add(*terms)
+                pattern = tape.pattern(rows, g, table, net.causal) if net.normalized else tape.seen(rows, net.causal)
+                y = dots(pattern, y)
+                y = dots(y, w["O", i, k]) if "O" in net.letters else y
+                terms.append(y)
+            x = tape.add(*terms) if len(terms) > 1 else y
         return dots(x, w["U", net.l + 1, 0]) if net.unembed else x
-    def gradients(self, out: Matrix, tape: Tape, functionals: Any, columns: list[int]) -> list[int]:  # of all C_k Y_k
-        slopes = [[pack([c for C in functionals for c in ([D[i][j] for D in C[::-1]] + [0] * (tape.n - 1))])
+    def gradients(self, out: Matrix, tape: Tape, functionals: Any, columns: list[int]) -> Any:  # of sums C_k Y_k, there
+        slopes = [[pack([c for C in functionals for c in ([D[i][j] for D in C[::-1]] + [0] * (tape.n - 1))], tape.code)
             for i in range(len(row))] for j, row in enumerate(out)]
         found = tape.back(out, slopes, len(functionals))
         flat = [x for m in self.w.values() for row in found.get(id(m), [[0] * len(m[0])] * len(m)) for x in row]
-        return [pack(unpack(flat[c])[tape.n - 1::tape.size]) for c in columns]
+        if self.p > 2:
+            every = (unpack(flat[c])[tape.n - 1::tape.size] for c in columns)
+            return map(pack, itertools.zip_longest(*every, fillvalue=0))
+        size = 2 * len(functionals)  # bytes of an entry, of which each second one is 0 or 1
+        data = b"".join(flat[c].to_bytes(size, "little") for c in columns)
+        return (int(data[j::size].translate(bytes.maketrans(b"\0\1", b"01")), 2) for j in range(0, size, 2))
     def tangents(self, family: str) -> Any:  # directions of a family of symmetries (section 2.2), packed
         def row(key: Any, r: int, c: int, sign: int = 1) -> int:  # row r gets row c
             return pack([sign * x % self.p for x in w[key][c]]) << 64 * (self.place[key] + r * len(w[key][0]))
         def column(key: Any, r: int, c: int) -> int:  # column c loses column r
-            return sum((-x[r] % self.p) << 64 * (self.place[key] + j * len(x) + c) for j, x in enumerate(w[key]))
+            width = len(w[key][0])
+            return pack([y for x in w[key] for y in (-x[r] % self.p, *[0] * (width - 1))]) << 64 * (self.place[key] + c)
         net, w, bases = self.net, self.w, list[Any]()  # the weights with dW = X W, with dW = - X^T W, with dW = - W X
         places = [range(net.l + 1)] * bool(net.embed and net.unembed) if net.skip else [[j] for j in range(net.l + 1)]
         for at in places if family == "stream" else ():  # with skip all share one basis, which both ends must admit
@@ -247,29 +276,30 @@ class Point:
                 yield gained + sum(column(key, r, c) for key in old)
 # ---- bounds of dimensions
 def _lower_bound(net: Network, r: int, data: Any) -> str:  # a minor of the differential that is not zero modulo p
-    p, terms, weights, rows, columns = take(data, "lower_bound", {"prime": _prime, "terms": (range(2, TERMS + 1),),
-        "weights": object, "rows": [object, r], "columns": [COUNT, r]})
+    p, terms, weights, rows, columns = take(data, "lower_bound", {"prime": lambda x: _prime(x, 2),
+        "terms": (range(2, TERMS + 1),), "weights": object, "rows": [object, r], "columns": [COUNT, r]})
     n, g, free = terms or 1, net.g, net.normalized and not net.g
     need(g or not terms, "terms must be null without Taylor coefficients of a normalization")
     good = p > max(net.t, 2 * n) and all(c.denominator % p for c in g) and (not terms or g[0].numerator % p)
-    need(good, "the prime must be larger than tokens and twice the terms, divide no denominator of g, and not g_0")
+    need(good or p == 2 and not g, "the prime must be larger than tokens and twice the terms, divide no denominator "
+        "of g, and not g_0; without g it may be 2")
     g = [c.numerator * pow(c.denominator, -1, p) % p for c in g[:terms]]
-    point, echelon, most = Point(net, weights, p), Echelon(p, r), max(*net.d, *net.a, *net.b, net.t, net.n, net.m)
-    good = n * max(2 * most, net.m * net.t) * p * p < 2**64 and (net.t * (2 * most + net.t) + r) * (r + 1) * n <= KEPT
-    need(good, "sizes, terms and rows must be smaller, so that all fits into memory")
+    point, tape = Point(net, weights, p), Tape(p, n, 64 if terms else 0)
+    most = max(2 * max(*net.d, *net.a, *net.b, net.t, net.n, net.m), net.m * net.t)
+    need(n * most * p * p < 2**tape.slot, f"sizes and terms must be smaller, so that sums fit into {tape.slot} bits")
     need(all(a < b for a, b in itertools.pairwise([*columns, point.size])), "columns must increase, and be parameters")
     form = {"input": [[range(p), net.t], net.n], "functional": [[[range(p), net.t], net.m], n]}
     form |= {"exponentials": [[[range(p), net.t], net.t], len(net.heads)]} if free else {}  # of scores: any numbers
-    read, minor, done = (take(row, "a row", form) for row in rows), [0] * r, 0
+    read, echelon, full = (take(row, "a row", form) for row in rows), (Bits if p == 2 else Echelon)(p, r), room[0]
     for (x, *given), group in itertools.groupby(read, lambda row: [row[0], *row[2:]]):
-        tape, before = Tape(p, n, 64 if terms else 0), room[0]
-        out, used = point.output(T(x), g, tape, *given), room[0]
-        for some in (every[j:j + SIDE] for every in [[row[1] for row in group]] for j in range(0, len(every), SIDE)):
-            new, room[0] = point.gradients(out, tape, some, columns), used
-            minor, done = [a + (b << 64 * done) for a, b in zip(minor, new)], done + len(some)
-        room[0] = before
-    for row in minor:  # one for each parameter
-        need(echelon.add(row) is None, "the minor must not be 0")
+        tape.ways, functionals = [], [row[1] for row in group]
+        out, used = point.output(T(x), g, tape, *given), room[0] + echelon.kept
+        for j in range(0, len(functionals), tape.side):
+            for row in point.gradients(out, tape, functionals[j:j + tape.side], columns):
+                echelon.add(row)
+            room[0] = used - echelon.kept  # what the tape has made on the way back is gone
+        room[0] = full - echelon.kept
+    need(len(echelon.rows) == r, "the minor must not be 0")
     return f"a minor of the differential modulo {p}" + " (docs/transformers.md, section 1)" * bool(free or terms)
 def _more(name: str, what: str) -> Any:  # what lies beside this file; it imports this one, however that was started
     folder = pathlib.Path(__file__).resolve().parent
@@ -277,9 +307,12 @@ def _more(name: str, what: str) -> Any:  # what lies beside this file; it import
     sys.modules.setdefault("proofs_check.checker", type(sys)("checker")).__path__ = [str(folder)]
     sys.modules.setdefault("proofs_check.checker.verify", sys.modules[__name__])
     return importlib.import_module(f"proofs_check.checker.{name.removesuffix('.py')}")
+def _counted(net: Network, data: Any) -> str:  # the dimension of a variety or of a space with all functions
+    return str(_more("counts.py", "a bound by a count").prove(net, data))
 def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of directions
     kind, bound, p, weights, families = take(data, "an upper bound", {
-        "kind": str, "bound": COUNT, "prime": _prime, "weights": object, "families": [str]})
+        "kind": str, "bound": COUNT, "prime": lambda x: _prime(x, 2), "weights": object, "families": [str]})
+    need(p > 2 or kind == "orbit", "the prime of directions must be odd")
     more: Any = _more("directions", "a bound of kind directions") if kind == "directions" else None
     point, unseen = Point(net, weights, p), more.families(net) if more else {}
     has = {**unseen, "query-key": True, "value-output": "O" in net.letters, "stream": True, "scale": not net.normalized}
@@ -287,57 +320,18 @@ def _orbit(net: Network, data: Any) -> str:  # parameters less the rank of direc
     for name in families:
         good = has.get(name) and families.count(name) == 1
         need(good, f"families must be ones of this network, each once, {name[:40]!a} is none")
-    echelon, makers = Echelon(p, point.size), (more.directions if x in unseen else Point.tangents for x in families)
-    every = itertools.chain.from_iterable(make(point, name) for make, name in zip(makers, families))
+    echelon, slots = (Bits(p, point.size), parities) if p == 2 else (Echelon(p, point.size), int)
+    makers = (more.directions if x in unseen else Point.tangents for x in families)
+    every = (slots(x) for make, name in zip(makers, families) for x in make(point, name))
     while point.size - len(echelon.rows) > bound and any(echelon.add(x) is None for x in every):
         pass  # as many directions as the bound needs
     found = point.size - len(echelon.rows)
     need(found <= bound, f"the bound must be at least {found}, parameters less the rank found, it is {bound}")
     return f"orbits (docs/upper-bound.md, Proposition 2){' and others (docs/transformers.md)' * (kind == 'directions')}"
-def _factorization(net: Network, data: Any) -> str:  # the dimension of a variety that maps onto the functions
-    def D(r: int, c: int, k: int) -> int:  # of the r x c matrices of rank at most k
-        return min(r, c, k) * (r + c - min(r, c, k))
-    _, bound, variety, pieces = take(data, "an upper bound", {
-        "kind": str, "bound": COUNT, "variety": str, "pieces": [range(-LONG, LONG)]})
-    d, a, b, l, h, n, m, want, proof = net.d, net.a, net.b, net.l, net.h, net.n, net.m, list[int](), ""
-    plain, bare = not (net.normalized or net.ends), h == 1 and not (net.skip or net.ends or "O" in net.letters)
-    if variety == "virtual weights" and bare and (net.normalized or not net.causal):
-        proof, r, used = f"docs/upper-bound.md, Theorem {6 + net.normalized}", [*itertools.accumulate(d, min)], min(d)
-        alpha = [0] + [min(a[i], r[i - 1]) for i in range(1, l + 1)]
-        free = l if net.normalized else 0 if net.t == 1 else [*alpha[:-1], 1].index(1)  # later ones by symmetric parts
-        for size, i in ((r[i - 1], i) for i in range(1, l + 1)):
-            k = min(size, 2 * alpha[i])
-            want.append(D(size, size, alpha[i]) if i <= free else k * size - k * (k - 1) // 2)
-        want.append(D(d[l], r[l - 1], r[l]))
-        for i in range(l - 1, 0, -1):
-            used = min(r[i], used + 2 * alpha[i + 1])
-            want.append(used * (r[i - 1] - r[i]))
-        want += [] if net.normalized else [-l]
-    elif variety == "linear maps" and net.t == 1 and net.normalized:
-        proof, q = "docs/transformers.md, Proposition 10", [min(d[i - 1], d[i], h * b[i]) for i in range(1, l + 1)]
-        most = D(m, n, d[0]) if net.ends else min(D(d[0], d[0], sum(q)), sum(D(d[0], d[0], x) for x in q))
-        want = [most if net.skip else D(m, n, min(d + q))]
-    elif variety == "head forms" and plain and l == 1 < h:
-        proof, k, q = "docs/transformers.md, Proposition 9", h * min(*d, b[1]), d[0] * (d[0] + 1) // 2
-        want = [min(D(d[1], d[0] * q, k), D(d[0] * d[1], q, a[1] * k))]
-    good = want and pieces == want and bound == sum(want)
-    need(good, f"the pieces of {variety[:40]!a} must be {str(want)[:200]}, and the bound their sum, {sum(want)}")
-    return f"{variety} ({proof})"
-def _span(net: Network, data: Any) -> str:  # the dimension of a vector space that holds all functions
-    bound, n, top = take(data, "an upper bound", {"kind": str, "bound": COUNT})[1], net.n, 3**net.l
-    if n == 1 and (net.t == 1 or not net.causal):
-        count = (top + 1) // 2 if net.skip else 1
-    elif net.t == 1 and n * top <= 10**5:
-        count = sum(math.comb(n + k - 1, k) for k in range(1 if net.skip else top, top + 1, 2))
-    else:
-        count = (n * n * (n + 1) // 2 + n * net.skip) if net.t > 1 == net.l else 0
-    want = net.m * (count - n * (net.skip and not net.ends)) if count and not net.normalized else "of another kind"
-    need(bound == want, f"the bound must be {want}, it is {bound}")
-    return "the linear span (docs/transformers.md, Proposition 14)"
 def _dimension(data: Any) -> str:  # bounds of the dimension
     *_, net, r, u, below, above = take(data, "a certificate", {"format": str, "version": COUNT, "kind": str,
         "network": Network, "lower": COUNT, "upper": COUNT, "lower_bound": object, "upper_bounds": [dict]})
-    kinds = {"orbit": _orbit, "directions": _orbit, "factorization": _factorization, "span": _span}
+    kinds = {"orbit": _orbit, "directions": _orbit, "factorization": _counted, "span": _counted}
     need(all(str(x.get("kind")) in kinds for x in above), f"there must be upper bounds of the kinds {', '.join(kinds)}")
     proofs = [_lower_bound(net, r, below), *(kinds[x["kind"]](net, x) for x in above)]
     need(above and r <= u == min(x["bound"] for x in above), "upper must be the smallest bound, and lower not larger")
@@ -483,4 +477,5 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{path if path.isprintable() and path.isascii() else ascii(path)}: {answer}", flush=True)
     return 0 if proved == len(files) else 1
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))  # without a traceback
     sys.exit(main())

@@ -97,7 +97,7 @@ REASONS = {
     "missing_key": "'causal'",
     "modulus_divides_a_denominator": "the prime must be larger than tokens and twice the terms, divide no denominator",
     "modulus_of_the_denominator": "p must divide no denominator",
-    "modulus_too_large": "the prime must be an integer from 3 to 4194303",
+    "modulus_too_large": "the prime must be an integer from 2 to 4194303",
     "negative_entry": "Q of layer 1 must be an integer from 0 to 4194300, found '-1'",
     "no_constant_term": "divide no denominator of g, and not g_0",
     "no_steps": "there must be a step",

@@ -95,7 +95,7 @@ BENT = [
         "taylor must not be of softmax, nor 0",
     ),
     ("composite", lambda c: c["lower_bound"].update(prime=4194303), "must be a prime, 4194303 is none"),
-    ("large", lambda c: c["lower_bound"].update(prime=2**22 + 15), "the prime must be an integer from 3"),
+    ("large", lambda c: c["lower_bound"].update(prime=2**22 + 15), "the prime must be an integer from 2"),
     ("small", lambda c: c["lower_bound"].update(prime=7), "larger than tokens and twice the terms"),
     ("terms", lambda c: c["lower_bound"].update(terms=2), "terms must be null without Taylor coefficients"),
     ("fewer", lambda c: c["lower_bound"].update(terms=3), "functional must be a list of 3"),

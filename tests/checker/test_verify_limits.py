@@ -3,55 +3,25 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from bent_certificates import at_the_limit, empty
-from small_certificates import LIGHTNING, RATIONAL, SERIES, Document, answer, shape
+from small_certificates import LIGHTNING, RATIONAL, Document, answer, shape
 from small_pairs import DIFFERENT, SAME, SWAPPED, TWO, same
 
 from proofs_check.checker import verify
 
 
 def test_the_limits_are_those_of_the_grammar() -> None:
-    assert (verify.BYTES, verify.KEPT, verify.HEADS, verify.LAYERS) == (16 * 2**20, 2**24, 4096, 64)
+    assert (verify.BYTES, verify.HEADS, verify.LAYERS) == (16 * 2**20, 4096, 64)
     assert (verify.TERMS, verify.LONG, verify.SLOT) == (512, 10**20, 2**64 - 1)
     assert (verify.SIZE.start, verify.SIZE.stop) == (1, 1_000_001)
     assert (verify.COUNT.start, verify.COUNT.stop) == (0, 10**20)
     assert (verify.STEPS, verify.BITS) == (2_000_000_000, 262_144)
     assert (verify.ROOM, verify.BRACKETS) == (2**29, 2**21)
-
-
-KEPT = [  # networks of which another size is the largest one, 7; t (2 s + t) numbers are kept for r = 0
-    shape([7, 1], [1], 2),
-    shape([1, 7], [1], 2),
-    shape([2, 1], [7], 2),
-    shape([2, 1], [1], 2, b=[7]),
-    shape([2, 1], [1], 2, n=7),
-    shape([2, 1], [1], 2, m=7),
-    shape([2, 1], [1], 7),
-]
-
-
-@pytest.mark.parametrize("network", KEPT)
-def test_so_many_numbers_are_kept(
-    network: Document, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    t = network["tokens"]
-    at_the_limit("KEPT", t * (14 + t), empty(network), "so that all fits into memory", monkeypatch, tmp_path, capsys)
-
-
-def test_nothing_but_the_sizes_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    at_the_limit("KEPT", 3, empty(shape([1, 1], [1], 1)), "so that all fits", monkeypatch, tmp_path, capsys)
-
-
-def test_so_many_numbers_are_kept_for_rows_and_terms(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kept = (2 * (2 * 3 + 2) + 11) * 12 * 4  # two tokens, widths of at most 3, 11 rows, 4 terms
-    at_the_limit("KEPT", kept, SERIES, "so that all fits into memory", monkeypatch, tmp_path, capsys)
 
 
 WIDE = [(1, 500_000, True), (1, 530_000, False), (1000, 1000, True), (1025, 1025, False), (1, 1100_000 // 2, False)]
@@ -61,20 +31,18 @@ WIDE = [(1, 500_000, True), (1, 530_000, False), (1000, 1000, True), (1025, 1025
 def test_sums_of_products_fit_into_a_slot(
     m: int, t: int, fits: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(verify, "KEPT", 2**60)
     line = answer(empty(shape([1, 1], [1], t, m=m)), tmp_path, capsys)
-    assert (": proved: " if fits else "so that all fits into memory") in line
+    assert (": proved: " if fits else "so that sums fit into 64 bits") in line
 
 
 @pytest.mark.parametrize(("terms", "fits"), [(4, True), (5, False)])
 def test_sums_of_products_of_series_fit_into_a_slot(
     terms: int | None, fits: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(verify, "KEPT", 2**60)
     data = empty(shape([1, 1], [1], 500, RATIONAL, m=500))
     data["lower_bound"]["terms"] = terms
     line = answer(data, tmp_path, capsys)
-    assert (": proved: " if fits else "so that all fits into memory") in line
+    assert (": proved: " if fits else "so that sums fit into 64 bits") in line
 
 
 @pytest.mark.parametrize("network", [shape([1, 1, 1], [1, 1], 1, h=3), shape([1, 1, 1, 1], [1, 1, 1], 1, h=2)])
@@ -95,7 +63,7 @@ def test_a_network_has_a_layer(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_so_many_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = empty(shape([1, 1], [1], 1))
     data["network"]["tokens"] = 10**6
-    assert "so that all fits into memory" in answer(data, tmp_path, capsys)
+    assert "so that sums fit into 64 bits" in answer(data, tmp_path, capsys)
     data["network"]["tokens"] += 1
     assert "tokens must be an integer from 1 to 1000000" in answer(data, tmp_path, capsys)
 
@@ -125,3 +93,26 @@ def test_so_many_steps(
 def test_so_many_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same_twice = same(TWO, SWAPPED, {"step": "rescaling", "factors": [1, 1], "value_factor": 1})
     at_the_limit("LAYERS", 2, same_twice, "must fit, in at most 1 layers", monkeypatch, tmp_path, capsys)
+
+
+def test_long_checks_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a terminal only, each ten seconds, about."""
+    monkeypatch.setattr(verify, "left", [verify.STEPS])
+    verify.spend(3 * 10**8)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    verify.spend(10**8 - 1)
+    verify.spend(10**8)
+    said = "checking: {}% of the steps that a file may take\n"
+    assert capsys.readouterr() == ("", said.format(20) + said.format(25))
+
+
+def test_an_interrupted_check_ends_without_a_traceback(tmp_path: Path) -> None:
+    """It is interrupted in the middle of its work."""
+    script = "import os, signal, runpy, json\njson.loads = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(LIGHTNING), encoding="utf-8")
+    script += (
+        f"import sys; sys.argv = ['verify.py', {str(path)!r}]; runpy.run_path({verify.__file__!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

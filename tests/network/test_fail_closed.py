@@ -104,7 +104,7 @@ def argument(name: str, network: Architecture) -> Any:
         "rank": 1, "terms": 1, "lower_bound": {"terms": None, "rows": []}, "generic": 1, "layer": 0, "head": 0,
         "virtual": None, "point": None, "description": "", "what": "this", "variables": 4, "sizes": None,
         "memory": 2**30, "names": [], "symbols": [], "weights": {}, "numbers": [],
-        "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths",
+        "size": 1, "length": 1, "expected": 1, "claim_id": "dimension-all-widths", "report": print,
         "function": abs, "floats": None, "ulps": 1, "bound": 1, "phi": None, "candidate": None, "attention": [],
         "networks": [network], "seed": 0, "certificates": False,
         "jet": JET, "work": Work(), "lines": 1, "series": (),

@@ -26,7 +26,7 @@ MEMORY = 2**30
 
 def copied_checker(folder: Path) -> Path:
     """The checker by itself, and what it needs for directions, networks with a form and large transformers."""
-    for name in ("verify.py", "transformers.py"):
+    for name in ("verify.py", "counts.py", "transformers.py"):
         shutil.copy(Path(verify.__file__).with_name(name), folder)
     for name in ("directions", "functions"):
         shutil.copytree(Path(verify.__file__).with_name(name), folder / name)

@@ -86,7 +86,9 @@ def gradients(
         for _ in range(each):
             functional = [[[rng.randrange(P) for _ in range(net.t)] for _ in range(net.m)] for _ in range(n)]
             row = {"input": x, "functional": functional} | ({"exponentials": given} if given else {})
-            yield row, at.gradients(out, tape, [functional], list(range(at.size)))
+            packed = next(iter(at.gradients(out, tape, [functional], list(range(at.size)))), 0)
+            bits = [int(bit) for bit in f"{packed:0{at.size}b}"] if P == 2 else verify.unpack(packed)
+            yield row, [*bits, *[0] * at.size][: at.size]
 
 
 def families(network: Document) -> list[str]:
