@@ -41,12 +41,13 @@ class RationalFunction:
     def __sub__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return self + (-self._other(other))
+        b = self._other(other)
+        return RationalFunction(self.over * b.under - b.over * self.under, self.under * b.under)
 
     def __rsub__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return -self + other
+        return self._other(other) - self
 
     def __mul__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
