@@ -130,7 +130,8 @@ def is_in_open_orbit(words: dict[HeadWord, Residues], dimension: int, p: int) ->
     for matrix, space in zip(words.values(), unseen, strict=True):
         moved = (moved + matrix[:, :, None, None] * space) % p
     by_inner = moved.transpose(1, 2, 0, 3).reshape(n * n, -1)
-    return d * (len(words) * n - unseen.shape[-1]) + rank_mod_p(by_inner, p) == dimension
+    moves: int = d * (len(words) * n - unseen.shape[-1]) + rank_mod_p(by_inner, p)
+    return moves == dimension
 
 
 def generic_rank(words: dict[HeadWord, Residues], seen: CountedParts) -> int:
