@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 LIST = Path(__file__).parents[1] / "long.txt"
-LONG = 0.15
+LONG = 0.1
 """A test is long that takes more seconds of the processor than this, its own processes and its fixtures with it."""
 NEVER = 5.0
 """What no test may take that is not in the list, on no machine, where all tests run."""
