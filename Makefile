@@ -1,17 +1,27 @@
-# `make check` runs the main job, `make test` the tests, `make docs` builds the
-# documentation, `make pages` tests the live pages in a browser, `make kernel` compiles the
+# `make check` runs the main job, `make test` the tests that are short, `make test-long` the others, `make test-all`
+# both, `make docs` builds the documentation, `make pages` tests the live pages in a browser, `make kernel` compiles the
 # optional kernel. Each sets up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: check test lint docs pages kernel test-kernel lock benchmark clean
+.PHONY: check test test-long test-all lint docs pages kernel test-kernel lock benchmark clean
 
 check: $(INSTALLED)
 	$(BIN)/lightning-sym check --quick
 
+# Which tests are long is measured: tests/long.txt. Tests start some hundred processes: what Python compiles is kept.
+TESTS = $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+test test-long test-all: export PYTHONDONTWRITEBYTECODE =
+
 test: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses=auto
+	$(TESTS) -m "not long"
+
+test-long: $(INSTALLED)
+	$(TESTS) -m long
+
+test-all: $(INSTALLED)
+	$(TESTS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Shared settings: no deadlines, because nothing here is timed; the same examples on every run; one width of pipes."""
+"""Shared settings: no deadlines; the same examples on every run; one width of pipes; which tests are long."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from long_tests import LongTests, listed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("exact")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What is said of tests here holds for the examples in docstrings too."""
+    config.pluginmanager.register(LongTests(listed()), "long tests")
 
 
 @pytest.fixture(autouse=True)

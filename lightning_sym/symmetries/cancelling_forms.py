@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.modular import pivots_mod_p, rank_mod_p
+from lightning_sym.exact.modular import null_space_mod_p, pivots_mod_p, rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.prime_field import PRIMES
 
@@ -122,11 +122,16 @@ def is_in_open_orbit(words: dict[HeadWord, Residues], dimension: int, p: int) ->
         dimension: an upper bound of the dimension of the set of all such words.
         p: the prime.
     """
-    matrices = np.stack(list(words.values()))
-    d, n = matrices.shape[1:]
-    inner, outer = (np.eye(size * size, dtype=np.int64).reshape(-1, 1, size, size) for size in (n, d))
-    tangents = np.concatenate([(outer @ matrices) % p, (matrices @ inner) % p])
-    return rank_mod_p(tangents.reshape(len(tangents), -1), p) == dimension
+    d, n = next(iter(words.values())).shape
+    beside = np.concatenate(list(words.values()), axis=1)
+    # A [W ...] are all matrices whose rows are in the row space of [W ...]; modulo these the W B are sums of W B N
+    unseen = null_space_mod_p(beside, p).T.reshape(len(words), n, -1)
+    moved = np.zeros((d, n, n, unseen.shape[-1]), dtype=np.int64)
+    for matrix, space in zip(words.values(), unseen, strict=True):
+        moved = (moved + matrix[:, :, None, None] * space) % p
+    by_inner = moved.transpose(1, 2, 0, 3).reshape(n * n, -1)
+    moves: int = d * (len(words) * n - unseen.shape[-1]) + rank_mod_p(by_inner, p)
+    return moves == dimension
 
 
 def generic_rank(words: dict[HeadWord, Residues], seen: CountedParts) -> int:

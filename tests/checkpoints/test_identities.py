@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from naive_transformer import attended, normed, thought
 from rational_functions import FreeFunctions, Variables
+from sympy import Rational, cancel, symbols, sympify
 
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends, MadeCheckpoint
 from lightning_sym.checkpoints.rewritings import apply
@@ -202,3 +203,16 @@ def test_shift_of_an_unembedding() -> None:
     free, x = FreeFunctions(v), v.array(T, 3)
     found = [normed(x, gain, bias, form, free) @ c.ends().unembedding.T for c in (one, two)]  # type: ignore[union-attr]
     assert (found[0] == found[1]).all()
+
+
+def test_quotients_are_in_lowest_terms_as_sympys_are() -> None:
+    x, y, z = Variables().array(3)
+    found = ((x**2 - y**2) / (3 * x - 3 * y) + Fraction(1, 2) / z) / (z - 1 / x) - 0.25
+    a, b, c = symbols("z0:3")
+    expected = ((a**2 - b**2) / (3 * a - 3 * b) + Rational(1, 2) / c) / (c - 1 / a) - Rational(1, 4)
+    assert cancel(sympify(str(found).replace("^", "**")) - expected) == 0
+    assert found == (2 * x**2 * z + 2 * x * y * z + 3 * x) / (6 * x * z**2 - 6 * z) - Fraction(1, 4)
+    assert hash(x * y / (y * z)) == hash(x / z)
+    assert (x**2 - y**2) / (x - y) == x + y != x - y
+    with pytest.raises(ZeroDivisionError):
+        x / (y - y)

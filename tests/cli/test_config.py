@@ -49,7 +49,12 @@ def test_a_plain_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert document["certified"]["lower"] == document["dimension"]
 
 
-def test_gpt2_is_refused_and_then_cut_to_its_attention(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_gpt2_is_refused_and_then_cut_to_its_attention(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(GPT2, attention_only=True)
+    found = {True: model_dimension(model)}  # computed once, written twice
+    monkeypatch.setattr(transformers, "model_dimension", lambda given, **options: found[given == model])
     file = write(tmp_path, GPT2)
     code, out, err = run(capsys, "dimension", "--config", file)
     assert (code, out, err.count("\n")) == (2, "", 1)

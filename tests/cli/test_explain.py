@@ -10,15 +10,22 @@ from functools import cache
 import pytest
 import sympy
 from command import run
+from walks import walked_once
 
 from lightning_cli.commands import explain
 from lightning_cli.writing import board_text
 from lightning_cli.writing.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
+from proofs_check import blackboard
 from proofs_check.blackboard import WALK_THROUGHS
 from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step, must
 from proofs_check.claim import Claim
 from proofs_check.registry import all_claims
+
+
+@pytest.fixture(autouse=True)
+def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blackboard, "walk_through", walked_once)
 
 
 @cache

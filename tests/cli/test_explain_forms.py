@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from command import run
+from walks import walked_once
 
 from lightning_sym import Weights, save_weights
-from proofs_check.blackboard import walk_through
+from proofs_check import blackboard
 from proofs_check.blackboard.own_weights import LARGEST, ON
 from proofs_check.blackboard.step import Matrix
 from proofs_check.claim import Claim
@@ -29,6 +30,11 @@ SOFTMAX = {
     "weights": {"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[1, 1], [0, 1]],
                 "Q2": [[1, 0], [0, 1]], "K2": [[1, 0], [1, 1]], "V2": [[1, -1]]},
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blackboard, "walk_through", walked_once)
 
 
 @pytest.fixture
@@ -63,7 +69,7 @@ def test_every_claim_has_a_page(claim: Claim, capsys: pytest.CaptureFixture[str]
     page = Page()
     page.feed(out)
     assert not page.open
-    assert page.seen.count("section") == len(walk_through(claim.id)[1])
+    assert page.seen.count("section") == len(walked_once(claim.id)[1])
     assert "math" in page.seen
     assert len(out) < 500_000
 
@@ -74,7 +80,7 @@ def test_every_claim_has_slides(claim: Claim, capsys: pytest.CaptureFixture[str]
     assert (code, err) == (0, "")
     assert out.startswith(r"\documentclass")
     assert out.isascii()
-    assert out.count(r"\begin{frame}") == out.count(r"\end{frame}") == len(walk_through(claim.id)[1]) + 3
+    assert out.count(r"\begin{frame}") == out.count(r"\end{frame}") == len(walked_once(claim.id)[1]) + 3
     for environment in set(re.findall(r"\\begin\{(\w+)\}", out)):
         assert out.count(rf"\begin{{{environment}}}") == out.count(rf"\end{{{environment}}}"), environment
     assert out.count("{") == out.count("}")
@@ -106,16 +112,16 @@ def test_the_matrices_are_the_readers(tmp_path: Path) -> None:
     """Another number brought along is another number on the board."""
     for entry in (5, 7):
         weights = Weights.of({"Q1": [[1, 2]], "K1": [[3, entry]], "V1": [[1, -1]]})
-        _, steps = walk_through("theorem-3.2", weights)
+        _, steps = walked_once("theorem-3.2", weights)
         (attention,) = (s.value for s in steps[1].shown if s.label == "A")
         assert isinstance(attention, Matrix)
         assert list(attention.rows[1]) == [entry, 2 * entry]
 
 
 def test_the_exchange_is_shown_exactly_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    points = [s.heading for s in walk_through("theorem-3.2", _loaded("rank_one.json"))[1] if "A point" in s.heading]
+    points = [s.heading for s in walked_once("theorem-3.2", _loaded("rank_one.json"))[1] if "A point" in s.heading]
     assert points == ["A point of component 1", "A point of component 2"]
-    points = [s.heading for s in walk_through("theorem-3.2", _loaded("generic.json"))[1] if "A point" in s.heading]
+    points = [s.heading for s in walked_once("theorem-3.2", _loaded("generic.json"))[1] if "A point" in s.heading]
     assert points == ["A point of component 1"]
 
 
@@ -163,6 +169,6 @@ def test_waiting_needs_somebody_at_a_terminal(
     monkeypatch.setattr("click.pause", lambda words: waits.append(words))
     code, out, err = run(capsys, "explain", "theorem-3.2", "--pause")
     assert (code, err) == (0, "")
-    assert len(waits) == len(walk_through("theorem-3.2")[1])
+    assert len(waits) == len(walked_once("theorem-3.2")[1])
     code, out, err = run(capsys, "explain", "theorem-3.2", "--pause", "--html")
     assert code == 2

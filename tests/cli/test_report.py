@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from command import run
+from walks import walked_once
 
 from lightning_cli.writing import report
 from lightning_cli.writing.mathml import formula_lines, mathml
@@ -18,11 +19,17 @@ from lightning_cli.writing.statement_page import as_html
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
+from proofs_check import blackboard
 from proofs_check.claim import Claim, Part, Scope, Verdict
 from proofs_check.registry import all_claims, claim_by_id
 from proofs_check.run import ClaimResult, PartResult
 
 NASTY = r"""a < b & c > "d" _ % # \ {x} ^ ~ | ' </style>"""
+
+
+@pytest.fixture(autouse=True)
+def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blackboard, "walk_through", walked_once)
 
 
 def result_of(claim: Claim, verdict: Verdict | None = None, error: str | None = None) -> ClaimResult:

@@ -87,9 +87,9 @@ def test_the_rank_at_a_point_and_its_evidence(name: str) -> None:
     for seed in range(3):
         w = Weights.random(phi.architecture, seed=seed, bound=2 * seed, denominator=2)
         numbers = [sympy.Rational(x.numerator, x.denominator) for m in w.named().values() for x in m.ravel()]
-        at = full.subs(dict(zip(phi.weight_symbols, numbers, strict=True)), simultaneous=True)
+        at = full.xreplace(dict(zip(phi.weight_symbols, numbers, strict=True)))
         found = phi.jacobian_rank(w)
-        assert found.rank == at.rank() == at.subs({}).rank()
+        assert found.rank == at.rank()
         rows = [everything.index(key) for key in found.pivot_coefficients]
         columns = [phi.weight_names.index(name) for name in found.pivot_weights]
         if rows:

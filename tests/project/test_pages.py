@@ -133,10 +133,13 @@ def test_commands_that_are_named_exist_with_their_options(name: str) -> None:
         assert words[0] in COMMANDS, f"{name}: lightning-sym {words[0]}"
         known = {spelling for parameter in _command(words[0]).params for spelling in parameter.opts} | {"--help"}
         assert {word for word in words if word.startswith("--")} <= known, f"{name}: {words}"
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    named = re.findall(r"`make ([a-z]+)`", page)
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    named = re.findall(r"`make ([a-z-]+)`", page)
     named += [
-        target for block in blocks(page) if block.language == "sh" for target in re.findall(r"^make (\w+)", block.text)
+        target
+        for block in blocks(page)
+        if block.language == "sh"
+        for target in re.findall(r"^make ([\w-]+)", block.text)
     ]
     assert set(named) <= targets, name
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -28,10 +29,16 @@ HIGHEST = "testing"
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """Dotted names of everything a file imports, wherever in the file."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -106,7 +113,7 @@ def test_flint_stays_in_its_rooms(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_everything_public_is_documented(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     if path in (ROOT / "proofs_check" / "__init__.py", ROOT / "proofs_check" / "checker" / "__init__.py"):
         assert not tree.body, "the checker imports nothing of ours only while these files are empty"
         return
@@ -197,7 +204,7 @@ def test_every_function_of_the_tests_is_annotated() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {node.name}"
         for path in TESTS
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and bare(node)
     ]
     assert found == []

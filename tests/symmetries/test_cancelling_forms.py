@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from lightning_sym import Architecture, certified_dimension
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries import attention_motions
+from lightning_sym.symmetries.cancelling_forms import HeadWord, is_in_open_orbit
 from lightning_sym.symmetries.families import kernel_directions_mod_p
 from lightning_sym.symmetries.symmetric_products import unseen_forms
 
@@ -93,3 +95,19 @@ def test_a_form_with_the_wrong_sign_is_seen(sign: int, monkeypatch: pytest.Monke
     rows = PrimeFieldMatrix.of(jacobian.rows(24), P)
     product = rows @ PrimeFieldMatrix.of(directions(network, jacobian).astype(np.int64), P).mT
     assert product.residues().any() == (sign == -1)
+
+
+def test_how_far_basis_changes_move_words_is_the_rank_of_all_tangents() -> None:
+    """Against every tangent written down: each unit of a basis change on either side, on every word."""
+    generator = np.random.default_rng(1)
+    for _ in range(60):
+        d, n, count = generator.integers(1, 5, size=3)
+        words: dict[HeadWord, np.ndarray] = {}
+        for k in range(count):
+            rank = int(generator.integers(0, 5))
+            left, right = generator.integers(0, P, size=(d, rank)), generator.integers(-2, 3, size=(rank, n))
+            words[((0, k),)] = left @ right % P
+        outer, inner = (np.eye(size**2, dtype=np.int64).reshape(-1, 1, size, size) for size in (d, n))
+        both = np.concatenate([outer @ np.stack(list(words.values())), np.stack(list(words.values())) @ inner])
+        found = rank_mod_p(both.reshape(len(both), -1) % P, P)
+        assert [k for k in range(d * d + n * n + 1) if is_in_open_orbit(words, k, P)] == [found]

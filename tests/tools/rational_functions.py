@@ -7,68 +7,80 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sympy import QQ
-from sympy.polys.fields import FracElement, FracField
+from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 
 class RationalFunction:
-    """An element of a field of rational functions that meets integers, fractions and floats as what they are."""
+    """A quotient of polynomials in lowest terms that meets integers, fractions and floats as what they are."""
 
-    __slots__ = ("element",)
+    __slots__ = ("over", "under")
 
-    def __init__(self, element: FracElement) -> None:
-        self.element = element
+    def __init__(self, over: fmpq_mpoly, under: fmpq_mpoly) -> None:
+        if not under.is_constant():
+            common = over.gcd(under)
+            if not common.is_constant():
+                over, under = over / common, under / common
+        leading = under.leading_coefficient()
+        self.over, self.under = over / leading, under / leading  # so that equal ones look alike
 
-    def _other(self, other: Any) -> FracElement:
+    def _other(self, other: Any) -> RationalFunction:
         if isinstance(other, RationalFunction):
-            return other.element
+            return other
         number = Fraction(other)
-        return self.element.field.one * QQ(number.numerator, number.denominator)
+        context = self.over.context()
+        return RationalFunction(context.constant(fmpq(number.numerator, number.denominator)), context.constant(1))
 
     def __add__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return RationalFunction(self.element + self._other(other))
+        b = self._other(other)
+        if self.under == b.under:
+            return RationalFunction(self.over + b.over, self.under)
+        return RationalFunction(self.over * b.under + b.over * self.under, self.under * b.under)
 
     def __sub__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return RationalFunction(self.element - self._other(other))
+        b = self._other(other)
+        return RationalFunction(self.over * b.under - b.over * self.under, self.under * b.under)
 
     def __rsub__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return RationalFunction(self._other(other) - self.element)
+        return self._other(other) - self
 
     def __mul__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return RationalFunction(self.element * self._other(other))
+        b = self._other(other)
+        return RationalFunction(self.over * b.over, self.under * b.under)
 
     def __truediv__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return RationalFunction(self.element / self._other(other))
+        b = self._other(other)
+        return RationalFunction(self.over * b.under, self.under * b.over)
 
     def __rtruediv__(self, other: Any) -> RationalFunction:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        return RationalFunction(self._other(other) / self.element)
+        return self._other(other) / self
 
     def __pow__(self, power: int) -> RationalFunction:
-        return RationalFunction(self.element**power)
+        return RationalFunction(self.over**power, self.under**power)
 
     def __neg__(self) -> RationalFunction:
-        return RationalFunction(-self.element)
+        return RationalFunction(-self.over, self.under)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.element == self._other(other))
+        b = self._other(other)
+        return bool(self.over == b.over and self.under == b.under)
 
     def __hash__(self) -> int:
-        return hash(self.element)
+        return hash((str(self.over), str(self.under)))
 
     def __repr__(self) -> str:
-        return str(self.element)
+        return f"({self.over})/({self.under})"
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -78,8 +90,8 @@ class Variables:
     """A field with so many variables, handed out one by one."""
 
     def __init__(self, count: int = 160) -> None:
-        field = FracField([f"z{i}" for i in range(count)], QQ)
-        self._left = [RationalFunction(x) for x in reversed(field.gens)]
+        context = fmpq_mpoly_ctx.get([f"z{i}" for i in range(count)])
+        self._left = [RationalFunction(x, context.constant(1)) for x in reversed(context.gens())]
 
     def one(self) -> RationalFunction:
         """The next variable."""
