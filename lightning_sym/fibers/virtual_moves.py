@@ -39,7 +39,7 @@ def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool
     seen, result = tokens == 1, []
     for attention in virtual.attention:
         result.append(seen)
-        seen = seen or rank(attention) <= 1
+        seen = seen or rank(attention, 2) <= 1
     return result
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cache
+from itertools import count
 from math import lcm
 from numbers import Rational
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.dyadic import dyadic, is_plain
@@ -85,6 +87,23 @@ def clear_denominators(matrix: ObjectArray) -> ObjectArray:
     """
     common = lcm(*(x.denominator for x in matrix.ravel()))
     return map_entries(lambda x: int(x * common), matrix)
+
+
+_SMALL_RANK = 8
+"""Rows or columns up to which flint's own elimination over the integers is the fastest."""
+
+_PRIME_BITS = 61
+"""Primes of ranks are above two to this power."""
+
+
+@cache
+def _large_prime(index: int) -> int:
+    """The primes below 2^62, the largest first."""
+    number = 1 << _PRIME_BITS + 1 if index == 0 else _large_prime(index - 1)
+    while True:
+        number -= 1
+        if fmpz(number).is_prime():
+            return number
 
 
 class RationalMatrix:
@@ -178,9 +197,39 @@ class RationalMatrix:
         numbers = self.flint.numer_denom()[0].entries()
         return max(int(abs(x)).bit_length() for x in (max(numbers), min(numbers))) if numbers else 0
 
-    def rank(self) -> int:
-        """The rank, exact."""
-        return int(self.flint.rank())
+    def rank(self, most: int | None = None) -> int:
+        """The rank, exact; or `most`, if it is larger.
+
+        Modulo a prime it is a lower bound, most often at once the number of rows or columns or `most`. Where it falls
+        short, more primes: a minor is below the product of the lengths of its rows, so it is zero if more of them
+        divide it than fit into that, and all larger minors are zero if all ranks are as small.
+
+        Args:
+            most: larger ranks do not occur, as the factors of a product show, or do not matter.
+
+        Example:
+            >>> RationalMatrix.of([[1, 2], [Fraction(1, 2), 1]]).rank()
+            1
+        """
+        rows, columns = self.shape
+        most = min(rows, columns) if most is None else min(most, rows, columns)
+        if min(rows, columns) <= _SMALL_RANK:
+            return min(int(self.flint.rank()), most)
+        numbers = self.flint.numer_denom()[0]
+        squares = [[int(x) ** 2 for x in row] for row in numbers.tolist()]
+        by_rows, by_columns = (
+            sorted((sum(line).bit_length() for line in lines), reverse=True)
+            for lines in (squares, zip(*squares, strict=True))
+        )
+        found, known = 0, 0
+        for prime in map(_large_prime, count()):
+            if (more := int(nmod_mat(numbers, prime).rank())) > found:
+                found, known = more, 0
+            known += _PRIME_BITS
+            longest = min(sum(by_rows[: found + 1]), sum(by_columns[: found + 1]))
+            if found >= most or 2 * known > longest:
+                break
+        return min(found, most)
 
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
         """The matrix times a number."""
