@@ -127,7 +127,10 @@ def _form(shape: Architecture) -> Any:
 def written(matrices: Matrices, path: Path, form: Mapping[str, object]) -> str:
     """The path of a file with these matrices."""
     if any(matrix.dtype == object for matrix in matrices.values()):
-        entries = {n: [[int(x) if x.denominator == 1 else str(x) for x in row] for row in m.tolist()] for n, m in matrices.items()}
+        entries = {
+            n: [[int(x) if x.denominator == 1 else str(x) for x in row] for row in m.tolist()]
+            for n, m in matrices.items()
+        }
         path = path.with_suffix(".json")
         path.write_text(json.dumps(entries | ({"form": form} if form else {})))
     else:
@@ -197,7 +200,9 @@ def main() -> int:
                     for case in cases(kind, d, layers, Path(folder)):
                         if given.only in case.command:
                             cells = [asked(checkout, case, given.limit) for checkout in checkouts]
-                            print(f"{kind.name:16} d={d:<4} l={layers} {case.command:14}", " | ".join(cells), flush=True)
+                            print(
+                                f"{kind.name:16} d={d:<4} l={layers} {case.command:14}", " | ".join(cells), flush=True
+                            )
     return 0
 
 

@@ -135,6 +135,7 @@ BYTES_AN_ENTRY = 300
 COVERED = "regular, singular, boundary: only one layer with two or more tokens is covered"
 """What is said of other networks."""
 
+
 def orbit_of(weights: Weights, memory: int = DEFAULT_MEMORY, budget: Work | None = None) -> LayerOrbit:
     """The orbit of the function of one layer, `t >= 2`, by three exact ranks.
 
