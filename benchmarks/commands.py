@@ -24,8 +24,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE)]

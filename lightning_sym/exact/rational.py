@@ -13,7 +13,7 @@ from lightning_sym.rings.arrays import Rows, two_axes
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 
-def rank(matrix: Rows, most: int | None = None) -> int:
+def rank(matrix: Rows | RationalMatrix, most: int | None = None) -> int:
     """Rank of a matrix of integers or rationals, exact; or `most`, if it is larger.
 
     Example:

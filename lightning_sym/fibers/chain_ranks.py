@@ -29,7 +29,7 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 def exact_chain(weights: Weights) -> Chain:
     """Over the rationals."""
-    return Chain([Layer(*map(RationalMatrix.of, layer)) for layer in weights.layers], RationalMatrix.rank, _stack)
+    return Chain(weights.rational_layers, RationalMatrix.rank, _stack)
 
 
 def chain_mod_p(weights: Weights) -> Chain | None:

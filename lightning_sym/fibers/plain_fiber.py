@@ -145,8 +145,10 @@ def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget
         known = _dimension_by_theorem(shape, found.virtual, components)
         if known is not None:
             near = LocalDimension(known, known, known, "all ranks are full")
-    if near is None and shape.is_plain:
-        near = dimension_by_differential(weights, shape.tokens, virtual_weight_variety(shape).dimension, budget)
+    if (near is None or near.value is None) and shape.is_plain:
+        generic = virtual_weight_variety(shape).dimension
+        more = dimension_by_differential(weights, shape.tokens, generic, budget)
+        near = near or more if near is None or more is None else near.with_bounds(more)
     return Fiber(
         shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,
         near=near,

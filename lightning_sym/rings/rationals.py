@@ -89,6 +89,20 @@ def clear_denominators(matrix: ObjectArray) -> ObjectArray:
     return map_entries(lambda x: int(x * common), matrix)
 
 
+_SHORT = 2048
+"""Bits of a common denominator up to which all entries are put over it: one by one they take several times as long."""
+
+
+def _short_denominator(numbers: Iterable[int | Fraction]) -> int | None:
+    """The least common denominator, unless it is long."""
+    common = 1
+    for low in {x.denominator for x in numbers}:
+        common = lcm(common, low)
+        if common.bit_length() > _SHORT:
+            return None
+    return common
+
+
 _SMALL_RANK = 8
 """Rows or columns up to which flint's own elimination over the integers is the fastest."""
 
@@ -121,8 +135,10 @@ class RationalMatrix:
         self.flint = flint
 
     @classmethod
-    def of(cls, array: Rows) -> RationalMatrix:
+    def of(cls, array: Rows | RationalMatrix) -> RationalMatrix:
         """The matrix with these integers or rationals; or with the numbers of an array of integers or floats."""
+        if isinstance(array, RationalMatrix):
+            return array
         if is_plain(array):
             shape = two_axes(np.asarray(array))
             integers, power = dyadic(np.asarray(array))
@@ -130,7 +146,11 @@ class RationalMatrix:
             return cls(whole * fmpq(1, 1 << power) if power else whole)
         source = np.asarray(array, dtype=object)
         rows, columns = two_axes(source)
-        return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in source.ravel()]))
+        numbers = source.ravel().tolist()
+        if set(map(type, numbers)) <= {int, Fraction} and (common := _short_denominator(numbers)):
+            over = [x.numerator * (common // x.denominator) for x in numbers]
+            return cls(fmpq_mat(fmpz_mat(rows, columns, over)) / common)
+        return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in numbers]))
 
     @classmethod
     def zero(cls, rows: int, columns: int) -> RationalMatrix:
@@ -231,6 +251,20 @@ class RationalMatrix:
                 break
         return min(found, most)
 
+    def ratio(self, other: RationalMatrix) -> Fraction | None:
+        """The number `c`, not 0, with `other = c self`, where this is not 0.
+
+        Example:
+            >>> RationalMatrix.of([[0, 2]]).ratio(RationalMatrix.of([[0, 3]]))
+            Fraction(3, 2)
+        """
+        place = next((i for i, x in enumerate(self.flint.entries()) if x != 0), None)
+        if place is None or self.shape != other.shape:
+            return None
+        where = divmod(place, self.shape[1])
+        factor = other.flint[where] / self.flint[where]
+        return as_fraction(factor) if factor != 0 and self.flint * factor == other.flint else None
+
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
         """The matrix times a number."""
         return RationalMatrix(self.flint * as_fmpq(factor))
@@ -281,7 +315,13 @@ class RationalMatrix:
     def fractions(self) -> ObjectArray:
         """The entries as `Fraction`."""
         result = np.empty(self.shape[0] * self.shape[1], dtype=object)
-        result[:] = [as_fraction(x) for x in self.flint.entries()]
+        whole, common = self.flint.numer_denom()
+        if common == 1:
+            result[:] = [Fraction(int(x)) for x in whole.entries()]
+        elif (low := int(common)).bit_length() <= _SHORT:
+            result[:] = [Fraction(int(x), low) for x in whole.entries()]
+        else:
+            result[:] = [as_fraction(x) for x in self.flint.entries()]
         return result.reshape(self.shape)
 
 

@@ -41,13 +41,20 @@ def drawn(source: random.Random) -> Weights:
     for i, (d, d_out) in enumerate(pairwise(widths), start=1):
         a = source.randint(1, most)
         matrices |= {f"Q{i}": low(source, a, d), f"K{i}": low(source, a, d), f"V{i}": low(source, d_out, d)}
-        if source.random() < 0.15:
+        chance = source.random()
+        if chance < 0.15:
             matrices[f"Q{i}"] = matrices[f"K{i}"]
+        elif chance < 0.25 and a == 2:  # a skew form
+            matrices[f"Q{i}"] = np.array([[0, 1], [-1, 0]], dtype=object) @ matrices[f"K{i}"]
     if source.random() < 0.25:  # the last layer a square: the same h in the columns of A and the rows of V
         h = low(source, 1, widths[-2])
         matrices[f"V{depth}"] = low(source, widths[-1], 1) @ h
         matrices[f"K{depth}"] = low(source, len(matrices[f"K{depth}"]), 1) @ h
     return Weights.of(matrices)
+
+
+ONE, TURN = [[1, 0], [0, 1]], [[0, 1], [-1, 0]]
+SKEW = Weights.of({"Q1": TURN, "K1": ONE, "V1": ONE, "Q2": TURN, "K2": ONE, "V2": ONE})
 
 
 def generic_rank(weights: Weights) -> int:
@@ -67,8 +74,7 @@ def jacobian_rank(weights: Weights) -> int:
 def cases(seed: int, count: int) -> Iterator[tuple[Weights, int | None]]:
     """Weights, and the rank by products over the rationals."""
     source = random.Random(seed)
-    for _ in range(count):
-        weights = drawn(source)
+    for weights in (SKEW, *(drawn(source) for _ in range(count))):
         yield weights, exact_chain(weights).rank()
 
 
@@ -138,17 +144,18 @@ def test_bounds_of_fibers_hold_beside_those_of_directions(seed: int) -> None:
         if other.value is not None:
             assert found.lower <= other.value
             met += found.value == other.value
-    assert met >= 10
+    assert met >= 5
 
 
-def test_strata_find_what_known_directions_find() -> None:
-    """Values of low rank: the fiber is larger than the orbit, and both roads know its dimension."""
+def test_strata_find_more_than_known_directions() -> None:
+    """Values of low rank: the fiber is larger than the orbit, and all of it is known by its strata alone."""
     weights = Weights.random(Architecture((3, 3, 3), (2, 2), 2), seed=1, value_ranks=[2, 3])
     found = dimension_by_differential(weights, 2, generic_rank(weights), Work())
     other = local_dimension(weights, 2)
     assert found is not None
     assert other is not None
-    assert found.value == other.value
+    assert (found.value, other.lower, other.upper) == (23, 22, 23)
+    assert fiber(weights).dimension == 23
 
 
 @pytest.mark.parametrize("layers", [2, 4])

@@ -241,7 +241,7 @@ def test_undecided_where_the_identity_is_too_large(monkeypatch: pytest.MonkeyPat
     made = Weights.random(DEEP, seed=1, attention_matrix_ranks=[1, 2], value_ranks=[1, 2])
     point = classify(made)
     assert not point.decided
-    assert (point.weight_rank_lower, point.weight_rank_upper) == (5, 10)
+    assert (point.weight_rank_lower, point.weight_rank_upper) == (6, 10)
     assert point.labels == ()
     save_weights(made, tmp_path / "w.json")
     result = CliRunner().invoke(cli, ["classify", str(tmp_path / "w.json")], standalone_mode=False)
