@@ -55,6 +55,7 @@ KINDS = (
     Kind("float32", "float32"),
     Kind("float64", "float64"),
     Kind("low ranks", special="low ranks"),
+    Kind("low ranks, floats", "float32", special="low ranks"),
     Kind("a zero layer", special="zero"),
     Kind("one output", shape={"last": 1}),
     Kind("narrow", shape={"inner": 0.25}),
@@ -88,6 +89,13 @@ def drawn(kind: Kind, shape: Architecture, seed: int = 0) -> Matrices:
         found: Matrices = {name: np.array(matrix, dtype=object) for name, matrix in weights.matrices.items()}
         if kind.special == "zero":
             found[f"Q{shape.depth}"] = np.zeros_like(found[f"Q{shape.depth}"])
+        return found
+    if kind.special:  # sums of so few products of short floats, which are exact
+        found = {}
+        for name, (rows, columns) in shape.weight_shapes():
+            half = min(rows, columns) // 2
+            factors = (source.integers(-99, 99, size) for size in ((rows, half), (half, columns)))
+            found[name] = (np.matmul(*factors) / 2.0**17).astype(kind.entries)
         return found
     return {n: (source.standard_normal(s) / s[1] ** 0.5).astype(kind.entries) for n, s in shape.weight_shapes()}
 

@@ -19,7 +19,7 @@ from lightning_sym.rings.dyadic import dyadic_sizes, is_plain
 PRODUCT = 1.5e-9
 """Seconds for a product of two words of 64 bits inside a matrix product."""
 
-ENTRY = 4e-6
+ENTRY = 1e-6
 """Seconds for an entry that becomes a number of its own and is compared."""
 
 ENTRY_WORD = 1e-7

@@ -17,7 +17,7 @@ from lightning_sym.network.weights import Weights
 GENERIC = "the differential has the generic rank"
 STRATUM = "weights with these ranks and the differential agree"
 
-USES = 4
+USES = 1
 """What the ranks cost, by the cost of the virtual weights and the number of layers; measured, and rough."""
 
 
@@ -51,7 +51,7 @@ def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work 
         return None
     budget = Work() if budget is None else budget
     cost = virtual_weights_cost(weights, entry_bits(weights), {})
-    budget.spend(0.01 * cost, "the differential modulo a prime")
+    budget.spend(0.01 * cost, "ranks of products modulo a prime")
     if (chain := chain_mod_p(weights)) is not None and chain.rank_at_least() == generic:
         return generic
     return _exact_chain(weights, budget).rank()

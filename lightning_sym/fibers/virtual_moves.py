@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,21 +24,16 @@ MOST_PARTNERS = 32
 """Where the search for other orbits by known moves stops; there may be `2^l` of them."""
 
 
-Matrix = TypeVar("Matrix", ObjectArray, RationalMatrix)
-"""Virtual weights are arrays of `Fraction`, or matrices of flint's where nothing but their products, ranks and ratios
-are needed."""
-
-
 def is_zero(matrix: ObjectArray | RationalMatrix) -> bool:
     """Whether every entry is zero."""
     return not matrix if isinstance(matrix, RationalMatrix) else not any(matrix.ravel())
 
 
-def symmetric_part(matrix: Matrix) -> Matrix:
-    """Half the sum of the matrix and its transpose."""
+def symmetric_part(matrix: Any) -> Any:
+    """Half the sum of the matrix and its transpose; an array of `Fraction`, or a matrix of flint's."""
     if isinstance(matrix, RationalMatrix):
         return (matrix + matrix.mT).scaled(Fraction(1, 2))
-    return np.asarray((matrix + matrix.T) / Fraction(2), dtype=object)
+    return (matrix + matrix.T) / Fraction(2)
 
 
 def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool]:
