@@ -13,14 +13,14 @@ from lightning_sym.rings.arrays import Rows, two_axes
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 
-def rank(matrix: Rows) -> int:
-    """Rank of a matrix of integers or rationals, exact.
+def rank(matrix: Rows | RationalMatrix, most: int | None = None) -> int:
+    """Rank of a matrix of integers or rationals, exact; or `most`, if it is larger.
 
     Example:
         >>> rank([[1, 2], [2, 4]])
         1
     """
-    return RationalMatrix.of(matrix).rank()
+    return RationalMatrix.of(matrix).rank(most)
 
 
 def null_space(matrix: Rows) -> list[list[Fraction]]:

@@ -108,6 +108,8 @@ class Fiber(Result):
     def _amount(self) -> str:
         if self.components:
             whole = "all of the fiber, matrices of any rank counted"
+            if self.architecture.embed is not None or self.architecture.unembed is not None:
+                whole += ", also those that no E and U of this shape lead to"
             rational = "everything rational in the fiber; over the reals there may be more"
             return {"R": whole, "Q": rational}.get(self.complete_over or "", "in the fiber; there may be more")
         return "all weights of this shape with this function" if self.complete else "there may be more"

@@ -158,7 +158,7 @@ def _softmax(
     if progress is not None:
         progress("conditions", 1, 3)
     tested, _ = tested_conditions(
-        plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False, budget=None
+        plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False, budget=budget
     )
     known = tested.theorem
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):

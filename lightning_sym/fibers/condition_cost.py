@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lightning_sym.network.architecture import SHAPED, Architecture
 
-RESIDUE = 2e-6
+RESIDUE = 4.5e-7
 """Seconds for an entry of the weights that becomes a residue and is multiplied with points."""
 
 HEAD, PAIR = 5e-4, 2e-6

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
-from math import inf
 from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
@@ -22,7 +21,7 @@ from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown, po
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.exact_conditions import Exact, is_small
 from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
@@ -136,6 +135,7 @@ def transformer_conditions(
     *,
     seed: int = 0,
     memory: int = DEFAULT_MEMORY,
+    work: float = DEFAULT_WORK,
     progress: Progress | None = None,
 ) -> TransformerConditions:
     """Test the conditions under which the function of a softmax network determines its weights up to symmetries.
@@ -145,11 +145,12 @@ def transformer_conditions(
         tokens: at least two.
         seed: picks the points at which residues are taken; no answer is wrong for any.
         memory: bytes that the residues may take.
+        work: seconds that all tests may take, by a rough estimate made before each step.
         progress: called with stage, steps done and steps in all.
 
     Raises:
         BadInput: another normalization, letters, or fewer than two tokens.
-        TooLarge: the residues would not fit into `memory`.
+        TooLarge: the residues would not fit into `memory`, or the estimate exceeds `work`.
 
     Example:
         >>> from lightning_sym.network.form import NetworkForm
@@ -161,11 +162,11 @@ def transformer_conditions(
     require_arguments(transformer_conditions, locals())
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 2)
-    shape = require_softmax(weights, tokens)
+    shape, budget = require_softmax(weights, tokens), Work(work, progress)
     if shape.heads == 1 and not shape.skip:
         return TransformerConditions(shape, ())
     return tested_conditions(
-        weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True, budget=None
+        weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True, budget=budget
     )[0]
 
 
@@ -177,18 +178,16 @@ def tested_conditions(
     memory: int,
     progress: Progress | None,
     idle_heads: bool,
-    budget: Work | None,
+    budget: Work,
 ) -> tuple[TransformerConditions, ConditionTests]:
     """The same for a network with several heads or skip connections, and the residues that were made.
 
-    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them. Without a
-    budget all are tested.
+    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them.
     """
     shape = require_softmax(weights, tokens)
     points = max(*shape.widths, points_needed(shape)) + MORE
     beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
     require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
-    budget = Work(inf) if budget is None else budget
     budget.spend(conditions_cost(shape), "the conditions")
     if progress is not None:
         progress("residues", 0, 1)

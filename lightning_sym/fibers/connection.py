@@ -20,10 +20,11 @@ from lightning_sym.fibers.virtual_moves import (
     MoveName,
     Path,
     known_partners,
+    may_move,
     rescaling_factors,
     visible_weights,
 )
-from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights, in_fractions
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix, rational_product
@@ -70,7 +71,13 @@ class Connection(Result):
 
 
 def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:
-    """Moves and a rescaling, with symmetric parts only where that is needed."""
+    """Moves and a rescaling, with symmetric parts only where that is needed; matrices are of flint's."""
+    if (found := rescaling_factors(visible_weights(old, tokens), visible_weights(new, tokens))) is not None:
+        symmetric = rescaling_factors(old, new) is None
+        return Connection((), *found, symmetric_parts=symmetric, virtual=in_fractions(old)), ()
+    if not may_move(old):
+        return None
+    old, new = in_fractions(old), in_fractions(new)
     target = visible_weights(new, tokens)
     for path in known_partners(old, tokens):
         start = path[-1][1] if path else old
@@ -84,6 +91,8 @@ def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Conn
 
 def with_weights(first: Weights, second: Weights, connection: Connection, path: Path) -> Connection:
     """Make the moves on the weights themselves, then look for the group element; what is not found is left out."""
+    if not path and not connection.symmetric_parts:
+        return _with_matrices(first, second, replace(connection, moved=first))
     moved = first
     for move, point in path:
         if (after := _moved(moved, move, point)) is None:
@@ -155,58 +164,58 @@ def _with_matrices(first: Weights, second: Weights, connection: Connection) -> C
     $C_i^\top Q_i' G_{i-1} = s_i Q_i$ are linear in the unknown. Where a solution is not unique the one next to the
     identity is tried, then random ones; so for widths that grow an element can be missed.
     """
-    before, c = _eye(first.layers[0].query.shape[1]), Fraction(1)
+    before, c = RationalMatrix.identity(first.architecture(1).widths[0]), Fraction(1)
     query_key, between, scales = {}, {}, {}
-    depth = len(first.layers)
-    for i, (old, new) in enumerate(zip(first.layers, second.layers, strict=True), start=1):
+    depth = len(first.rational_layers)
+    for i, (old, new) in enumerate(zip(first.rational_layers, second.rational_layers, strict=True), start=1):
         scales[i] = connection.factors[i - 1] / c**2
         c /= scales[i]
         if (found := _query_key_matrix(old, new, before, scales[i])) is None:
             return connection
         query_key[i] = found
         if i < depth:
-            if (
-                after := _invertible_solution(old.value.T, (scales[i] * rational_product(new.value, before)).T)
-            ) is None:
+            if (after := _invertible_solution(old.value.mT, (new.value @ before).scaled(scales[i]).mT)) is None:
                 return connection
-            between[i] = before = after.T
+            between[i] = after.T
+            before = RationalMatrix.of(after).mT
     if transform(first, query_key=query_key, between=between, scales=scales) != second:
         return connection
     return replace(connection, query_key=query_key, between=between, scales=scales)
 
 
-def _query_key_matrix(old: Layer, new: Layer, before: ObjectArray, scale: Fraction) -> ObjectArray | None:
+def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fraction) -> ObjectArray | None:
     a = old.key.shape[0]
-    key, query = rational_product(new.key, before), rational_product(new.query, before)
-    if rank(old.key) == a:
-        found = _invertible_solution(old.key.T, key.T)
+    key, query = new.key @ before, new.query @ before
+    if old.key.rank() == a:
+        found = _invertible_solution(old.key.mT, key.mT)
         return None if found is None else found.T
     if a > LARGEST_JOINT_SYSTEM:
         return None
     # C K = K' G and (Q' G)^T C = s Q^T, for the entries of C row by row
-    system = np.concatenate([np.kron(_eye(a), old.key.T), np.kron(query.T, _eye(a))])
-    right = np.concatenate([key.ravel(), (scale * old.query).T.ravel()])
-    return _invertible_solution(system, right[:, None], shape=(a, a))
+    system = np.concatenate([np.kron(_eye(a), old.key.mT.fractions()), np.kron(query.mT.fractions(), _eye(a))])
+    right = np.concatenate([key.fractions().ravel(), old.query.scaled(scale).mT.fractions().ravel()])
+    return _invertible_solution(RationalMatrix.of(system), RationalMatrix.of(right[:, None]), shape=(a, a))
 
 
 def _invertible_solution(
-    matrix: ObjectArray, right: ObjectArray, shape: tuple[int, int] | None = None
+    matrix: RationalMatrix, right: RationalMatrix, shape: tuple[int, int] | None = None
 ) -> ObjectArray | None:
     """An invertible `X` with `matrix X = right` (its entries row by row if `shape` is given), or `None` if not found.
 
     Solves for `X - 1`, so that the identity is what free entries fall back to.
     """
     if shape is None:
-        only = left_factor(RationalMatrix.of(matrix).mT, RationalMatrix.of(right).mT)
+        only = left_factor(matrix.mT, right.mT)
         if only is not None:
             return only.mT.fractions() if only.shape[0] == only.shape[1] == only.rank() else None
     columns = matrix.shape[1]
     one = _eye(columns) if shape is None else _eye(shape[0]).reshape(-1, 1)
     if one.shape[1] != right.shape[1]:
         return None
-    if (particular := solution(matrix, right - rational_product(matrix, one))) is None:
+    known = matrix.fractions()
+    if (particular := solution(known, (right - matrix @ RationalMatrix.of(one)).fractions())) is None:
         return None
-    free, count = [np.array(v, dtype=object) for v in null_space(matrix)], right.shape[1]
+    free, count = [np.array(v, dtype=object) for v in null_space(known)], right.shape[1]
     source = random.Random(0)
     for attempt in range(4):
         found = one + particular

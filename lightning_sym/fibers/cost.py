@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import lcm
+from typing import Any
+
+import numpy.typing as npt
 
 from lightning_sym.network.architecture import SHAPED, Architecture
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.dyadic import dyadic_sizes, is_plain
 
 PRODUCT = 1.5e-9
 """Seconds for a product of two words of 64 bits inside a matrix product."""
 
-ENTRY = 4e-6
+ENTRY = 1e-6
 """Seconds for an entry that becomes a number of its own and is compared."""
 
 ENTRY_WORD = 1e-7
@@ -29,6 +32,7 @@ denominator together: all that counts where numbers are long."""
 USES = 3.5
 """How often an entry of the virtual weights is brought to lowest terms: made twice, and its ranks and comparisons."""
 
+Held = npt.NDArray[Any]
 Bits = dict[str, int]
 """Bits of the entries of a matrix, by its name, once the denominators of a row are cleared."""
 
@@ -47,13 +51,20 @@ def _common_bits(denominators: Iterable[int]) -> int:
     return common.bit_length() + more - 1
 
 
-def _longest(matrix: ObjectArray) -> int:
-    return max(int(x.numerator).bit_length() for x in matrix.ravel())
-
-
-def _row_bits(row: ObjectArray) -> int:
-    """Of the largest numerator over the common denominator."""
-    return _longest(row) + _common_bits(x.denominator for x in row)
+def _sizes(matrix: Held) -> tuple[list[int], int]:
+    """Bits of each row, its denominators cleared, and of the denominator over that of the whole matrix, times two,
+    with the longest numerator; 0 if all are integers."""
+    if is_plain(matrix):
+        numerators, denominators = dyadic_sizes(matrix)
+        both = int(numerators.max()) + 2 * int(denominators.max()) if denominators.any() else 0
+        return (numerators + denominators).tolist(), both
+    rows, longest = [], 0
+    every: set[int] = set()
+    for row in matrix.tolist():
+        top, lows = max(abs(x.numerator) for x in row).bit_length(), {x.denominator for x in row}
+        rows.append(top + _common_bits(lows))
+        longest, every = max(longest, top), every | lows
+    return rows, longest + 2 * _common_bits(every) if every != {1} else 0
 
 
 def fraction_bits(weights: Weights) -> Bits:
@@ -67,10 +78,11 @@ def fraction_bits(weights: Weights) -> Bits:
         >>> fraction_bits(Weights.of({"Q1": [[5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {}
     """
-    common = {name: _common_bits(x.denominator for x in matrix.ravel()) for name, matrix in weights.named().items()}
-    if not any(common.values()):
+    weights.require_numbers("how long numbers are")
+    sizes = {name: _sizes(matrix) for name, matrix in weights.all_held.items()}
+    if not any(both for _, both in sizes.values()):
         return {}
-    return {name: _longest(weights[name]) + 2 * bits for name, bits in common.items()}
+    return {name: both or max(rows) for name, (rows, both) in sizes.items()}
 
 
 def entry_bits(weights: Weights) -> Bits:
@@ -80,7 +92,8 @@ def entry_bits(weights: Weights) -> Bits:
         >>> entry_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {'Q1': 4, 'K1': 1, 'V1': 1}
     """
-    return {name: max(map(_row_bits, matrix)) for name, matrix in weights.named().items()}
+    weights.require_numbers("how long numbers are")
+    return {name: max(_sizes(matrix)[0]) for name, matrix in weights.all_held.items()}
 
 
 def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:

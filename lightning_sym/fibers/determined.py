@@ -18,7 +18,7 @@ from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
 from lightning_sym.fibers.conditions import HEADS_PAGE, tested_conditions
-from lightning_sym.limits import DEFAULT_MEMORY
+from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.circuits import Circuit, Circuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -95,7 +95,7 @@ def seen_apart(first: Circuits, second: Circuits, source: random.Random) -> bool
 
 
 def apart_by_theorem(
-    weights: Weights | None, first: Circuits, second: Circuits, tokens: int, source: random.Random
+    weights: Weights | None, first: Circuits, second: Circuits, tokens: int, source: random.Random, budget: Work
 ) -> Reason | None:
     """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
 
@@ -105,6 +105,7 @@ def apart_by_theorem(
         second: of the same form.
         tokens: two or more.
         source: of random numbers.
+        budget: of exact work; nothing is said where it does not allow the conditions to be tested.
     """
     if (both := padded(*(_without_idle(net) for net in (first, second)))) is None:
         return None
@@ -115,7 +116,7 @@ def apart_by_theorem(
     try:
         known, _ = tested_conditions(
             weights_of(first, tokens) if weights is None else weights, tokens,
-            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False, budget=None,
+            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False, budget=budget,
         )  # fmt: skip
     except TooLarge:
         return None

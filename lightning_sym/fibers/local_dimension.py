@@ -68,7 +68,7 @@ class LocalDimension(NamedTuple):
     """Bounds for the dimension of the fiber near the weights.
 
     Attributes:
-        lower: of a manifold in the fiber through the weights.
+        lower: of a manifold in the fiber that each neighbourhood of the weights meets.
         upper: of a manifold in which the fiber lies near the weights.
         orbit: of the orbit of the symmetry group, from below.
         shown_by: what makes the bounds meet, if they do.
@@ -87,6 +87,17 @@ class LocalDimension(NamedTuple):
     def _repr_latex_(self) -> str:
         meet = self.value is not None
         return notebook(rf"\dim = {self.lower}" if meet else rf"{self.lower} \le \dim \le {self.upper}")
+
+    def with_bounds(self, other: LocalDimension) -> LocalDimension:
+        """The better of two bounds each.
+
+        Example:
+            >>> LocalDimension(2, 5, 2, "some").with_bounds(LocalDimension(4, 4, 0, "others"))
+            LocalDimension(lower=4, upper=4, orbit=2, shown_by='others')
+        """
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        shown_by = other.shown_by if (lower, upper) != (self.lower, self.upper) else self.shown_by
+        return LocalDimension(lower, upper, max(self.orbit, other.orbit), shown_by)
 
     @property
     def is_orbit(self) -> bool:

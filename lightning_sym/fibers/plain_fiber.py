@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import Fiber
@@ -35,6 +36,7 @@ from lightning_sym.fibers.components import one_token, orbit, orbits, zero_funct
 from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
+from lightning_sym.fibers.plain_differential import dimension_by_differential
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
@@ -143,6 +145,10 @@ def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget
         known = _dimension_by_theorem(shape, found.virtual, components)
         if known is not None:
             near = LocalDimension(known, known, known, "all ranks are full")
+    if (near is None or near.value is None) and shape.is_plain:
+        generic = virtual_weight_variety(shape).dimension
+        more = dimension_by_differential(weights, shape.tokens, generic, budget)
+        near = near or more if near is None or more is None else near.with_bounds(more)
     return Fiber(
         shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,
         near=near,

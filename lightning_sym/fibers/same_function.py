@@ -21,8 +21,8 @@ from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, r
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.attention import forward
 from lightning_sym.network.polynomial_map import polynomial_map
-from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
-from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
+from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
 __all__ = ["Answer", "Comparison", "Reason", "same_function"]
@@ -67,7 +67,7 @@ class _Question:
         costs = [virtual_weights_cost(w, bits, fractions) for w, bits, fractions in sizes]
         for number, cost in enumerate(costs):
             self.work.spend(cost, "virtual weights", number, 2)
-        first, second = (exact_virtual_weights(w) for w in self.weights)
+        first, second = (rational_virtual_weights(w) for w in self.weights)
         self.virtual = first, second
         self.zero = [is_zero_function(v, self.tokens) for v in self.virtual]
 
@@ -86,10 +86,7 @@ class _Question:
         self.work.spend(self._evaluation_cost(bound), "exact evaluations")
         entries = [[self.source.randint(-bound, bound) for _ in range(self.tokens)] for _ in range(rows)]
         x = np.array(entries, dtype=object)
-        one, other = (
-            forward(RationalMatrix.of(x), [Layer(*map(RationalMatrix.of, layer)) for layer in w.layers])
-            for w in self.weights
-        )
+        one, other = (forward(RationalMatrix.of(x), w.rational_layers) for w in self.weights)
         if one == other:
             return None
         return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x, outputs=(one.fractions(), other.fractions()))

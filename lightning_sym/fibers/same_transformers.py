@@ -210,7 +210,7 @@ def _by_conditions(pair: Pair) -> Comparison | None:
         if pair.tokens == 2:
             nets = [(None, without_uniform_heads(circuits)) for _, circuits in nets]
     for (weights, one), (_, other) in (nets, nets[::-1]):
-        if (reason := apart_by_theorem(weights, one, other, pair.tokens, pair.source)) is not None:
+        if (reason := apart_by_theorem(weights, one, other, pair.tokens, pair.source, pair.work)) is not None:
             return _with_an_input(pair, reason)
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,20 +18,22 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.rationals import RationalMatrix
 
 MOST_PARTNERS = 32
 """Where the search for other orbits by known moves stops; there may be `2^l` of them."""
 
 
-def is_zero(matrix: ObjectArray) -> bool:
+def is_zero(matrix: ObjectArray | RationalMatrix) -> bool:
     """Whether every entry is zero."""
-    return not any(matrix.ravel())
+    return not matrix if isinstance(matrix, RationalMatrix) else not any(matrix.ravel())
 
 
-def symmetric_part(matrix: ObjectArray) -> ObjectArray:
-    """Half the sum of the matrix and its transpose."""
-    result: ObjectArray = (matrix + matrix.T) / Fraction(2)
-    return result
+def symmetric_part(matrix: Any) -> Any:
+    """Half the sum of the matrix and its transpose; an array of `Fraction`, or a matrix of flint's."""
+    if isinstance(matrix, RationalMatrix):
+        return (matrix + matrix.mT).scaled(Fraction(1, 2))
+    return (matrix + matrix.T) / Fraction(2)
 
 
 def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool]:
@@ -39,7 +41,7 @@ def layers_seen_symmetrically(virtual: VirtualWeights, tokens: int) -> list[bool
     seen, result = tokens == 1, []
     for attention in virtual.attention:
         result.append(seen)
-        seen = seen or rank(attention) <= 1
+        seen = seen or rank(attention, 2) <= 1
     return result
 
 
@@ -92,8 +94,10 @@ def _bits(number: Fraction) -> int:
     return max(number.numerator.bit_length(), number.denominator.bit_length())
 
 
-def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction | None:
+def _ratio(old: Any, new: Any) -> Fraction | None:
     """The number `c`, not 0, with `new = c old`, where `old` is not 0."""
+    if isinstance(old, RationalMatrix):
+        return old.ratio(new)
     where = next((index for index, entry in np.ndenumerate(old) if entry != 0), None)
     if where is None:
         return None
@@ -195,6 +199,11 @@ def _cube_root(number: Fraction) -> Fraction | None:
 
     (top, exact), (bottom, exact_too) = (integer_nthroot(abs(n), 3) for n in number.as_integer_ratio())
     return Fraction(int(top) * (1 if number > 0 else -1), int(bottom)) if number and exact and exact_too else None
+
+
+def may_move(virtual: VirtualWeights) -> bool:
+    """Whether one of these moves may be possible: all but those for $d_0 = 2$ need values of rank one."""
+    return virtual.value.shape[1] == 2 or rank(virtual.value, 2) == 1
 
 
 Path = tuple[tuple[Move, VirtualWeights], ...]

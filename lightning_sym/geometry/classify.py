@@ -7,25 +7,25 @@ and the row space of $V$: three exact ranks of the given matrices. All else is r
 formulae that `docs/one-layer.md` proves for every width: the dimension of the Zariski tangent space of the closure of
 $\mathcal M$ (Theorem 4), which is larger than $\dim \mathcal M$ exactly at the singular points.
 
-**More layers, or one token.** Only whether the differential in all weights has the generic rank, and what the
-dimension of $\mathcal M$ says of the tangent space: it is nowhere smaller.
+**More layers, or one token.** Only whether the differential in all weights has the generic rank, which is the dimension
+of $\mathcal M$ (`docs/every-width.md`, Theorem 2), and what that says of the tangent space: it is nowhere smaller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import NoReturn
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ShapeError, TooLarge, no_truth_value
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.plain_differential import differential_rank
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
 from lightning_sym.geometry.point_text import point_latex, point_lines
@@ -135,8 +135,6 @@ BYTES_AN_ENTRY = 300
 COVERED = "regular, singular, boundary: only one layer with two or more tokens is covered"
 """What is said of other networks."""
 
-_dimension = cache(certified_dimension)
-
 
 def orbit_of(weights: Weights, memory: int = DEFAULT_MEMORY, budget: Work | None = None) -> LayerOrbit:
     """The orbit of the function of one layer, `t >= 2`, by three exact ranks.
@@ -214,20 +212,22 @@ def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: 
 
 def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
     """More than one layer, or one token: only whether the differential in all weights has the generic rank."""
-    budget.spend(0, "the dimension of M")
-    certified = _dimension(shape, memory=memory)
-    dimension = Bounds(certified.lower, certified.upper, "certified")
-    lower, upper = weight_rank_bounds(weights, shape, certified.upper, budget)
-    found = Bounds(lower, upper, "ranks, and kernel vectors that hold as identities")
-    tangent = Bounds(certified.lower, None, "no smaller than M; no bound from above is known")
+    generic = virtual_weight_variety(shape).dimension
+    dimension = Bounds(generic, generic, "certified for every width")
+    if (rank := differential_rank(weights, shape.tokens, generic, budget)) is not None:
+        found = Bounds(rank, rank, "ranks of products of the weights")
+    else:
+        lower, upper = weight_rank_bounds(weights, shape, generic, budget, memory=memory)
+        found = Bounds(lower, upper, "ranks, and kernel vectors that hold as identities")
+    tangent = Bounds(generic, None, "no smaller than M; no bound from above is known")
     labels: tuple[Label, ...] = ()
-    decided = certified.value is not None and lower == upper
-    why = f"critical: undecided, the rank is between {lower} and {upper}, the dimension {certified.upper} at most"
+    decided = found.value is not None
+    why = f"critical: undecided, the rank is {found}, the dimension {generic:,}"
     if decided:
-        why = f"not critical: the differential in the weights has the generic rank {lower}"
-        if lower < certified.lower:
+        why = f"not critical: the differential in the weights has the generic rank {found}"
+        if found.lower < generic:
             labels = (Label.CRITICAL,)
-            why = f"the differential in the weights has rank {lower}, below the generic rank {certified.value}"
+            why = f"the differential in the weights has rank {found}, below the generic rank {generic:,}"
     return Classification(shape, labels, (why, COVERED), dimension, tangent, found, None, decided)
 
 

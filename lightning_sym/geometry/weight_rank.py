@@ -16,7 +16,7 @@ from lightning_sym.dimension.search import SURPLUS_ROWS
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.cost import entry_bits
-from lightning_sym.limits import Work
+from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
@@ -40,6 +40,9 @@ def integral_layers(weights: Weights) -> list[Layer]:
     return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
 
 
+MODULAR_ENTRY = 1e-7
+"""Seconds for an entry of a Jacobian modulo a prime, its elimination included, at four tokens; measured, and rough."""
+
 EXACT_ENTRY = 8e-6
 """Seconds for an entry of an exact Jacobian, its rank included, for each word of 64 bits; measured, and rough."""
 KERNEL_ENTRY = 3 * EXACT_ENTRY
@@ -47,7 +50,12 @@ KERNEL_ENTRY = 3 * EXACT_ENTRY
 
 
 def weight_rank_bounds(
-    weights: Weights, shape: Architecture, generic: int, budget: Work | None = None
+    weights: Weights,
+    shape: Architecture,
+    generic: int,
+    budget: Work | None = None,
+    *,
+    memory: int = DEFAULT_MEMORY,
 ) -> tuple[int, int]:
     r"""Bounds for the rank, at `weights`, of the differential of $\phi$ in all $(Q_i, K_i, V_i)$.
 
@@ -56,9 +64,13 @@ def weight_rank_bounds(
         shape: the architecture, with its tokens.
         generic: an upper bound of the dimension of the neuromanifold.
         budget: what exact work may take, the default if left out.
+        memory: bytes that the Jacobian may take.
 
     Returns:
         `lower <= rank <= upper`; they meet unless the network is too large for polynomial identities.
+
+    Raises:
+        TooLarge: the estimate of work or memory exceeds what is allowed.
 
     Example:
         >>> w = Weights.of({"Q1": [[0]], "K1": [[0]], "V1": [[1]]})
@@ -66,8 +78,12 @@ def weight_rank_bounds(
         (0, 0)
     """
     budget = Work() if budget is None else budget
-    layers, generator = integral_layers(weights), np.random.default_rng(0)
     size = generic + SURPLUS_ROWS
+    require_memory(9 * size * shape.parameter_count, memory, f"the Jacobian of {shape.parameter_count:,} weights")
+    budget.spend(
+        MODULAR_ENTRY * size * shape.parameter_count * max(1.0, shape.tokens / 4), "the differential modulo a prime"
+    )
+    layers, generator = integral_layers(weights), np.random.default_rng(0)
     lower = _rank_mod_p(layers, shape, size)
     rows = np.empty((0, shape.parameter_count), dtype=object)
     small = shape.depth < 9 and count_terms_at_most(shape, symbolic=False) <= IDENTITY_TERMS

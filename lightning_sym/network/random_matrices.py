@@ -8,6 +8,7 @@ import numpy as np
 
 from lightning_sym.limits import require_integer
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.rationals import rational_product
 
 
 class RandomMatrices:
@@ -57,8 +58,7 @@ class RandomMatrices:
         """A product of two factors that each contain an invertible triangular block: the rank is what was asked for."""
         if rank == 0:
             return np.full((rows, columns), Fraction(0), dtype=object)
-        product: ObjectArray = self.full_rank(rows, rank) @ self.full_rank(rank, columns)
-        return product
+        return rational_product(self.full_rank(rows, rank), self.full_rank(rank, columns))
 
     def query_and_key(self, rows: int, columns: int, rank: int | None) -> tuple[ObjectArray, ObjectArray]:
         r"""`Q` and `K` with $K^\top Q$ of this rank, or any."""
@@ -67,5 +67,5 @@ class RandomMatrices:
             query = self.of_rank(rows, columns, 0)
         elif rank is not None:  # K^T Q = (r x d)^T (C^T C) (r x d), and C^T C is invertible: C has full column rank
             common = self.full_rank(rows, rank)
-            query, key = common @ self.full_rank(rank, columns), common @ self.full_rank(rank, columns)
+            query, key = (rational_product(common, self.full_rank(rank, columns)) for _ in range(2))
         return query, key

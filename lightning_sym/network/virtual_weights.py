@@ -89,9 +89,27 @@ def exact_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
         >>> a[0].tolist(), v.tolist()
         ([[Fraction(1, 1)]], [[Fraction(5, 1)]])
     """
-    layers = weights.layers if isinstance(weights, Weights) else weights
-    attention, value = virtual_weights(Layer(*map(RationalMatrix.of, layer)) for layer in layers)
-    return VirtualWeights(tuple(a.fractions() for a in attention), value.fractions())
+    return in_fractions(rational_virtual_weights(weights))
+
+
+def rational_virtual_weights(weights: Weights | Iterable[Layer]) -> VirtualWeights:
+    """The same in matrices of flint's.
+
+    Raises:
+        BadInput: as for `exact_virtual_weights`.
+
+    Example:
+        >>> rational_virtual_weights(Weights.of({"Q1": [[2]], "K1": [[0.5]], "V1": [[5]]})).value.rank()
+        1
+    """
+    if isinstance(weights, Weights):
+        return virtual_weights(weights.rational_layers)
+    return virtual_weights(Layer(*map(RationalMatrix.of, layer)) for layer in weights)
+
+
+def in_fractions(virtual: VirtualWeights) -> VirtualWeights:
+    """Virtual weights in matrices of flint's as arrays of `Fraction`."""
+    return VirtualWeights(tuple(a.fractions() for a in virtual.attention), virtual.value.fractions())
 
 
 def recursive_form(x: M, weights: VirtualWeights) -> M:

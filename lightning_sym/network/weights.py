@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, count, pairwise
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from lightning_sym.network.plain_matrices import exact_or_plain
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.network.weights_text import ShownWeights
 from lightning_sym.rings.arrays import ObjectArray, Rows
+from lightning_sym.rings.rationals import RationalMatrix
 
 _NAME = re.compile(r"([QKVO])([1-9][0-9]{0,8})(?:\.([1-9][0-9]{0,8}))?|[EU]")
 
@@ -216,19 +218,34 @@ class Weights(InLetters, ShownWeights):
         self.require_numbers()
         return self.layers_with_letters()
 
+    @cached_property
+    def rational_layers(self) -> tuple[Layer, ...]:
+        """The same as `layers`, in matrices of flint's.
+
+        Raises:
+            BadInput: as for `layers`.
+        """
+        self.require_numbers()
+        self._require_layers()
+        held = [RationalMatrix.of(matrix) for matrix in self.all_held.values()]
+        return tuple(Layer(*held[i : i + 3]) for i in range(0, len(held), 3))
+
     def layers_with_letters(self) -> tuple[Layer, ...]:
         """The same as `layers`, letters and all.
 
         Raises:
             BadInput: as for `layers`, but for letters.
         """
+        self._require_layers()
+        named = list(self.matrices.values())
+        return tuple(Layer(*named[i : i + 3]) for i in range(0, len(named), 3))
+
+    def _require_layers(self) -> None:
         if more := self._additions():
             raise BadInput(
                 f"weights layer by layer must be of one-head lightning attention with nothing added, got {more}; "
                 "named() has all matrices, network_output takes them"
             )
-        named = list(self.matrices.values())
-        return tuple(Layer(*named[i : i + 3]) for i in range(0, len(named), 3))
 
     def require_plain(self, what: str) -> None:
         """Refuse by name what is decided for lightning attention with one head and nothing added only.

@@ -90,8 +90,10 @@ def exact_matrix(rows: Rows, name: str = "a weight", entry: Callable[[object, st
         raise TooLarge(f"{name} must have at most {MOST_ENTRIES:,} entries, got {source.size:,}")
     result = np.empty(source.shape, dtype=object)
     for index, value in np.ndenumerate(source):
-        # by far the most, and exact already
-        result[index] = value if type(value) is Fraction else entry(value, f"{name}{list(index)}")
+        if type(value) is Fraction:  # by far the most, and exact already
+            result[index] = value
+        else:
+            result[index] = Fraction(value) if type(value) is int else entry(value, f"{name}{list(index)}")
     result.flags.writeable = False
     return result
 

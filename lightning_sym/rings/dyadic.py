@@ -86,6 +86,22 @@ def dyadic_bits(array: Plain) -> int:
     return longest - least
 
 
+def dyadic_sizes(array: Plain) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Of each row of a matrix, bits of the longest numerator in lowest terms, and the exponent of the denominator.
+
+    Example:
+        >>> [sizes.tolist() for sizes in dyadic_sizes(np.array([[0.5, -3.0], [4.0, 0.0]]))]
+        [[2, 3], [1, 0]]
+    """
+    if array.dtype.kind in "iu":
+        longest = [max(int(row.max()), -int(row.min())).bit_length() for row in array]
+        return np.array(longest), np.zeros(len(array), dtype=np.int64)
+    top, powers = _odd(array)
+    lengths = np.frexp(np.abs(top).astype(np.float64))[1] + np.maximum(powers, 0)
+    lengths[top == 0] = 0
+    return lengths.max(axis=1).astype(np.int64), np.maximum(-powers, 0).max(axis=1)
+
+
 def _longest(top: npt.NDArray[np.int64], shifts: npt.NDArray[np.int64]) -> int:
     lengths = np.frexp(np.abs(top).astype(np.float64))[1] + shifts
     return int(lengths[top != 0].max(initial=0))

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cache
+from itertools import count
 from math import lcm
 from numbers import Rational
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.dyadic import dyadic, is_plain
@@ -87,6 +89,37 @@ def clear_denominators(matrix: ObjectArray) -> ObjectArray:
     return map_entries(lambda x: int(x * common), matrix)
 
 
+_SHORT = 2048
+"""Bits of a common denominator up to which all entries are put over it: one by one they take several times as long."""
+
+
+def _short_denominator(numbers: Iterable[int | Fraction]) -> int | None:
+    """The least common denominator, unless it is long."""
+    common = 1
+    for low in {x.denominator for x in numbers}:
+        common = lcm(common, low)
+        if common.bit_length() > _SHORT:
+            return None
+    return common
+
+
+_SMALL_RANK = 8
+"""Rows or columns up to which flint's own elimination over the integers is the fastest."""
+
+_PRIME_BITS = 61
+"""Primes of ranks are above two to this power."""
+
+
+@cache
+def _large_prime(index: int) -> int:
+    """The primes below 2^62, the largest first."""
+    number = 1 << _PRIME_BITS + 1 if index == 0 else _large_prime(index - 1)
+    while True:
+        number -= 1
+        if fmpz(number).is_prime():
+            return number
+
+
 class RationalMatrix:
     """A matrix over the rationals as flint holds it, for the forward pass and everything that multiplies.
 
@@ -102,8 +135,10 @@ class RationalMatrix:
         self.flint = flint
 
     @classmethod
-    def of(cls, array: Rows) -> RationalMatrix:
+    def of(cls, array: Rows | RationalMatrix) -> RationalMatrix:
         """The matrix with these integers or rationals; or with the numbers of an array of integers or floats."""
+        if isinstance(array, RationalMatrix):
+            return array
         if is_plain(array):
             shape = two_axes(np.asarray(array))
             integers, power = dyadic(np.asarray(array))
@@ -111,7 +146,11 @@ class RationalMatrix:
             return cls(whole * fmpq(1, 1 << power) if power else whole)
         source = np.asarray(array, dtype=object)
         rows, columns = two_axes(source)
-        return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in source.ravel()]))
+        numbers = source.ravel().tolist()
+        if set(map(type, numbers)) <= {int, Fraction} and (common := _short_denominator(numbers)):
+            over = [x.numerator * (common // x.denominator) for x in numbers]
+            return cls(fmpq_mat(fmpz_mat(rows, columns, over)) / common)
+        return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in numbers]))
 
     @classmethod
     def zero(cls, rows: int, columns: int) -> RationalMatrix:
@@ -178,9 +217,53 @@ class RationalMatrix:
         numbers = self.flint.numer_denom()[0].entries()
         return max(int(abs(x)).bit_length() for x in (max(numbers), min(numbers))) if numbers else 0
 
-    def rank(self) -> int:
-        """The rank, exact."""
-        return int(self.flint.rank())
+    def rank(self, most: int | None = None) -> int:
+        """The rank, exact; or `most`, if it is larger.
+
+        Modulo a prime it is a lower bound, most often at once the number of rows or columns or `most`. Where it falls
+        short, more primes: a minor is below the product of the lengths of its rows, so it is zero if more of them
+        divide it than fit into that, and all larger minors are zero if all ranks are as small.
+
+        Args:
+            most: larger ranks do not occur, as the factors of a product show, or do not matter.
+
+        Example:
+            >>> RationalMatrix.of([[1, 2], [Fraction(1, 2), 1]]).rank()
+            1
+        """
+        rows, columns = self.shape
+        most = min(rows, columns) if most is None else min(most, rows, columns)
+        if min(rows, columns) <= _SMALL_RANK:
+            return min(int(self.flint.rank()), most)
+        numbers = self.flint.numer_denom()[0]
+        squares = [[int(x) ** 2 for x in row] for row in numbers.tolist()]
+        by_rows, by_columns = (
+            sorted((sum(line).bit_length() for line in lines), reverse=True)
+            for lines in (squares, zip(*squares, strict=True))
+        )
+        found, known = 0, 0
+        for prime in map(_large_prime, count()):
+            if (more := int(nmod_mat(numbers, prime).rank())) > found:
+                found, known = more, 0
+            known += _PRIME_BITS
+            longest = min(sum(by_rows[: found + 1]), sum(by_columns[: found + 1]))
+            if found >= most or 2 * known > longest:
+                break
+        return min(found, most)
+
+    def ratio(self, other: RationalMatrix) -> Fraction | None:
+        """The number `c`, not 0, with `other = c self`, where this is not 0.
+
+        Example:
+            >>> RationalMatrix.of([[0, 2]]).ratio(RationalMatrix.of([[0, 3]]))
+            Fraction(3, 2)
+        """
+        place = next((i for i, x in enumerate(self.flint.entries()) if x != 0), None)
+        if place is None or self.shape != other.shape:
+            return None
+        where = divmod(place, self.shape[1])
+        factor = other.flint[where] / self.flint[where]
+        return as_fraction(factor) if factor != 0 and self.flint * factor == other.flint else None
 
     def scaled(self, factor: Fraction | int) -> RationalMatrix:
         """The matrix times a number."""
@@ -232,7 +315,13 @@ class RationalMatrix:
     def fractions(self) -> ObjectArray:
         """The entries as `Fraction`."""
         result = np.empty(self.shape[0] * self.shape[1], dtype=object)
-        result[:] = [as_fraction(x) for x in self.flint.entries()]
+        whole, common = self.flint.numer_denom()
+        if common == 1:
+            result[:] = [Fraction(int(x)) for x in whole.entries()]
+        elif (low := int(common)).bit_length() <= _SHORT:
+            result[:] = [Fraction(int(x), low) for x in whole.entries()]
+        else:
+            result[:] = [as_fraction(x) for x in self.flint.entries()]
         return result.reshape(self.shape)
 
 

@@ -16,6 +16,7 @@ from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers import determined
 from lightning_sym.fibers.determined import apart_by_theorem, seen_apart
+from lightning_sym.limits import Work
 from lightning_sym.network.circuits import Circuits
 from proofs_check.checker import verify
 
@@ -97,8 +98,8 @@ def test_equal_networks_are_never_apart() -> None:
         first, second = Circuits.of(one), Circuits.of(other)
         assert not seen_apart(first, second, rng)
         for tokens in (2, 3):
-            assert apart_by_theorem(None, first, second, tokens, rng) is None
-            assert apart_by_theorem(other, second, first, tokens, rng) is None
+            assert apart_by_theorem(None, first, second, tokens, rng, Work()) is None
+            assert apart_by_theorem(other, second, first, tokens, rng, Work()) is None
 
 
 @pytest.mark.parametrize("form", [MASK, NetworkForm(causal=True, skip=True)])

@@ -52,10 +52,12 @@ def test_generic_dimension_in_all_weights() -> None:
 
 
 def test_no_dimension_is_made_up() -> None:
-    found = fiber(Weights.random(Architecture((30, 30), (30,), 2), seed=0, attention_matrix_ranks=[20]))
-    assert found.bounds is None
+    weights = Weights.random(Architecture((30, 30), (30,), 2), seed=0, attention_matrix_ranks=[20])
+    found = fiber(weights)
+    assert found.bounds == (926, 1001)  # the scalars, and pairs of factors; all that the differential leaves
     assert found.dimension is None
-    assert "not computed in (Q, K, V)" in str(found)
+    assert "at least 926 and at most 1001 in (Q, K, V)" in str(found)
+    assert "not computed in (Q, K, V)" in str(fiber(weights, 1))
 
 
 def test_a_theorem_gives_the_dimension_of_large_networks() -> None:

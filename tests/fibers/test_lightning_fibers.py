@@ -19,6 +19,7 @@ from lightning_sym import SOFTMAX, Architecture, Fiber, NetworkForm, Weights, fi
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.condition_tests import points_needed
 from lightning_sym.fibers.conditions import tested_conditions as conditions_tested
+from lightning_sym.limits import Work
 from lightning_sym.rings.rationals import RationalMatrix
 
 FORMS = [NetworkForm(causal=causal, skip=skip) for causal in (False, True) for skip in (False, True)]
@@ -195,10 +196,19 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert out.rstrip("\n") == str(found)
 
 
+def test_matrices_that_no_embedding_leads_to_are_named() -> None:
+    """A skip connection keeps E = 0, so that no weights of this shape have other virtual weights than zero."""
+    one, zero = [[1, 0], [0, 1]], [[0, 0], [0, 0]]
+    embedded = Weights.of({"E": zero, "Q1": one, "K1": one, "V1": one}, NetworkForm(skip=True))
+    assert "also those that no E and U of this shape lead to" in str(fiber(embedded))
+    plain = Weights.of({"Q1": one, "K1": one, "V1": one}, NetworkForm(skip=True))
+    assert "lead to" not in str(fiber(plain))
+
+
 def test_work_bounds_conditions_and_components() -> None:
     many = Weights.random(Architecture((1, 1), (1,), 3, SOFTMAX, heads=600, skip=True), seed=1, bound=2)
     began = time.monotonic()
-    conditions_tested(many, 3, seed=0, memory=2**32, progress=None, idle_heads=True, budget=None)
+    conditions_tested(many, 3, seed=0, memory=2**32, progress=None, idle_heads=True, budget=Work())
     assert time.monotonic() - began < 30  # 50 s when there were points for all pairs of heads; less than one now
     deep = Architecture((2,) * 1001, (1,) * 1000, 2)
     zero = Weights.random(deep, seed=1, bound=1)

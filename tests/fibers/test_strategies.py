@@ -233,9 +233,15 @@ def test_classify_says_what_ranks_and_a_kernel_cost() -> None:
     told.clear()
     deep = Weights.random(Architecture((2, 2, 2), (2, 2), 2), seed=1, attention_matrix_ranks=[1, 1], value_ranks=[1, 1])
     classify(deep, progress=lambda stage, done, total: told.append(stage))
-    assert told[:2] == ["the dimension of M", "the differential in Q, K, V"]
-    with pytest.raises(TooLarge, match="the differential in Q, K, V: exact work"):
-        classify(deep, work=1e-6)
+    assert told[:4] == [
+        "ranks of products modulo a prime", "exact ranks of products of the weights", "the differential modulo a prime",
+        "the differential in Q, K, V",
+    ]  # fmt: skip
+    with pytest.raises(TooLarge, match="ranks of products modulo a prime: exact work"):
+        classify(deep, work=1e-9)
+    for work in (1e-6, 1e-4):
+        with pytest.raises(TooLarge, match=r"exact ranks of products|the differential"):
+            classify(deep, work=work)
 
 
 def test_progress_tells_the_stages() -> None:

@@ -238,10 +238,10 @@ def test_the_exact_rank_of_a_deep_network_agrees_with_all_its_coefficients(value
 
 def test_undecided_where_the_identity_is_too_large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(weight_rank_module, "IDENTITY_TERMS", 1)
-    made = Weights.random(DEEP, seed=1, value_ranks=[1, 2])
+    made = Weights.random(DEEP, seed=1, attention_matrix_ranks=[1, 2], value_ranks=[1, 2])
     point = classify(made)
     assert not point.decided
-    assert (point.weight_rank_lower, point.weight_rank_upper) == (7, 10)
+    assert (point.weight_rank_lower, point.weight_rank_upper) == (6, 10)
     assert point.labels == ()
     save_weights(made, tmp_path / "w.json")
     result = CliRunner().invoke(cli, ["classify", str(tmp_path / "w.json")], standalone_mode=False)

@@ -1,0 +1,213 @@
+"""What whole commands take on files of weights: reading, answer and text, in a process of their own.
+
+    python benchmarks/commands.py [--widths 16,32,64] [--layers 1,2,4] [--only same] [--kind integers]
+        [--against CHECKOUT]
+
+Processor seconds and most memory of `lightning-sym COMMAND FILE`, NumPy and all else loaded included: 0.3 s are the
+start, and memory is at least that of this program. Weights are integers of one digit in .json files, or float32 or
+float64 in .npz files; a second network is the first one in other coordinates, and a third has one entry changed.
+`--against` asks a checkout of another release the same, in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE)]
+
+from lightning_sym import SOFTMAX, Architecture, Weights, transform  # noqa: E402
+
+THREADS = {"OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200"}
+Matrices = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """A command, and the files it is given."""
+
+    command: str
+    files: tuple[str, ...]
+
+
+class Kind(NamedTuple):
+    """Weights: how they are drawn."""
+
+    name: str
+    entries: str = "integers"
+    shape: Mapping[str, Any] = {}
+    special: str = ""
+
+
+KINDS = (
+    Kind("integers"),
+    Kind("float32", "float32"),
+    Kind("float64", "float64"),
+    Kind("low ranks", special="low ranks"),
+    Kind("low ranks, floats", "float32", special="low ranks"),
+    Kind("a zero layer", special="zero"),
+    Kind("one output", shape={"last": 1}),
+    Kind("narrow", shape={"inner": 0.25}),
+    Kind("ranks a = d / 4", shape={"a": 0.25}),
+    Kind("softmax", shape={"normalization": SOFTMAX}),
+    Kind("transformer", "float32", {"normalization": SOFTMAX, "skip": True, "heads": 4, "a": 0.25}),
+    Kind("lightning heads", shape={"heads": 4, "a": 0.25}),
+)
+
+
+def architecture(d: int, layers: int, shape: Mapping[str, Any]) -> Architecture:
+    """The network of a kind."""
+    widths = [d] + [max(1, int(d * shape.get("inner", 1)))] * (layers - 1) + [shape.get("last", d)]
+    inner = [max(1, int(w * shape.get("a", 1))) for w in widths[:-1]]
+    heads = shape.get("heads", 1)
+    return Architecture(
+        tuple(widths), tuple(inner), 2, heads=heads, normalization=shape.get("normalization"),
+        skip=shape.get("skip", False), value_ranks=tuple(inner) if heads > 1 else None,
+    )  # fmt: skip
+
+
+def drawn(kind: Kind, shape: Architecture, seed: int = 0) -> Matrices:
+    """The matrices of a network."""
+    source = np.random.default_rng(seed)
+    if kind.entries == "integers":
+        ranks: dict[str, Any] = {}
+        if kind.special == "low ranks":
+            ranks["attention_matrix_ranks"] = [a // 2 for a in shape.attention_ranks]
+            ranks["value_ranks"] = [min(shape.widths[i : i + 2]) // 2 for i in range(shape.depth)]
+        weights = Weights.random(shape, seed=seed, bound=3 if kind.special else 9, **ranks)
+        found: Matrices = {name: np.array(matrix, dtype=object) for name, matrix in weights.matrices.items()}
+        if kind.special == "zero":
+            found[f"Q{shape.depth}"] = np.zeros_like(found[f"Q{shape.depth}"])
+        return found
+    if kind.special:  # sums of so few products of short floats, which are exact
+        found = {}
+        for name, (rows, columns) in shape.weight_shapes():
+            half = min(rows, columns) // 2
+            factors = (source.integers(-99, 99, size) for size in ((rows, half), (half, columns)))
+            found[name] = (np.matmul(*factors) / 2.0**17).astype(kind.entries)
+        return found
+    return {n: (source.standard_normal(s) / s[1] ** 0.5).astype(kind.entries) for n, s in shape.weight_shapes()}
+
+
+def moved(kind: Kind, shape: Architecture, matrices: Matrices) -> Matrices:
+    """The same function: other coordinates of queries and keys, and of the stream where nothing is added to it."""
+    source = random.Random(0)
+
+    def change(n: int) -> Any:
+        if kind.entries != "integers":  # exact in floats
+            order = source.sample(range(n), n)
+            return [[Fraction(2) ** source.randint(-2, 2) * (order[i] == j) for j in range(n)] for i in range(n)]
+        result = np.eye(n, dtype=int)
+        for _ in range(n if n > 1 else 0):
+            i, j = source.sample(range(n), 2)
+            result[i] += source.choice((-1, 1)) * result[j]
+        return result
+
+    weights = Weights.of(matrices, _form(shape))
+    heads = [f".{h}" for h in range(1, shape.heads + 1)] if shape.heads > 1 else [""]
+    layers = range(1, shape.depth + 1)
+    group = {(f"{i}{h}" if h else i): change(shape.attention_ranks[i - 1]) for i in layers for h in heads}
+    between = {} if shape.skip else {i: change(shape.widths[i]) for i in layers[:-1]}
+    found = transform(weights, query_key=group, between=between)
+    dtype = object if kind.entries == "integers" else kind.entries
+    return {name: np.array(matrix, dtype=dtype) for name, matrix in found.matrices.items()}
+
+
+def _form(shape: Architecture) -> Any:
+    from lightning_sym.network.form import NetworkForm
+
+    return NetworkForm.of(shape)
+
+
+def written(matrices: Matrices, path: Path, form: Mapping[str, object]) -> str:
+    """The path of a file with these matrices."""
+    if any(matrix.dtype == object for matrix in matrices.values()):
+        entries = {
+            n: [[int(x) if x.denominator == 1 else str(x) for x in row] for row in m.tolist()]
+            for n, m in matrices.items()
+        }
+        path = path.with_suffix(".json")
+        path.write_text(json.dumps(entries | ({"form": form} if form else {})))
+    else:
+        path = path.with_suffix(".npz")
+        np.savez(path, **matrices)
+    return str(path)
+
+
+def cases(kind: Kind, d: int, layers: int, folder: Path) -> Iterator[Case]:
+    """Commands with their files; files are made as they are asked for."""
+    shape = architecture(d, layers, kind.shape)
+    form = {k: v for k, v in {"normalization": shape.normalization and "softmax", "skip": shape.skip}.items() if v}
+    options = tuple(w for k in form for w in (("--skip",) if k == "skip" else ("--normalization", "softmax")))
+    first = drawn(kind, shape)
+    second = moved(kind, shape, first)
+    changed = dict(second)
+    name = f"V{layers}" if shape.heads == 1 else f"V{layers}.1"
+    changed[name] = changed[name].copy()
+    changed[name][0, 0] += 1
+    paths = [written(m, folder / str(i), {}) for i, m in enumerate((first, second, changed))]
+    yield Case("same", (paths[0], paths[1], *options))
+    yield Case("same (other)", (paths[0], paths[2], *options))
+    yield Case("fiber", (paths[0], *options))
+    if shape.normalization is None and not shape.skip and shape.heads == 1:
+        yield Case("classify", (paths[0], *options))
+    elif shape.normalization is not None:
+        yield Case("canonical", (paths[0], *options))
+
+
+def asked(checkout: Path, case: Case, limit: int) -> str:
+    """One cell: exit code, seconds, memory; or why not."""
+    words = [sys.executable, "-m", "lightning_cli", case.command.split()[0], *case.files]
+    environment = os.environ | THREADS | {"PYTHONPATH": str(checkout)}
+    with tempfile.TemporaryFile("w+") as errors:
+        child = subprocess.Popen(
+            words, env=environment, stdout=subprocess.DEVNULL, stderr=errors, cwd=checkout,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+        )  # fmt: skip
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        last = (errors.read().strip().splitlines() or [""])[-1]
+    if child.returncode < 0:
+        return f"> {limit} s"
+    seconds = f"{used.ru_utime + used.ru_stime:.2f} s, {used.ru_maxrss / 2**10:,.0f} MiB"
+    return f"{child.returncode}: {seconds}" + (f" {last[:150]}" if child.returncode == 2 else "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--widths", default="16,32,64", help="of the networks")
+    parser.add_argument("--layers", default="1,2,4", help="depths")
+    parser.add_argument("--only", default="", help="this command only")
+    parser.add_argument("--kind", default="", help="these weights only")
+    parser.add_argument("--limit", type=int, default=60, help="processor seconds for each answer")
+    parser.add_argument("--against", type=Path, help="a checkout of another release")
+    given = parser.parse_args()
+    checkouts = [HERE] + ([given.against.resolve()] if given.against else [])
+    for kind in (k for k in KINDS if given.kind in k.name):
+        for d in map(int, given.widths.split(",")):
+            for layers in map(int, given.layers.split(",")):
+                with tempfile.TemporaryDirectory() as folder:
+                    for case in cases(kind, d, layers, Path(folder)):
+                        if given.only in case.command:
+                            cells = [asked(checkout, case, given.limit) for checkout in checkouts]
+                            print(
+                                f"{kind.name:16} d={d:<4} l={layers} {case.command:14}", " | ".join(cells), flush=True
+                            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+r"""The layers of a plain network as a chain of matrices: what their ranks say of the differential and of fibers.
+
+docs/fibers-near-weights.md, Proposition 5. Let $P_i = V_i \cdots V_1$, $R_{ij} = V_i \cdots V_{j+1}$, $p_i =
+\operatorname{rk} P_i$, and $q_i$, $k_i$ the ranks of $Q_i P_{i-1}$, $K_i P_{i-1}$. The differential of the virtual
+weights has the rank
+
+$$ \sum_{i=1}^l \bigl(p_{i-1} (q_i + k_i) - q_i k_i\bigr) + \sum_{j=1}^{l-1} (p_{j-1} - p_j)\, r_j + p_{l-1} d_l, $$
+
+$r_j$ the rank of what the layers behind read of the space $j$: of all $P_{i-1}^\top A_i R_{i-1,j}$, $P_{i-1}^\top
+A_i^\top R_{i-1,j}$, $i > j$, and $R_{lj}$, on top of each other. For two tokens or more, $\tilde V \ne 0$ and
+$\operatorname{rk} \tilde A_i \ge 2$ for $i < l$, no $\tilde A_i$ skew, the function of the virtual weights has a kernel
+that is known: rescalings, and one of dimension $d_0$ if $\tilde A_l = h g^\top$, $\tilde V = v h^\top$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.rationals import RationalMatrix
+
+
+def exact_chain(weights: Weights) -> Chain:
+    """Over the rationals."""
+    return Chain(weights.rational_layers, RationalMatrix.rank, _stack)
+
+
+def chain_mod_p(weights: Weights) -> Chain | None:
+    """Modulo the first prime that divides no denominator."""
+    held = list(weights.all_held.values())
+    for p in PRIMES:
+        field = PrimeFieldMatrix.of(np.array([[1]]), p)
+        try:
+            matrices = [field.like(matrix) for matrix in held]
+        except ValueError:
+            continue
+        layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
+        return Chain(layers, _modular_rank, _modular_stack)
+    return None
+
+
+def _modular_rank(matrix: PrimeFieldMatrix, most: int) -> int:
+    return min(rank_mod_p(matrix.entries, matrix.prime), most)
+
+
+def _modular_stack(matrices: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix:
+    return PrimeFieldMatrix(np.concatenate([matrix.entries for matrix in matrices]), matrices[0].prime)
+
+
+def _stack(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
+    first, *others = matrices
+    return first.above(*others)
+
+
+@dataclass
+class Chain:
+    """Layers over a field, and how matrices over it are ranked and stacked."""
+
+    layers: Sequence[Layer]
+    rank_of: Callable[[Any, int], int]
+    stacked: Callable[[Sequence[Any]], Any]
+
+    def __post_init__(self) -> None:
+        """Products and their ranks; a product has no larger rank than its factors, which have shorter numbers."""
+        self.ranks: list[int] = [self.layers[0].query.shape[1]]
+        self.products: list[Any] = []  # P_1, ..., P_l
+        self.read: list[tuple[Any, Any]] = []  # Q_i P_{i-1} and K_i P_{i-1}
+        self.read_ranks: list[list[int]] = []
+        for query, key, value in self.layers:
+            before = self.products[-1] if self.products else None
+            pair = (query, key) if before is None else (query @ before, key @ before)
+            own = [self._rank(own) for own in (query, key)]
+            self.read.append(pair)
+            self.read_ranks.append([self.rank_of(m, min(r, self.ranks[-1])) for m, r in zip(pair, own, strict=True)])
+            self.products.append(value if before is None else value @ before)
+            self.ranks.append(self.rank_of(self.products[-1], min(self._rank(value), self.ranks[-1])))
+        self.attention = [key.mT @ query for query, key in self.read]
+
+    @cached_property
+    def attention_ranks(self) -> list[int]:
+        """Of the forms."""
+        return [self.rank_of(a, min(ranks)) for a, ranks in zip(self.attention, self.read_ranks, strict=True)]
+
+    def _rank(self, matrix: Any) -> int:
+        return self.rank_of(matrix, min(matrix.shape))
+
+    def rank(self) -> int | None:
+        """The rank of the differential, over the rationals; `None` where what is known does not decide it."""
+        forms, value = self.attention_ranks, self.ranks[-1]
+        if 0 in forms[:-1] or not (forms[-1] or value):
+            return 0  # the function has order two or more there
+        if not value:
+            return None if self._is_skew() else self._virtual_rank(value=True, layers=())
+        if 1 in forms[:-1]:
+            return None
+        depth = len(self.layers)
+        if not forms[-1]:
+            return self._virtual_rank(value=False, layers=(depth,))
+        if self._is_skew():
+            return None
+        kernel = self._square_kernel() if self._is_square() else 1
+        return self._virtual_rank(value=True, layers=range(1, depth + 1)) - (depth - 1) - kernel
+
+    def rank_at_least(self) -> int | None:
+        """The same where all hypotheses hold; over GF(p) a lower bound, as they then hold over the rationals too."""
+        forms, depth = self.attention_ranks, len(self.layers)
+        fails = not self.ranks[-1] or not forms[-1] or any(form < 2 for form in forms[:-1])
+        if fails or self._is_skew() or self._is_square():
+            return None
+        return self._virtual_rank(value=True, layers=range(1, depth + 1)) - depth
+
+    def _is_skew(self) -> bool:
+        """Whether a form is skew-symmetric, of several."""
+        return len(self.layers) > 1 and any(not self._rank(a + a.mT) for a in self.attention)
+
+    def _is_square(self) -> bool:
+        r"""Whether $\tilde A_l = h g^\top$ and $\tilde V = v h^\top$, neither of them zero."""
+        if self.attention_ranks[-1] > 1 or self.ranks[-1] > 1:
+            return False
+        return self.rank_of(self.stacked((self.attention[-1].mT, self.products[-1])), 2) == 1
+
+    def _virtual_rank(self, *, value: bool, layers: Sequence[int]) -> int:
+        """The rank of the differential of some of the virtual weights, the forms of these layers and the value."""
+        p, depth = self.ranks, len(self.layers)
+        total = 0
+        for i in layers:
+            query, key = self.read_ranks[i - 1]
+            total += p[i - 1] * (query + key) - query * key
+        for j in range(1, depth):
+            if p[j - 1] > p[j] and (rows := list(self._rows_behind(j, value=value, layers=layers))):
+                total += (p[j - 1] - p[j]) * self.rank_of(self.stacked(rows), self.layers[j].query.shape[1])
+        return total + (p[depth - 1] * int(self.layers[-1].value.shape[0]) if value else 0)
+
+    def _rows_behind(self, j: int, *, value: bool, layers: Sequence[int]) -> Iterator[Any]:
+        """What is read of space `j` by the layers behind, and at the end."""
+        through = None
+        for i, layer in enumerate(self.layers[j:], start=j + 1):
+            if i in layers:
+                query, key = (m if through is None else m @ through for m in (layer.query, layer.key))
+                seen_by_query, seen_by_key = self.read[i - 1]
+                yield seen_by_key.mT @ query
+                yield seen_by_query.mT @ key
+            through = layer.value if through is None else layer.value @ through
+        if value:
+            yield through
+
+    def stratum_dimension(self) -> int:
+        """Of the weights with the same virtual weights and ranks of products; ranks of keys may be larger."""
+        p, depth, total = self.ranks, len(self.layers), 0
+        for i, (query, _, value) in enumerate(self.layers, start=1):
+            (a, d), d_out, before = query.shape, value.shape[0], p[i - 1]
+            of_query, of_key = self.read_ranks[i - 1]
+            form = self.attention_ranks[i - 1]
+            keys = range(of_key, min(a + form - of_query, before) + 1)
+            total += 2 * a * (d - before) + (d - before) * d_out
+            total += max((k - form) * (before - k) + a * k + (a - k) * before for k in keys)
+            if i < depth:
+                total += p[i] * d_out
+            if i < depth and before > p[i]:
+                total += (p[i] - self._determined(i)) * (before - p[i])
+        return total
+
+    def _determined(self, j: int) -> int:
+        """The dimension of the rows of the value and of the rows and columns of all forms behind space `j`."""
+        rows = [self.products[-1], *(m for a in self.attention[j:] for m in (a, a.mT))]
+        return self.rank_of(self.stacked(rows), self.ranks[j])
+
+    def _square_kernel(self) -> int:
+        r"""Dimension of all $(w g^\top, -v w^\top)$ in the image, which the last layer does not see if it is square."""
+        attention, value = self.attention[-1], self.products[-1]
+        depth, p, total = len(self.layers), self.ranks, self.ranks[-2]
+        column = next(j for j, row in enumerate(value.mT.fractions()) if any(row))
+        for j in range(1, depth):
+            if p[j - 1] > p[j]:
+                seen = self.stacked(list(self._rows_behind(j, value=True, layers=range(1, depth + 1)))).mT
+                # w = 1 on a vector that ends in space j
+                g, v = attention.rows([column]), value.mT.rows([column])
+                zeros = RationalMatrix.zero(1, seen.shape[1] - g.shape[1] - v.shape[1])
+                wanted = zeros.mT.above(g.mT, -v.mT).mT
+                most = self.layers[j].query.shape[1]
+                free = seen.above(wanted).rank() == seen.rank(most)
+                total += p[j - 1] - p[j] if free else 0
+        return total
