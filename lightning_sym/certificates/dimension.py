@@ -153,6 +153,8 @@ def _modulo_2(
     architecture, rank = result.architecture, result.lower
     if rank < SMALLEST_RANK or result.order is not None or not fits_a_slot(architecture, 1, 2):
         return None
+    if result.has_free_exponentials and architecture.tokens == 2:  # e / (e + e') has no derivative modulo 2
+        return None
     require_checkable(architecture, rank, 2)
     rows = _matrix_rows(result, 1)
     require_size(rank * (rows * (3 * architecture.tokens + 2) + 30))
