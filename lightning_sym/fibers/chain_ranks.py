@@ -28,12 +28,21 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 
 def exact_chain(weights: Weights) -> Chain:
-    """Over the rationals."""
+    """Over the rationals.
+
+    Raises:
+        BadInput: weights of another network than a lightning network with one head and nothing added; or letters.
+    """
     return Chain(weights.rational_layers, RationalMatrix.rank, _stack)
 
 
 def chain_mod_p(weights: Weights) -> Chain | None:
-    """Modulo the first prime that divides no denominator."""
+    """Modulo the first prime that divides no denominator; `None` if there is none.
+
+    Raises:
+        BadInput: as for `exact_chain`.
+    """
+    weights.require_plain("a chain of layers")
     held = list(weights.all_held.values())
     for p in PRIMES:
         field = PrimeFieldMatrix.of(np.array([[1]]), p)

@@ -91,6 +91,8 @@ def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Conn
 
 def with_weights(first: Weights, second: Weights, connection: Connection, path: Path) -> Connection:
     """Make the moves on the weights themselves, then look for the group element; what is not found is left out."""
+    for weights in (first, second):
+        weights.require_numbers("the group element")
     if not path and not connection.symmetric_parts:
         return _with_matrices(first, second, replace(connection, moved=first))
     moved = first
