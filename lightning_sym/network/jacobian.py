@@ -41,7 +41,9 @@ _SWEEP_BYTES = 128 * 2**20
 _NODE_BYTES = 2000
 """A recorded operation besides its entries: objects, closures, headers of arrays."""
 
-_LARGEST = {"float64": 2**53, "float32": 2**24, "int64": 2**63 - 1, "int32": 2**31 - 1, "int16": 2**15 - 1, "int8": 127}
+_LARGEST = {np.dtype(np.float64): 2**53, np.dtype(np.float32): 2**24} | {
+    np.dtype(kind): np.iinfo(kind).max for kind in (np.int64, np.int32, np.int16, np.int8)
+}
 """By type of entries, up to where it has all integers."""
 
 _LARGEST_ORDER = 10**9
@@ -292,7 +294,7 @@ class RandomJacobian:
             BadInput: the residues do not fit into the type.
         """
         kind = np.dtype(dtype)
-        if self.prime // 2 + 2 > _LARGEST.get(kind.name, 0):
+        if self.prime // 2 + 2 > _LARGEST.get(kind, 0):
             raise BadInput(f"residues modulo {self.prime} must fit into the entries, got {kind.name}")
         rows = np.empty((count, self.columns), dtype=kind)
         for _ in self._fill(rows, self._kept, self._fold, progress):
