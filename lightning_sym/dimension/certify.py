@@ -37,12 +37,13 @@ from lightning_sym.dimension.varieties import (
 )
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
+from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -221,6 +222,12 @@ def _bytes_needed(architecture: Architecture, rows: int, columns: int, order: in
     return 8 * rows * columns + max(sweep, rows * columns)
 
 
+def _columns_of(architecture: Architecture, upper: int) -> int:
+    """Into how many columns the Jacobian is folded; a small one is not, as its rank is found in other ways."""
+    least, parameters = upper + SURPLUS_ROWS, architecture.parameter_count
+    return parameters if upper <= LARGEST and parameters <= 4 * least else min(least, parameters)
+
+
 class _Search:
     """The best lower bound so far, and what gave it."""
 
@@ -232,7 +239,7 @@ class _Search:
         """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`."""
         architecture = self.architecture
         least = upper + SURPLUS_ROWS
-        columns = min(least, architecture.parameter_count)
+        columns = _columns_of(architecture, upper)
         orders = [k for k in _orders(architecture) if _bytes_needed(architecture, least, columns, k) <= self.memory]
         for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
             if divided_by(architecture.normalization, p, order):
@@ -247,7 +254,9 @@ class _Search:
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
                 eliminated = partial(_report_rows, self.report, stage, rows)
-                found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
+                found = rank_at_least(PrimeFieldMatrix(matrix, p), upper) if upper <= LARGEST else 0
+                if found < upper:
+                    found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
                 if found > self.lower:
                     self.lower, self.prime, self.rows, self.order = found, p, rows, order
                 yield
@@ -318,7 +327,7 @@ def certified_dimension(
             f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
-    needed = _bytes_needed(architecture, first_rows, min(first_rows, parameters), orders[0])
+    needed = _bytes_needed(architecture, first_rows, _columns_of(architecture, most), orders[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
     require_memory(needed, memory, what)
 

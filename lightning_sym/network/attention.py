@@ -22,7 +22,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
-from lightning_sym.rings.protocol import Matrix, masked, normalized, require_matrix, require_shape
+from lightning_sym.rings.protocol import Matrix, masked, normalized, products, require_matrix, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -87,9 +87,9 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
         [[26, 39]]
     """
     output: Any = x if form.skip else None
-    for head in [layer] if isinstance(layer, Layer) else layer:
-        scores = (head.key @ x).mT @ (head.query @ x)
-        part = (head.value @ x) @ form.pattern(scores)
+    seen = products([m for head in ([layer] if isinstance(layer, Layer) else layer) for m in head], x)
+    for query, key, value in zip(*[iter(seen)] * 3, strict=True):
+        part = value @ form.pattern(key.mT @ query)
         if output is not None:
             require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part

@@ -21,7 +21,7 @@ from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_residues, reduce_mod
+from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_matrices, random_residues, reduce_mod
 from lightning_sym.rings.series_products import product_bytes
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -98,7 +98,7 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
 def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
     """Uniform random weights modulo `p`, in canonical order."""
     architecture.require("random weights", KNOWN)
-    return [random_residues(generator, shape, p) for _, shape in architecture.weight_shapes()]
+    return random_matrices(generator, (shape for _, shape in architecture.weight_shapes()), p)
 
 
 def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
@@ -230,10 +230,10 @@ class RandomJacobian:
         """
         architecture, p, order, generator = self.architecture, self.prime, self.order, self.generator
         terms, t = 1 if order is None else (order + 1) // 2, architecture.tokens
-        x = random_residues(generator, (-(-size // self.each), architecture.input_width, t), p)
+        inputs = (-(-size // self.each), architecture.input_width, t)
+        x, drawn = random_matrices(generator, (inputs, (size, terms, architecture.output_width, t)), p)
         if self.each > 1:
             x = PrimeFieldMatrix(np.repeat(x.entries, self.each, axis=0)[:size], p)
-        drawn = random_residues(generator, (size, terms, architecture.output_width, t), p)
         weights: Sequence[Any] = self.weights
         source: Any = x
         functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
@@ -247,14 +247,12 @@ class RandomJacobian:
             form, exponentials = Form(free, architecture.skip), free.drawn
         recorded = [Recorded(w) for w in weights]
         output = network_output(Recorded(source, constant=True), architecture, recorded, form)
-        rows, start = np.empty((size, architecture.parameter_count)), 0
+        blocks = []
         for g, w in zip(gradients([output], [functional], recorded), self.weights, strict=True):
             if isinstance(g, PowerSeries):
                 g = g.coefficient(g.order)
-            block = rows[:, start : start + w.entries.size].reshape(size, *w.entries.shape)
-            block[:] = 0 if g is None else g.entries
-            start += w.entries.size
-        return _Batch(rows, x, drawn, exponentials)
+            blocks.append(np.zeros((size, w.entries.size)) if g is None else g.entries.reshape(size, -1))
+        return _Batch(np.concatenate(blocks, axis=1), x, drawn, exponentials)
 
     def _batches(self, count: int, progress: Callable[[int], None] | None) -> Iterator[tuple[slice, _Batch]]:
         """Rows batch by batch, and where they stand."""

@@ -7,8 +7,10 @@ cut. Reduction by rounding may leave a residue one past $p/2$, which the bound b
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction  # noqa: F401 - for the example below
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -104,6 +106,18 @@ class PrimeFieldMatrix:
         """The product entry by entry."""
         return PrimeFieldMatrix(reduce_mod(self.entries * other.entries, self.prime), self.prime)
 
+    def stacked(self, matrices: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix | None:
+        """Matrices one below the other; `None` where that is no matrix, or no batch of them."""
+        first = matrices[0].entries
+        ends = first.shape[:-2], first.shape[-1:]
+        if any((m.entries.shape[:-2], m.entries.shape[-1:]) != ends or m.prime != self.prime for m in matrices):
+            return None
+        return PrimeFieldMatrix(np.concatenate([m.entries for m in matrices], axis=-2), self.prime)
+
+    def rows(self, span: slice) -> PrimeFieldMatrix:
+        """Some of the rows."""
+        return PrimeFieldMatrix(self.entries[..., span, :], self.prime)
+
     def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
         """A matrix of integers or fractions over the same field.
 
@@ -125,6 +139,19 @@ class PrimeFieldMatrix:
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
         return PrimeFieldMatrix(self.entries.mT, self.prime)
+
+
+def random_matrices(
+    generator: np.random.Generator, shapes: Iterable[tuple[int, ...]], p: int
+) -> list[PrimeFieldMatrix]:
+    """`random_residues` of several shapes, the same numbers as one by one, drawn at once."""
+    shapes = list(shapes)
+    drawn = random_residues(generator, (sum(map(prod, shapes)),), p).entries
+    found, start = [], 0
+    for shape in shapes:
+        start, before = start + prod(shape), start
+        found.append(PrimeFieldMatrix(drawn[before:start].reshape(shape), p))
+    return found
 
 
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
