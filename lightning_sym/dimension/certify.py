@@ -254,7 +254,7 @@ class _Search:
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
                 eliminated = partial(_report_rows, self.report, stage, rows)
-                found = rank_at_least(PrimeFieldMatrix(matrix, p), upper) if upper <= LARGEST else 0
+                found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1) if upper <= LARGEST else 0
                 if found < upper:
                     found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
                 if found > self.lower:

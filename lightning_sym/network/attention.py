@@ -192,18 +192,23 @@ def network_output(
         _in_their_order(weights, architecture)
         inside = network_output(ExpressionMatrix.of(x), architecture, [ExpressionMatrix.of(m) for m in weights], form)
         return inside.to_sympy()
-    source = _in_their_order(weights, architecture)
+    require_matrix(x, "x")
+    return run(x, architecture, _in_their_order(weights, architecture), form_of(architecture) if form is None else form)
+
+
+def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) -> Any:
+    """`network_output` of an input and weights that are known to be the network's, over one ring: nothing is checked."""
+    architecture.require("the forward pass", KNOWN)
+    source = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x
-    layers = []
     for _ in range(architecture.depth):
         heads = []
         for _ in range(architecture.heads):
             query, key, value = next(source), next(source), next(source)
             # value and output projection act one after the other: a head sees their product
             heads.append(Layer(query, key, value if architecture.value_ranks is None else next(source) @ value))
-        layers.append(heads)
-    x = forward(x, layers, form_of(architecture) if form is None else form)
+        x = attention_layer(x, heads, form)
     return x if architecture.unembed is None else next(source) @ x
 
 

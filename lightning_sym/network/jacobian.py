@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import Form, attended, forward, network_output
+from lightning_sym.network.attention import Form, attended, form_of, forward, run
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
@@ -216,6 +216,7 @@ class RandomJacobian:
         self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
         self.each = each
         self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
+        self.form = form_of(architecture)
         parameters = architecture.parameter_count
         self._fold = None if columns is None or columns >= parameters else Fold(parameters, columns, generator, p)
         self.columns = parameters if self._fold is None else self._fold.columns
@@ -237,7 +238,8 @@ class RandomJacobian:
         weights: Sequence[Any] = self.weights
         source: Any = x
         functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
-        form, exponentials = None, list[PrimeFieldMatrix]()
+        form = self.form
+        exponentials: list[PrimeFieldMatrix] = []
         if order is not None:
             weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
             source = PowerSeries.of({1: x}, 2 * terms - 1)
@@ -246,7 +248,7 @@ class RandomJacobian:
             free = FreeExponentials(generator, attended(architecture), p, self.each)
             form, exponentials = Form(free, architecture.skip), free.drawn
         recorded = [Recorded(w) for w in weights]
-        output = network_output(Recorded(source, constant=True), architecture, recorded, form)
+        output = run(Recorded(source, constant=True), architecture, recorded, form)
         blocks = []
         for g, w in zip(gradients([output], [functional], recorded), self.weights, strict=True):
             if isinstance(g, PowerSeries):
