@@ -8,7 +8,7 @@ rank 13 where the dimension is 14.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +17,13 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, form_of, forward, run
+from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
 from lightning_sym.network.weights import Layer
+from lightning_sym.processes import in_threads
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_matrices, random_residues, reduce_mod
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_matrices
 from lightning_sym.rings.series_products import product_bytes
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -33,10 +35,11 @@ _BATCH_BYTES = 16 * 2**20
 _SWEEP_BYTES = 128 * 2**20
 """What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
 
-_CACHE_BYTES = 2**19
-
 _NODE_BYTES = 2000
 """A recorded operation besides its entries: objects, closures, headers of arrays."""
+
+_LARGEST = {"float64": 2**53, "float32": 2**24, "int64": 2**63 - 1, "int32": 2**31 - 1, "int16": 2**15 - 1, "int8": 127}
+"""By type of entries, up to where it has all integers."""
 
 _LARGEST_ORDER = 10**9
 """For estimates: no series this long fits anywhere, and degrees of deep networks have thousands of digits."""
@@ -108,42 +111,6 @@ def random_layers(architecture: Architecture, generator: np.random.Generator, p:
     return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
 
 
-class Fold:
-    """Random combinations of columns, fewer than there are: a matrix that needs no memory to speak of.
-
-    Every column goes, times a random number, into one new column of each of two partitions, one in order, which is
-    read fast, and one shuffled. One partition is not enough: nine of 326 random networks lost rank by it; by two, four
-    of 12,083, which costs another try.
-
-    Args:
-        parameters: how many columns there are.
-        columns: how many there will be.
-        generator: source of partitions and factors.
-        p: the prime.
-    """
-
-    def __init__(self, parameters: int, columns: int, generator: np.random.Generator, p: int) -> None:
-        self.columns, self.prime = columns, p
-        self._parts: list[tuple[slice | npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
-        for order in (None, generator.permutation(parameters)):
-            factors = random_residues(generator, (parameters,), p).entries
-            for start in range(0, parameters, columns):
-                part = slice(start, start + columns)
-                self._parts.append((part if order is None else order[part], factors[part]))
-
-    def __call__(self, rows: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> None:
-        """Fold centred residues into `target`, centred again."""
-        height = max(1, _CACHE_BYTES // (8 * rows.shape[1]))  # gathers are several times faster in the cache
-        for start in range(0, len(rows), height):
-            source, result = rows[start : start + height], target[start : start + height]
-            result[:] = 0
-            for count, (chosen, factors) in enumerate(self._parts, start=1):
-                result[:, : len(factors)] += source[:, chosen] * factors
-                if count % EXACT_PRODUCTS == 0:
-                    result[:] = reduce_mod(result, self.prime)
-            result[:] = reduce_mod(result, self.prime)
-
-
 class Sample(NamedTuple):
     """Rows of a Jacobian, and what they are gradients of.
 
@@ -160,10 +127,9 @@ class Sample(NamedTuple):
     exponentials: npt.NDArray[np.int64] | None = None
 
 
-class _Batch(NamedTuple):
-    """Rows in float64, what they are gradients of, and the exponentials of each head."""
+class _Drawn(NamedTuple):
+    """What rows are gradients of: inputs, functionals, and the exponentials of each head."""
 
-    rows: npt.NDArray[np.float64]
     inputs: PrimeFieldMatrix
     functionals: PrimeFieldMatrix
     exponentials: list[PrimeFieldMatrix]
@@ -176,8 +142,8 @@ class RandomJacobian:
         architecture: shapes of the network.
         generator: source of weights, inputs and functionals.
         p: the prime.
-        columns: fold the columns to this many random combinations of them, by one fixed matrix: multiplied with it from
-            the right, the Jacobian can only lose rank.
+        columns: fold those that are kept to this many random combinations of them, by one fixed matrix: multiplied
+            with it from the right, the Jacobian can only lose rank.
         order: `None` for lightning, and for softmax, where exponentials are residues of their own
             (`rings.exponentials`): then ranks say something about generic weights, not about these. For any
             normalization: inputs are $\varepsilon Z$, functionals are of all Taylor coefficients up to this degree.
@@ -187,6 +153,7 @@ class RandomJacobian:
             equal functions would vanish for its Taylor coefficients too.
         each: so many rows in turn have the same input and the same exponentials.
         weights: the point, instead of a random one.
+        keep: only these columns, in increasing order; the others are not even computed where a matrix has none of them.
 
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
 
@@ -206,6 +173,7 @@ class RandomJacobian:
         order: int | None = None,
         each: int = 1,
         weights: Sequence[PrimeFieldMatrix] | None = None,
+        keep: Indices | None = None,
     ) -> None:
         architecture.require("the Jacobian", KNOWN)
         if order is None and architecture.normalization is not None and not architecture.normalization.is_exponential:
@@ -216,20 +184,20 @@ class RandomJacobian:
         self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
         self.each = each
         self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
-        self.form = form_of(architecture)
-        parameters = architecture.parameter_count
-        self._fold = None if columns is None or columns >= parameters else Fold(parameters, columns, generator, p)
-        self.columns = parameters if self._fold is None else self._fold.columns
+        self._kept = kept_entries([w.entries.size for w in self.weights], keep)
+        kept = architecture.parameter_count if keep is None else len(keep)
+        self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator, p)
+        self.columns = kept if self._fold is None else self._fold.columns
 
-    def _sweep(self, size: int) -> _Batch:
-        r"""Rows for new random inputs, each the gradient of a random functional of the outputs.
+    def _sweep(self, generator: np.random.Generator, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
+        r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
         $\sum_k \langle C_k, Y_k \rangle$ is the coefficient of $\varepsilon^n$ of $\langle C, Y \rangle$ with $C =
         \sum_k \varepsilon^{n-2k-1} C_k$. The sweep is linear over series: $d \langle C, Y \rangle = \langle G, dW
         \rangle$, and as $dW$ is constant, the gradient wanted is the coefficient of $\varepsilon^n$ of $G$.
         """
-        architecture, p, order, generator = self.architecture, self.prime, self.order, self.generator
+        architecture, p, order, size = self.architecture, self.prime, self.order, len(rows)
         terms, t = 1 if order is None else (order + 1) // 2, architecture.tokens
         inputs = (-(-size // self.each), architecture.input_width, t)
         x, drawn = random_matrices(generator, (inputs, (size, terms, architecture.output_width, t)), p)
@@ -238,8 +206,8 @@ class RandomJacobian:
         weights: Sequence[Any] = self.weights
         source: Any = x
         functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
-        form = self.form
         exponentials: list[PrimeFieldMatrix] = []
+        form = None
         if order is not None:
             weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
             source = PowerSeries.of({1: x}, 2 * terms - 1)
@@ -247,41 +215,65 @@ class RandomJacobian:
         elif architecture.normalization is not None:
             free = FreeExponentials(generator, attended(architecture), p, self.each)
             form, exponentials = Form(free, architecture.skip), free.drawn
-        recorded = [Recorded(w) for w in weights]
-        output = run(Recorded(source, constant=True), architecture, recorded, form)
-        blocks = []
-        for g, w in zip(gradients([output], [functional], recorded), self.weights, strict=True):
+        wanted = {part.weight for part in kept}
+        recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
+        output = run(Recorded(source, constant=True), architecture, recorded, form or form_of(architecture))
+        found = gradients([output], [functional], [recorded[part.weight] for part in kept])
+        for part, g in zip(kept, found, strict=True):
             if isinstance(g, PowerSeries):
                 g = g.coefficient(g.order)
-            blocks.append(np.zeros((size, w.entries.size)) if g is None else g.entries.reshape(size, -1))
-        return _Batch(np.concatenate(blocks, axis=1), x, drawn, exponentials)
+            rows[:, part.columns] = 0 if g is None else g.entries.reshape(size, -1)[:, part.entries]
+        return _Drawn(x, drawn, exponentials)
 
-    def _batches(self, count: int, progress: Callable[[int], None] | None) -> Iterator[tuple[slice, _Batch]]:
-        """Rows batch by batch, and where they stand."""
+    def _fill(
+        self,
+        rows: npt.NDArray[Any],
+        kept: Sequence[Kept],
+        fold: Fold | None,
+        progress: Callable[[int], None] | None,
+    ) -> list[_Drawn]:
+        """Fill rows batch by batch, on all cores: each batch has a generator of its own, so it does not matter when."""
         most = batch_size(self.architecture, self.order)
         most -= most % self.each if self.each < most else 0
-        for start in range(0, count, most):
-            size = min(most, count - start)
-            batch = self._sweep(size)
-            if progress is not None:
-                progress(start + size)
-            yield slice(start, start + size), batch
+        starts = range(0, len(rows), most)
+        # one batch draws from the generator itself
+        generators = [self.generator] if len(starts) == 1 else self.generator.spawn(len(starts))
 
-    def matrix(self, count: int, progress: Callable[[int], None] | None = None) -> npt.NDArray[np.float64]:
+        def fill(batch: tuple[int, np.random.Generator]) -> _Drawn:
+            start, generator = batch
+            target = rows[start : start + most]
+            if fold is None:
+                return self._sweep(generator, kept, target)
+            whole = np.empty((len(target), sum(part.columns.stop - part.columns.start for part in kept)))
+            drawn = self._sweep(generator, kept, whole)
+            fold(whole, target)
+            return drawn
+
+        result = []
+        for done, drawn in zip(starts, in_threads(fill, list(zip(starts, generators, strict=True))), strict=True):
+            if progress is not None:
+                progress(min(done + most, len(rows)))
+            result.append(drawn)
+        return result
+
+    def matrix(
+        self, count: int, progress: Callable[[int], None] | None = None, dtype: npt.DTypeLike = np.float64
+    ) -> npt.NDArray[Any]:
         """Rows as centred residues, `count x columns`, each for a new random input and functional.
 
         Args:
             count: how many rows.
             progress: called with the number of rows done.
+            dtype: of the entries: float64, or where they fit float32, or int8 for `SMALL_PRIMES`.
+
+        Raises:
+            BadInput: the residues do not fit into the type.
         """
-        rows = np.empty((count, self.columns))
-        for where, batch in self._batches(count, progress):
-            if self._fold is not None:
-                self._fold(batch.rows, rows[where])
-            elif len(batch.rows) == count:
-                return batch.rows
-            else:
-                rows[where] = batch.rows
+        kind = np.dtype(dtype)
+        if self.prime // 2 + 2 > _LARGEST.get(kind.name, 0):
+            raise BadInput(f"residues modulo {self.prime} must fit into the entries, got {kind.name}")
+        rows = np.empty((count, self.columns), dtype=kind)
+        self._fill(rows, self._kept, self._fold, progress)
         return rows
 
     def rows(self, count: int) -> npt.NDArray[np.int64]:
@@ -289,9 +281,10 @@ class RandomJacobian:
         return PrimeFieldMatrix(self.matrix(count), self.prime).residues()
 
     def sample(self, count: int, progress: Callable[[int], None] | None = None) -> Sample:
-        """More rows, not folded, with the inputs and functionals they belong to."""
-        batches = [batch for _, batch in self._batches(count, progress)]
-        rows = np.concatenate([batch.rows for batch in batches])
+        """More rows, all columns, with the inputs and functionals they belong to."""
+        rows = np.empty((count, self.architecture.parameter_count))
+        every = kept_entries([w.entries.size for w in self.weights], None)
+        batches = self._fill(rows, every, None, progress)
         drawn = [
             np.stack([m.residues() for m in batch.exponentials], axis=1) for batch in batches if batch.exponentials
         ]

@@ -148,7 +148,8 @@ class Recorded:
     def under(self, lefts: Sequence[Recorded]) -> list[Recorded]:
         """`left @ self` for each: as one product, of all of them one below the other, where the ring can stack."""
         stack = getattr(lefts[0].value, "stacked", None)
-        value = None if stack is None else stack([left.value for left in lefts])
+        alike = stack is not None and all(left.constant == lefts[0].constant for left in lefts)
+        value = stack([left.value for left in lefts]) if stack is not None and alike else None
         if value is None:
             return [left @ self for left in lefts]
         spans, end = [], 0

@@ -15,7 +15,7 @@ import numpy as np
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian import Fold
+from lightning_sym.network.columns import Fold
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries import attention_motions, first_layers, group, head_mixing, stream_directions
 from lightning_sym.symmetries.point import Point
