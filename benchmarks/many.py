@@ -98,20 +98,20 @@ def ask(worker: subprocess.Popen[str], name: str) -> list[Any]:
     return found
 
 
+def start_worker(script: Path, root: Path) -> subprocess.Popen[str]:
+    """A process that answers from the checkout at `root`, with one thread."""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    command = [sys.executable, str(script), "--answer"]
+    return subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+
+
 def compare(other: Path, rounds: int, target: Path | None) -> int:
     """Print ratios to another checkout; exit 1 if an answer differs."""
     if not (other / "lightning_sym" / "__init__.py").is_file():
         print(f"--against must be a checkout of this project, got {other}", file=sys.stderr)
         return 2
     here = Path(__file__).resolve()
-    environment = os.environ | {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
-    workers = [
-        subprocess.Popen(
-            [sys.executable, str(here), "--answer"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env=environment | {"PYTHONPATH": str(root)},
-        )  # fmt: skip
-        for root in (other.resolve(), here.parents[1])
-    ]
+    workers = [start_worker(here, root) for root in (other.resolve(), here.parents[1])]
     rows, same = [], True
     table = Table(title=f"one call of certified_dimension, the least of {rounds} rounds")
     for heading in ("network", "parameters", "dimension", "there, ms", "here, ms", "there / here"):

@@ -332,18 +332,20 @@ def certified_dimension(
     require_memory(needed, memory, what)
 
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
-    computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
-    if computed and not waits:
-        report("upper bound", 0, 1)
-        upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
-    upper = min(upper_bounds.values())
+
+    def smallest() -> int:
+        """Of all upper bounds, those that must be computed too."""
+        if not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT:
+            report("upper bound", 0, 1)
+            upper_bounds.update(_computed_bound(architecture, np.random.default_rng([seed, 0])))
+        return min(upper_bounds.values())
+
+    upper = min(upper_bounds.values()) if waits else smallest()
     search = _Search(architecture, seed, memory, report)
     for _ in search.attempts(upper):
-        if search.lower < upper and computed and waits:
-            report("upper bound", 0, 1)
-            upper_bounds |= _computed_bound(architecture, np.random.default_rng([seed, 0]))
-            upper, waits = min(upper_bounds.values()), False
+        if search.lower < upper and waits:
+            upper, waits = smallest(), False
         if search.lower >= upper:
             break
     if search.lower > upper:

@@ -72,9 +72,7 @@ def rank_at_least(matrix: PrimeFieldMatrix, most: int | None = None) -> int:
     return _most_invertible_hankel(_sequence(square, ends[:n], ends[n : 2 * n], p), n, p)
 
 
-def _sequence(
-    m: npt.NDArray[np.float64], u: npt.NDArray[np.float64], w: npt.NDArray[np.float64], p: int
-) -> list[int]:
+def _sequence(m: npt.NDArray[np.float64], u: npt.NDArray[np.float64], w: npt.NDArray[np.float64], p: int) -> list[int]:
     r"""The residues $u M^{k+1} w$ for $k < 2n - 1$."""
     n = len(m)
     rows, power = u[None], m

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from lightning_sym.display import latex_words, notebook
@@ -41,6 +41,12 @@ SIZES = ("widths", "attention_ranks", "tokens")
 
 SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options whose weights are listed below."""
+
+
+@cache
+def _options_of(kind: type) -> list[tuple[str, Any]]:
+    """Names of all options, and what each is left at."""
+    return [(f.name, f.default) for f in fields(kind) if f.name not in SIZES]
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +123,7 @@ class Architecture:
             >>> sorted(Architecture((2, 2), (1,), 2, heads=2, causal=True).options)
             ['causal', 'heads']
         """
-        return frozenset(f.name for f in fields(self) if f.name not in SIZES and getattr(self, f.name) != f.default)
+        return frozenset(name for name, nothing in _options_of(type(self)) if getattr(self, name) != nothing)
 
     def require(self, what: str, proved: Collection[str]) -> None:
         """Refuse, by name, every option that `what` has not been proved for: also those that do not exist yet.

@@ -197,7 +197,7 @@ def network_output(
 
 
 def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) -> Any:
-    """`network_output` of an input and weights that are known to be the network's, over one ring: nothing is checked."""
+    """`network_output` of an input and weights that are known to be the network's, over one ring."""
     architecture.require("the forward pass", KNOWN)
     source = iter(weights)
     if architecture.embed is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
@@ -241,6 +242,8 @@ def fiber_dimension_at(
     blocks = [block for family in families_of(architecture) for block in family.at(point)]
     if not blocks:
         return 0
+    if sum(len(block.entries) for block in blocks) <= LARGEST:
+        return rank_at_least(PrimeFieldMatrix(np.concatenate([block.entries for block in blocks]), p))
     rows = np.concatenate([block.residues() for block in blocks])
     if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
         mixed = random_residues(generator, (architecture.parameter_count, len(rows)), p) @ PrimeFieldMatrix.of(rows, p)
