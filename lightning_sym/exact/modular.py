@@ -102,6 +102,8 @@ def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.in
         [[5, 1, 0], [4, 0, 1]]
     """
     basis = row_basis_mod_p(matrix, p)
+    if len(basis) == matrix.shape[1]:
+        return np.zeros((0, len(basis)), dtype=np.int64)
     pivots = (basis != 0).argmax(axis=1).tolist() if basis.size else []
     free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
     result = np.zeros((len(free), matrix.shape[1]), dtype=np.int64)

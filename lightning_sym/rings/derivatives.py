@@ -35,8 +35,12 @@ def _minus_one(matrix: Any) -> Any:
     return constants(matrix, np.array([[-1]], dtype=object), "a reciprocal")
 
 
+def _sum(left: Any, right: Any) -> Any:
+    return right if left is None else left if right is None else left + right
+
+
 class Dual:
-    r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$.
+    r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$; the tangent is `None` where nothing moves.
 
     Example:
         >>> import numpy as np
@@ -47,7 +51,7 @@ class Dual:
 
     __slots__ = ("tangent", "value")
 
-    def __init__(self, value: Any, tangent: Any) -> None:
+    def __init__(self, value: Any, tangent: Any = None) -> None:
         self.value, self.tangent = value, tangent
 
     @property
@@ -56,32 +60,38 @@ class Dual:
         return getattr(self.value, "shape", None)
 
     def __matmul__(self, other: Dual) -> Dual:
-        return Dual(self.value @ other.value, self.tangent @ other.value + self.value @ other.tangent)
+        left = None if self.tangent is None else self.tangent @ other.value
+        right = None if other.tangent is None else self.value @ other.tangent
+        return Dual(self.value @ other.value, _sum(left, right))
 
     def __add__(self, other: Dual) -> Dual:
-        return Dual(self.value + other.value, self.tangent + other.tangent)
+        return Dual(self.value + other.value, _sum(self.tangent, other.tangent))
 
     def __mul__(self, other: Dual) -> Dual:
         """The product entry by entry."""
-        return Dual(self.value * other.value, self.tangent * other.value + self.value * other.tangent)
+        left = None if self.tangent is None else self.tangent * other.value
+        right = None if other.tangent is None else self.value * other.tangent
+        return Dual(self.value * other.value, _sum(left, right))
 
     def like(self, numbers: Any) -> Dual:
         """A constant matrix over the same ring."""
-        return Dual(constants(self.value, numbers, "a constant"), constants(self.value, 0 * numbers, "a constant"))
+        return Dual(constants(self.value, numbers, "a constant"))
 
     @property
     def mT(self) -> Dual:  # noqa: N802
-        return Dual(self.value.mT, self.tangent.mT)
+        return Dual(self.value.mT, None if self.tangent is None else self.tangent.mT)
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Dual:
         """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
         known = operation(self.value, "apply", "a normalization")
-        return Dual(known(taylor), known(derivative(taylor)) * self.tangent)
+        moved = None if self.tangent is None else known(derivative(taylor)) * self.tangent
+        return Dual(known(taylor), moved)
 
     def reciprocal(self, inverse_constants: Any) -> Dual:
         """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
-        return Dual(result, result * result * _minus_one(result) * self.tangent)
+        moved = None if self.tangent is None else result * result * _minus_one(result) * self.tangent
+        return Dual(result, moved)
 
 
 class Recorded:
