@@ -50,7 +50,7 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 """The options for which the bounds below are proved, all of them."""
 
 SURPLUS_ROWS = 16
-"""Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
+"""Rows beyond the upper bound in the first try of large networks, for which another try takes long."""
 
 LARGEST_JACOBIAN = 5000
 """Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
@@ -222,10 +222,15 @@ def _bytes_needed(architecture: Architecture, rows: int, columns: int, order: in
     return 8 * rows * columns + max(sweep, rows * columns)
 
 
-def _columns_of(architecture: Architecture, upper: int) -> int:
-    """Into how many columns the Jacobian is folded; a small one is not, as its rank is found in other ways."""
-    least, parameters = upper + SURPLUS_ROWS, architecture.parameter_count
-    return parameters if upper <= LARGEST and parameters <= 4 * least else min(least, parameters)
+def _first_shape(architecture: Architecture, upper: int) -> tuple[int, int]:
+    """Rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
+
+    A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
+    not folded.
+    """
+    parameters = architecture.parameter_count
+    rows = upper + (1 if upper <= LARGEST else SURPLUS_ROWS)
+    return rows, parameters if upper <= LARGEST and parameters <= 4 * rows else min(upper + SURPLUS_ROWS, parameters)
 
 
 class _Search:
@@ -238,8 +243,7 @@ class _Search:
     def attempts(self, upper: int) -> Iterator[None]:
         """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`."""
         architecture = self.architecture
-        least = upper + SURPLUS_ROWS
-        columns = _columns_of(architecture, upper)
+        least, columns = _first_shape(architecture, upper)
         orders = [k for k in _orders(architecture) if _bytes_needed(architecture, least, columns, k) <= self.memory]
         for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
             if divided_by(architecture.normalization, p, order):
@@ -254,8 +258,9 @@ class _Search:
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
                 eliminated = partial(_report_rows, self.report, stage, rows)
-                found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1) if upper <= LARGEST else 0
-                if found < upper:
+                if upper <= LARGEST:
+                    found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1)
+                else:
                     found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
                 if found > self.lower:
                     self.lower, self.prime, self.rows, self.order = found, p, rows, order
@@ -285,8 +290,8 @@ def certified_dimension(
 ) -> CertifiedDimension:
     r"""The dimension of the neuromanifold of a lightning network, exactly.
 
-    For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
-    16, one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
+    For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with a few more inputs than the upper bound,
+    one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
     tried again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
     Softmax transformers with skip connections, whose embedding and unembedding are not narrower than the stream, need
     no Jacobian where it would have more than `LARGEST_JACOBIAN` rows: see `blocks`.
@@ -321,13 +326,13 @@ def certified_dimension(
     upper_bounds = _counted_bounds(architecture)
     orders = _orders(architecture)
     most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
-    first_rows = most + SURPLUS_ROWS
+    first_rows, columns = _first_shape(architecture, most)
     if (orders[0] or 0) > LARGEST_DEGREE:
         raise TooLarge(
             f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
-    needed = _bytes_needed(architecture, first_rows, _columns_of(architecture, most), orders[0])
+    needed = _bytes_needed(architecture, first_rows, columns, orders[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
     require_memory(needed, memory, what)
 
