@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
@@ -46,6 +44,8 @@ def in_threads(work: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
     if (workers := min(threads(), len(items))) < 2:
         yield from map(work, items)
         return
+    from concurrent.futures import ThreadPoolExecutor  # here: most runs have no use for it, and it takes long to load
+
     with ThreadPoolExecutor(workers) as pool:
         try:
             left = iter(items)
@@ -60,6 +60,8 @@ def in_threads(work: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
 
 def follow_parent() -> None:
     """For a worker: it does not outlive the program, however that ends."""
+    import multiprocessing
+
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
@@ -93,6 +95,8 @@ def interrupts_postponed() -> Iterator[None]:
 
 def kill_children(others: Sequence[Any]) -> None:
     """End the processes that this one has started, but for the others, and wait until they are gone."""
+    import multiprocessing
+
     ours = [child for child in multiprocessing.active_children() if child not in others]
     for child in ours:
         child.kill()
