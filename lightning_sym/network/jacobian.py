@@ -9,6 +9,7 @@ rank 13 where the dimension is 14.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,8 @@ from lightning_sym.processes import in_threads
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_matrices
+from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_matrices
+from lightning_sym.rings.programs import Program, Symbol
 from lightning_sym.rings.series_products import product_bytes
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -34,6 +36,9 @@ _BATCH_BYTES = 16 * 2**20
 
 _SWEEP_BYTES = 128 * 2**20
 """What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
+
+_SMALL_BYTES = 2**22
+"""Of inputs for which less is recorded nothing is dropped before the end: the interpreter's work is what takes time."""
 
 _NODE_BYTES = 2000
 """A recorded operation besides its entries: objects, closures, headers of arrays."""
@@ -109,6 +114,28 @@ def random_layers(architecture: Architecture, generator: np.random.Generator, p:
     architecture.require_plain("a list of layers Q, K, V")
     weights = random_weights(architecture, generator, p)
     return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
+
+
+def _is_small(architecture: Architecture, size: int) -> bool:
+    """Whether all that is recorded for so many inputs may be kept, and no product of matrices is too long."""
+    return architecture.parameter_count <= EXACT_PRODUCTS and size * sweep_bytes(architecture, None)[1] <= _SMALL_BYTES
+
+
+@lru_cache(maxsize=256)
+def _program(
+    depth: int, heads: int, projected: bool, skip: bool, embedded: bool, unembedded: bool, wanted: frozenset[int]
+) -> tuple[Program, dict[int, Symbol]]:
+    """The gradients by some of the weights, as a program of the weights, the input and the functional."""
+    ones, program = (1,) * depth, Program()
+    smallest = Architecture(
+        (1, *ones), ones, 1, heads=heads, value_ranks=ones if projected else None, skip=skip,
+        embed=1 if embedded else None, unembed=1 if unembedded else None,
+    )  # fmt: skip
+    weights = [Recorded(program.symbol(), constant=i not in wanted) for i, _ in enumerate(smallest.weight_shapes())]
+    x, functional = Recorded(program.symbol(), constant=True), program.symbol()
+    output = run(x, smallest, weights, form_of(smallest))
+    places = sorted(wanted)
+    return program, dict(zip(places, gradients([output], [functional], [weights[i] for i in places]), strict=True))
 
 
 class Sample(NamedTuple):
@@ -215,14 +242,23 @@ class RandomJacobian:
         elif architecture.normalization is not None:
             free = FreeExponentials(generator, attended(architecture), p, self.each)
             form, exponentials = Form(free, architecture.skip), free.drawn
-        wanted = {part.weight for part in kept}
-        recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
-        output = run(Recorded(source, constant=True), architecture, recorded, form or form_of(architecture))
-        found = gradients([output], [functional], [recorded[part.weight] for part in kept])
-        for part, g in zip(kept, found, strict=True):
-            if isinstance(g, PowerSeries):
-                g = g.coefficient(g.order)
-            rows[:, part.columns] = 0 if g is None else g.entries.reshape(size, -1)[:, part.entries]
+        wanted = frozenset(part.weight for part in kept)
+        found: list[npt.NDArray[np.float64] | None]
+        if form is None and order is None and not architecture.causal and _is_small(architecture, size):
+            program, gradient = _program(
+                architecture.depth, architecture.heads, architecture.value_ranks is not None, architecture.skip,
+                architecture.embed is not None, architecture.unembed is not None, wanted,
+            )  # fmt: skip
+            matrices = [m.entries for m in (*self.weights, x, functional)]
+            found = [*program.run(matrices, [gradient[part.weight] for part in kept], p)]
+        else:
+            recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
+            output = run(Recorded(source, constant=True), architecture, recorded, form or form_of(architecture))
+            parts = gradients([output], [functional], [recorded[part.weight] for part in kept])
+            parts = [g.coefficient(g.order) if isinstance(g, PowerSeries) else g for g in parts]
+            found = [None if g is None else g.entries for g in parts]
+        for part, entries in zip(kept, found, strict=True):
+            rows[:, part.columns] = 0 if entries is None else entries.reshape(size, -1)[:, part.entries]
         return _Drawn(x, drawn, exponentials)
 
     def _fill(

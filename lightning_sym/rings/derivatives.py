@@ -157,19 +157,16 @@ class Recorded:
 
     def under(self, lefts: Sequence[Recorded]) -> list[Recorded]:
         """`left @ self` for each: as one product, of all of them one below the other, where the ring can stack."""
-        stack = getattr(lefts[0].value, "stacked", None)
+        values = [left.value for left in lefts]
+        stack = getattr(values[0], "stacked", None)
         alike = stack is not None and all(left.constant == lefts[0].constant for left in lefts)
-        value = stack([left.value for left in lefts]) if stack is not None and alike else None
+        value = stack(values) if stack is not None and alike else None
         if value is None:
             return [left @ self for left in lefts]
-        spans, end = [], 0
-        for left in lefts:
-            start, end = end, end + left.value.shape[-2]
-            spans.append(slice(start, end))
-        # a gradient by all of them is cut into those by each
-        both = Recorded.derived(value, *[(left, methodcaller("rows", s)) for left, s in zip(lefts, spans, strict=True)])
+        # a gradient by all of them is cut into those by each, and put together of them
+        both = Recorded.derived(value, *[(left, methodcaller("part", values, i)) for i, left in enumerate(lefts)])
         product = both @ self
-        parts = [product.value.rows(span) for span in spans]
+        parts = [product.value.part(values, i) for i in range(len(values))]
         return [Recorded.derived(part, (product, partial(_Parts, parts, i))) for i, part in enumerate(parts)]
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Recorded:

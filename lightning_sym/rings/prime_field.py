@@ -118,9 +118,10 @@ class PrimeFieldMatrix:
             return None
         return PrimeFieldMatrix(np.concatenate([m.entries for m in matrices], axis=-2), self.prime)
 
-    def rows(self, span: slice) -> PrimeFieldMatrix:
-        """Some of the rows."""
-        return PrimeFieldMatrix(self.entries[..., span, :], self.prime)
+    def part(self, matrices: Sequence[PrimeFieldMatrix], index: int) -> PrimeFieldMatrix:
+        """The rows that stand where one of these matrices would, if they were stacked."""
+        start = sum(m.entries.shape[-2] for m in matrices[:index])
+        return PrimeFieldMatrix(self.entries[..., start : start + matrices[index].entries.shape[-2], :], self.prime)
 
     def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
         """A matrix of integers or fractions over the same field.

@@ -11,7 +11,7 @@ A matrix over a ring is anything that has
 | optional | `a.elementary(name)`, `a.rotary(theta, width, positions)` | norms, MLPs, positions of real transformers |
 | optional | `a.after(floats)`: `floats @ a` | their weights, for speed alone |
 | optional | `x.under(matrices)`: `m @ x` for each | speed alone |
-| optional | `a.stacked(matrices)`, `a.rows(span)`: one below the other, and back | that, where gradients are recorded |
+| optional | `a.stacked(matrices)`: one below the other; `a.part(matrices, i)`: the rows of one | that, of gradients |
 | optional | `a.gradient_part(product, left, right)`: as much of a product as a gradient by `a` needs | speed alone |
 
 `evaluate` puts entries into the normalization itself, `apply` into its Taylor series: `taylor(k)` is its `k`-th
