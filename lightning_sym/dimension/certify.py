@@ -21,8 +21,6 @@ from functools import partial
 from itertools import product
 from typing import NoReturn
 
-import numpy as np
-
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.blocks import Transformer, certify, transformer_of
@@ -43,7 +41,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, requ
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -194,9 +192,10 @@ def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     return bounds
 
 
-def _computed_bound(architecture: Architecture, generator: np.random.Generator) -> dict[Evidence, int]:
+def _computed_bound(architecture: Architecture, seed: int) -> dict[Evidence, int]:
     """Parameters minus the directions at a point that the function does not see."""
     p = PRIMES[0]
+    generator = SeededResidues((seed, 0), p)
     weights = random_weights(architecture, generator, p)
     if architecture.is_plain:
         name, found = Evidence.ORBIT, orbit_dimension_at(architecture, weights, generator, p)
@@ -248,7 +247,7 @@ class _Search:
         for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
             if divided_by(architecture.normalization, p, order):
                 continue
-            jacobian = RandomJacobian(architecture, np.random.default_rng([self.seed, attempt]), p, columns, order)
+            jacobian = RandomJacobian(architecture, SeededResidues((self.seed, attempt), p), p, columns, order)
             for rows in (least, 2 * least, 4 * least):
                 if rows > least and _bytes_needed(architecture, rows, columns, order) > self.memory:
                     break
@@ -343,7 +342,7 @@ def certified_dimension(
         """Of all upper bounds, those that must be computed too."""
         if not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT:
             report("upper bound", 0, 1)
-            upper_bounds.update(_computed_bound(architecture, np.random.default_rng([seed, 0])))
+            upper_bounds.update(_computed_bound(architecture, seed))
         return min(upper_bounds.values())
 
     upper = min(upper_bounds.values()) if waits else smallest()

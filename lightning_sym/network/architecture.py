@@ -43,12 +43,6 @@ SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "
 """The options whose weights are listed below."""
 
 
-@cache
-def _options_of(kind: type) -> list[tuple[str, Any]]:
-    """Names of all options, and what each is left at."""
-    return [(f.name, f.default) for f in fields(kind) if f.name not in SIZES]
-
-
 @dataclass(frozen=True, repr=False)
 class Architecture:
     r"""Shape of an attention-only network of any depth; lightning self-attention unless more is said.
@@ -123,7 +117,13 @@ class Architecture:
             >>> sorted(Architecture((2, 2), (1,), 2, heads=2, causal=True).options)
             ['causal', 'heads']
         """
-        return frozenset(name for name, nothing in _options_of(type(self)) if getattr(self, name) != nothing)
+        return frozenset(name for name, nothing in self._nothing().items() if getattr(self, name) != nothing)
+
+    @classmethod
+    @cache
+    def _nothing(cls) -> dict[str, Any]:
+        """What each option is left at."""
+        return {f.name: f.default for f in fields(cls) if f.name not in SIZES}
 
     def require(self, what: str, proved: Collection[str]) -> None:
         """Refuse, by name, every option that `what` has not been proved for: also those that do not exist yet.

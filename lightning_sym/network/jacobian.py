@@ -24,7 +24,7 @@ from lightning_sym.processes import in_threads
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, random_matrices
+from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, Source, generator_of, random_matrices
 from lightning_sym.rings.programs import Program, Symbol
 from lightning_sym.rings.series_products import product_bytes
 
@@ -103,7 +103,7 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
     return gradients([output], [functional], [weight for layer in recorded for weight in layer])
 
 
-def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
+def random_weights(architecture: Architecture, generator: Source, p: int) -> list[PrimeFieldMatrix]:
     """Uniform random weights modulo `p`, in canonical order."""
     architecture.require("random weights", KNOWN)
     return random_matrices(generator, (shape for _, shape in architecture.weight_shapes()), p)
@@ -194,7 +194,7 @@ class RandomJacobian:
     def __init__(
         self,
         architecture: Architecture,
-        generator: np.random.Generator,
+        generator: Source,
         p: int,
         columns: int | None = None,
         order: int | None = None,
@@ -213,10 +213,10 @@ class RandomJacobian:
         self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
         self._kept = kept_entries([w.entries.size for w in self.weights], keep)
         kept = architecture.parameter_count if keep is None else len(keep)
-        self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator, p)
+        self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator_of(generator), p)
         self.columns = kept if self._fold is None else self._fold.columns
 
-    def _sweep(self, generator: np.random.Generator, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
+    def _sweep(self, generator: Source, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
         r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
@@ -240,7 +240,7 @@ class RandomJacobian:
             source = PowerSeries.of({1: x}, 2 * terms - 1)
             functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, 2 * terms - 1)
         elif architecture.normalization is not None:
-            free = FreeExponentials(generator, attended(architecture), p, self.each)
+            free = FreeExponentials(generator_of(generator), attended(architecture), p, self.each)
             form, exponentials = Form(free, architecture.skip), free.drawn
         wanted = frozenset(part.weight for part in kept)
         found: list[npt.NDArray[np.float64] | None]
@@ -273,9 +273,9 @@ class RandomJacobian:
         most -= most % self.each if self.each < most else 0
         starts = range(0, len(rows), most)
         # one batch draws from the generator itself
-        generators = [self.generator] if len(starts) == 1 else self.generator.spawn(len(starts))
+        generators = [self.generator] if len(starts) == 1 else generator_of(self.generator).spawn(len(starts))
 
-        def fill(batch: tuple[int, np.random.Generator]) -> _Drawn:
+        def fill(batch: tuple[int, Source]) -> _Drawn:
             start, generator = batch
             target = rows[start : start + most]
             if fold is None:

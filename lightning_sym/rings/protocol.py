@@ -183,7 +183,7 @@ def products(lefts: Sequence[Any], x: Any) -> list[Any]:
         [[[10]], [[15]]]
     """
     known = getattr(x, "under", None)
-    return [left @ x for left in lefts] if known is None else known(lefts)  # type: ignore[no-any-return]
+    return [left @ x for left in lefts] if known is None else list(known(lefts))
 
 
 Product = Callable[[Any, Any], Any]

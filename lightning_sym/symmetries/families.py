@@ -17,7 +17,7 @@ from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
 from lightning_sym.symmetries import attention_motions, first_layers, group, head_mixing, stream_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import pattern_is_constant
@@ -203,7 +203,7 @@ def symmetry_count(architecture: Architecture) -> int:
 
 
 def orbit_dimension_at(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> int:
     """A lower bound of the dimension of a generic orbit: the rank modulo `p` of the tangent directions at the weights.
 
@@ -214,7 +214,7 @@ def orbit_dimension_at(
         BadInput: an option for which the group is not known.
     """
     count, parameters = symmetry_count(architecture), architecture.parameter_count
-    fold = Fold(parameters, count + 16, generator, p) if count + 16 < parameters else None
+    fold = Fold(parameters, count + 16, generator_of(generator), p) if count + 16 < parameters else None
     matrix = np.empty((count, parameters if fold is None else fold.columns))
     done = 0
     for block in tangent_directions_mod_p(architecture, weights, p):
@@ -228,7 +228,7 @@ def orbit_dimension_at(
 
 
 def fiber_dimension_at(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> int:
     """A lower bound of the dimension of generic fibers: the rank modulo `p` of all directions of the table together.
 
@@ -246,6 +246,8 @@ def fiber_dimension_at(
         return rank_at_least(PrimeFieldMatrix(np.concatenate([block.entries for block in blocks]), p))
     rows = np.concatenate([block.residues() for block in blocks])
     if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
-        mixed = random_residues(generator, (architecture.parameter_count, len(rows)), p) @ PrimeFieldMatrix.of(rows, p)
+        mixed = random_residues(
+            generator_of(generator), (architecture.parameter_count, len(rows)), p
+        ) @ PrimeFieldMatrix.of(rows, p)
         rows = mixed.residues()
     return rank_mod_p(rows, p)
