@@ -9,10 +9,12 @@ import pytest
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.dimension import certify
+from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import null_space_of_rank, rank_mod_p
 from lightning_sym.network.jacobian import RandomJacobian, random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries import families, head_mixing
+from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
 
 P = PRIMES[0]
@@ -22,14 +24,14 @@ def random_network(rng: np.random.Generator) -> Architecture:
     """Of any options, at most 150 parameters."""
     while True:
         depth, skip = int(rng.integers(1, 4)), bool(rng.random() < 0.35)
-        widths = [int(rng.integers(1, 5))] * (depth + 1) if skip else rng.integers(1, 6, size=depth + 1).tolist()
+        widths = tuple([int(rng.integers(1, 5))] * (depth + 1) if skip else rng.integers(1, 6, size=depth + 1).tolist())
         options: dict[str, Any] = {"skip": skip, "causal": bool(rng.random() < 0.3)}
         options["normalization"] = SOFTMAX if rng.random() < 0.35 else None
         options["heads"] = int(rng.integers(1, 4)) if rng.random() < 0.5 else 1
         options["value_ranks"] = rng.integers(1, 4, size=depth).tolist() if rng.random() < 0.3 else None
         for name in ("embed", "unembed"):
             options[name] = int(rng.integers(1, 5)) if rng.random() < 0.3 else None
-        ranks = rng.integers(1, 4, size=depth).tolist()
+        ranks = tuple(rng.integers(1, 4, size=depth).tolist())
         network = Architecture(widths, ranks, int(rng.integers(1, 5)), **options)
         if network.parameter_count <= 150:
             return network
@@ -60,7 +62,7 @@ def test_a_bound_that_is_too_small_by_one_is_seen(monkeypatch: pytest.MonkeyPatc
     network = Architecture((4, 4, 4), (2, 2), 3)
     right = certify._counted_bounds(network)
     monkeypatch.setattr(certify, "_counted_bounds", lambda _: {name: bound - 1 for name, bound in right.items()})
-    with pytest.raises(certify.ProgramError, match="lower bound 38 exceeds upper bound 37"):
+    with pytest.raises(ProgramError, match="lower bound 38 exceeds upper bound 37"):
         certified_dimension(network)
 
 
@@ -80,13 +82,9 @@ def test_forms_are_filled_only_where_the_heads_are_enough(monkeypatch: pytest.Mo
         network = Architecture((d, d_out), (a,), int(rng.integers(1, 3)), heads=heads + 1)
         point = Point(network, random_weights(network, rng, P), P)
         matrices = [[point.weights[letter + f"1.{h + 1}"] for letter in "QKV"] for h in range(heads + 1)]
-        symmetric = head_mixing.sees_one_direction(network)
-        each = [
-            head_mixing.head_motion(
-                *m, None, written=point.stream.written[0], read=point.stream.read[1], p=P, symmetric=symmetric
-            )
-            for m in matrices
-        ]
+        seen: Any = {"written": point.stream.written[0], "read": point.stream.read[1], "p": P}
+        seen["symmetric"] = sees_one_direction(network)
+        each = [head_mixing.head_motion(query, key, value, None, **seen) for query, key, value in matrices]
         systems.clear()
         list(head_mixing._filling(each, P))
         (system, _), bound = systems[0], sum(h.attention_dimension + h.value_dimension - 1 for h in each)
@@ -97,6 +95,8 @@ def test_forms_are_filled_only_where_the_heads_are_enough(monkeypatch: pytest.Mo
 def test_null_space_of_a_rank(size: int) -> None:
     rng = np.random.default_rng(3)
     matrix = rng.integers(-3, 4, size=(size, 2)) @ rng.integers(-3, 4, size=(2, size))
-    assert not list(null_space_of_rank(matrix, 1, P)) and not list(null_space_of_rank(matrix, size + 1, P))
+    assert not list(null_space_of_rank(matrix, 1, P))
+    assert not list(null_space_of_rank(matrix, size + 1, P))
     (found,) = null_space_of_rank(matrix, 2, P)
-    assert found.shape == (size - 2, size) and not (matrix @ found.T % P).any()
+    assert found.shape == (size - 2, size)
+    assert not (matrix @ found.T % P).any()
