@@ -214,6 +214,9 @@ def orbit_dimension_at(
         BadInput: an option for which the group is not known.
     """
     count, parameters = symmetry_count(architecture), architecture.parameter_count
+    if count <= LARGEST and parameters <= 4 * count:
+        blocks = [block.entries for block in tangent_directions_mod_p(architecture, weights, p)]
+        return rank_at_least(PrimeFieldMatrix(np.concatenate(blocks), p))
     fold = Fold(parameters, count + 16, generator_of(generator), p) if count + 16 < parameters else None
     matrix = np.empty((count, parameters if fold is None else fold.columns))
     done = 0
