@@ -1,9 +1,12 @@
 """Time and peak memory of a certified dimension, as the number of parameters grows.
 
-    python benchmarks/growth.py [--largest 4000] [--json FILE] [--picture FILE]
+    python benchmarks/growth.py [--least 0] [--largest 4000] [--runs 1] [--json FILE] [--picture FILE]
+    python benchmarks/growth.py --against DIR [--threads 1 2] [--least 0] [--largest 4000] [--runs 1] [--json FILE]
 
 Four layers, four tokens, all widths `d`, attention ranks about `d / 4`: from 128 to 49,140 parameters. Each network
-runs in a process of its own, which is where its peak memory is measured (NumPy and all else loaded included).
+runs in a process of its own, which is where its peak memory is measured (NumPy and all else loaded included). Seconds
+are the least of all runs, and so is the time of all cores together, which says more on a machine that is shared.
+`--against` runs another checkout, such as one of release 0.1.0, in turn with this one: ratios hold where times do not.
 """
 
 from __future__ import annotations
@@ -11,10 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,7 @@ from dimensions import dgemm_rate
 from rich.console import Console
 from rich.table import Table
 
-from lightning_sym import Architecture, certified_dimension
-from lightning_sym.errors import TooLarge
+from lightning_sym import Architecture
 
 WIDTHS = (4, 6, 8, 11, 16, 22, 32, 45, 64, 91)
 DEPTH = TOKENS = 4
@@ -41,32 +41,73 @@ def family(width: int) -> Architecture:
     return Architecture((width,) * (DEPTH + 1), (max(2, width // 4),) * DEPTH, TOKENS)
 
 
-def peak_memory() -> int:
-    """Bytes this process held at most."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+ONE = """
+import json, os, resource, sys, time
+from lightning_sym import Architecture, certified_dimension
+from lightning_sym.errors import LightningError
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+width, depth, tokens = map(int, sys.argv[1:])
+small, large = (Architecture((d,) * (depth + 1), (max(2, d // 4),) * depth, tokens) for d in (4, width))
+certified_dimension(small)  # what is done once a process
+base, memory = peak(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+start, used = time.perf_counter(), time.process_time()
+try:
+    result = certified_dimension(large, memory=memory)
+except LightningError as refusal:
+    sys.exit(str(refusal))
+print(json.dumps({"dimension": result.value, "seconds": time.perf_counter() - start,
+                  "processor": time.process_time() - used, "peak": peak(), "base": base}))
+"""
+"""What the process of its own does: it prints one row as JSON; other releases can do it too."""
 
 
-def run_here(width: int) -> None:
-    """Print one row as JSON: what the process of its own does."""
-    certified_dimension(family(WIDTHS[0]))  # what is done once a process
-    base = peak_memory()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    start = time.perf_counter()
-    try:
-        result = certified_dimension(family(width), memory=memory)
-    except TooLarge as refusal:
-        sys.exit(str(refusal))
-    seconds = time.perf_counter() - start
-    print(json.dumps({"dimension": result.value, "seconds": seconds, "peak": peak_memory(), "base": base}))
-
-
-def measure(width: int) -> Row | str:
+def measure(width: int, threads: int | None, against: Path | None) -> Row | str:
     """One row, from a process of its own; or why there is none."""
-    done = subprocess.run([sys.executable, __file__, "--one", str(width)], capture_output=True, text=True, check=False)
+    environment = dict(os.environ)
+    if threads is not None:
+        environment["OPENBLAS_NUM_THREADS"] = str(threads)
+    environment["PYTHONPATH"] = str(against or Path(__file__).resolve().parents[1])
+    command = [sys.executable, "-P", "-c", ONE, str(width), str(DEPTH), str(TOKENS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
     return {"parameters": family(width).parameter_count, **json.loads(done.stdout)}
+
+
+def best(rows: list[Row | str]) -> Row | str:
+    """The least of each figure, or the first reason why there is none."""
+    figures = [row for row in rows if not isinstance(row, str)]
+    if len(figures) < len(rows):
+        return next(row for row in rows if isinstance(row, str))
+    return {key: min(row[key] for row in figures) for key in figures[0]}
+
+
+def compare(widths: list[int], threads: list[int], against: Path, runs: int, console: Console) -> list[Row]:
+    """This checkout and another one in turn, each with so many threads: the table of ratios."""
+    table = Table(title=f"this checkout beside {against}")
+    for name in ("parameters", "threads", "seconds", "there", "ratio", "all cores", "there", "ratio", "peak", "there"):
+        table.add_column(name, justify="right")
+    rows: list[Row] = []
+    for width in widths:
+        for number in threads:
+            pairs = [(measure(width, number, None), measure(width, number, against)) for _ in range(runs)]
+            ours, theirs = (best(list(side)) for side in zip(*pairs, strict=True))
+            if isinstance(ours, str) or isinstance(theirs, str):
+                reason = ours if isinstance(ours, str) else theirs
+                console.print(f"not computed: {family(width)}: {reason}", soft_wrap=True)
+                continue
+            if ours["dimension"] != theirs["dimension"]:
+                raise SystemExit(f"{family(width)}: dimension {ours['dimension']} here, {theirs['dimension']} there")
+            cells = [f"{ours['parameters']:,}", str(number)]
+            for key in ("seconds", "processor"):
+                cells += [f"{ours[key]:.3f}", f"{theirs[key]:.3f}", f"{ours[key] / theirs[key]:.2f}"]
+            table.add_row(*cells, *(f"{row['peak'] / 2**30:.2f} GiB" for row in (ours, theirs)))
+            rows.append(ours | {"threads": number} | {f"{key}_there": value for key, value in theirs.items()})
+    console.print(table)
+    return rows
 
 
 def slope(rows: list[Row], key: str) -> float:
@@ -109,26 +150,34 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=4000, help="no network with more parameters")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--picture", type=Path, help="also draw both curves into this file")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--least", type=int, default=0, help="no network with fewer parameters")
+    parser.add_argument("--against", type=Path, help="a checkout of another release: print ratios to it")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="with --against; 1 2 if not said")
+    parser.add_argument("--runs", type=int, default=1, help="how often; the least time counts")
     arguments = parser.parse_args()
-    if arguments.one:
-        run_here(arguments.one)
-        return 0
-    widths = [d for d in WIDTHS if family(d).parameter_count <= arguments.largest]
+    widths = [d for d in WIDTHS if arguments.least <= family(d).parameter_count <= arguments.largest]
     if not widths:
-        parser.error(f"--largest must be at least {family(WIDTHS[0]).parameter_count}, got {arguments.largest}")
+        parser.error(
+            f"--least and --largest must leave a network of the family, got {arguments.least} and {arguments.largest}"
+        )
+
+    console = Console(width=120, highlight=False)
+    if arguments.against:
+        compared = compare(widths, arguments.threads, arguments.against.resolve(), arguments.runs, console)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(compared, indent=2) + "\n", encoding="utf-8")
+        return 0
 
     rows: list[Row] = []
     refused: dict[str, str] = {}
     for width in widths:
-        row = measure(width)
+        row = best([measure(width, None, None) for _ in range(arguments.runs)])
         if isinstance(row, str):
             refused[str(family(width))] = row
         else:
             rows.append(row | {"width": width})
     rate = dgemm_rate()  # after the rest: a process inherits the peak of the one that started it
 
-    console = Console(width=120, highlight=False)
     table = Table(title=f"four layers of width d and ranks a, four tokens; dgemm here: {rate / 1e9:.0f} GFLOP/s")
     for name in ("d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start"):
         table.add_column(name, justify="right")

@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lightning_sym.exact.elimination import Echelon, echelon_mod_p
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
 
 SIZES = (50, 150, 500, 1000, 2000, 4000, 8000)
 FLINT_LARGEST = 4000  # its matrices are built from Python's integers, 40 bytes each
@@ -113,7 +113,7 @@ def random_matrices(count: int, seed: int, largest: int = 250) -> Iterator[tuple
     """Matrices of all kinds, each with a prime and with sizes of blocks, mostly far smaller than the usual ones."""
     generator = np.random.default_rng(seed)
     for i in range(count):
-        p = int(generator.choice(PRIMES))
+        p = int(generator.choice(PRIMES + SMALL_PRIMES))
         m, n = (int(largest**x) - (x < 0.05) for x in generator.random(2))
         if generator.random() < 0.3:
             n = m

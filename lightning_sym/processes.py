@@ -1,4 +1,4 @@
-"""Processes and threads that work for this process: they do not outlive it, and an interrupt ends them all."""
+"""Processes that work for this one: they do not outlive it, and an interrupt ends them all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import os
 import signal
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
-from typing import Any, TypeVar
-
-A = TypeVar("A")
-B = TypeVar("B")
+from typing import Any
 
 
 def cores() -> int:
@@ -21,46 +16,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def threads() -> int:
-    """How many threads may work at once: as many as the BLAS beside them, which asks the same variables.
-
-    So workers that are as many as the cores, and told to use one thread each, start none of ours either.
-    """
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        if (asked := os.environ.get(name, "")).isdecimal() and int(asked) > 0:
-            return min(int(asked), cores())
-    return cores()
-
-
-def in_threads(work: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
-    """Results in the order of the items, on all cores; for one item, or one core, without any thread.
-
-    An exception, or an interrupt, ends it when the items that were begun are done.
-
-    Example:
-        >>> list(in_threads(lambda x: x * x, [1, 2, 3]))
-        [1, 4, 9]
-    """
-    if (workers := min(threads(), len(items))) < 2:
-        yield from map(work, items)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # here: most runs have no use for it, and it takes long to load
-
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            left = iter(items)
-            begun = deque(pool.submit(work, item) for item in islice(left, 2 * workers))
-            while begun:
-                yield begun.popleft().result()
-                begun.extend(pool.submit(work, item) for item in islice(left, 1))
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-
-
 def follow_parent() -> None:
     """For a worker: it does not outlive the program, however that ends."""
-    import multiprocessing
+    import multiprocessing  # here: most runs have no use for it, and it takes long to load
 
     parent = multiprocessing.parent_process()
 

@@ -13,7 +13,8 @@ from lightning_sym.certificates.document import Document, network_document, open
 from lightning_sym.certificates.limits import inputs, require_checkable, require_size, require_steps
 from lightning_sym.certificates.transformers import transformer_certificate
 from lightning_sym.dimension.blocks import transformer_of
-from lightning_sym.dimension.certify import SURPLUS_ROWS, CertifiedDimension, Evidence
+from lightning_sym.dimension.certify import CertifiedDimension, Evidence
+from lightning_sym.dimension.search import SURPLUS_ROWS
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import pivots_mod_p
@@ -153,7 +154,7 @@ def _lower_bound(result: CertifiedDimension, rows: int, memory: int, report: Pro
         return minor_document(jacobian.weights, sample, result.lower, p, terms)
 
     most = None if result.order is None else (result.order + 1) // 2
-    for p in (result.prime, *(p for p in PRIMES if p != result.prime)):
+    for p in sorted(PRIMES, key=lambda p: p != result.prime):
         if (found := minor(p, most)) is not None:
             break
     else:

@@ -14,17 +14,19 @@ The formulas of the paper are printed beside the result; nothing that is certifi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from functools import partial
-from itertools import product
 from typing import NoReturn
+
+import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.blocks import Transformer, certify, transformer_of
+from lightning_sym.dimension.gauge import gauge_columns
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
+from lightning_sym.dimension.search import Search, bytes_needed, first_shape, orders_of, primes_for
 from lightning_sym.dimension.varieties import (
     COUNTED,
     has_virtual_weights,
@@ -35,31 +37,30 @@ from lightning_sym.dimension.varieties import (
 )
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
-from lightning_sym.exact.krylov import LARGEST, rank_at_least
-from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.krylov import LARGEST
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian import RandomJacobian, batch_size, random_weights, sweep_bytes
-from lightning_sym.rings.normalization import divided_by
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, SeededResidues
-from lightning_sym.symmetries.families import fiber_dimension_at, orbit_dimension_at, symmetry_count
+from lightning_sym.network.columns import Indices
+from lightning_sym.network.jacobian import random_weights
+from lightning_sym.rings.prime_field import PRIMES, SeededResidues
+from lightning_sym.symmetries.families import (
+    determined_columns_at,
+    fiber_dimension_at,
+    orbit_dimension_at,
+    symmetry_count,
+)
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which the bounds below are proved, all of them."""
 
-SURPLUS_ROWS = 16
-"""Rows beyond the upper bound in the first try of large networks, for which another try takes long."""
-
 LARGEST_JACOBIAN = 5000
 """Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
 
+GAUGE_FROM = 50
+"""Parameters from which a smaller matrix saves more time than it takes to choose its columns."""
+
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
-
-
-LONGEST_SERIES = 63
-"""Taylor series are lengthened until their degree reaches this, and at least once."""
-
 
 LARGEST_DEGREE = 40_000
 """Ten normalized layers; each further one takes nine times as long, and ten are an hour."""
@@ -174,10 +175,6 @@ class CertifiedDimension(Result):
         return self.formula.value == self.value
 
 
-def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
-    report(stage, done, total)
-
-
 def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
     bounds: dict[Evidence, int] = {}
@@ -192,78 +189,17 @@ def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     return bounds
 
 
-def _computed_bound(architecture: Architecture, seed: int) -> dict[Evidence, int]:
-    """Parameters minus the directions at a point that the function does not see."""
-    p = PRIMES[0]
+def _computed_bound(architecture: Architecture, seed: int) -> tuple[dict[Evidence, int], Indices | None]:
+    """Parameters minus the directions at a point that the function does not see; and columns that have no direction."""
+    p, parameters = PRIMES[0], architecture.parameter_count
     generator = SeededResidues((seed, 0), p)
     weights = random_weights(architecture, generator, p)
     if architecture.is_plain:
-        name, found = Evidence.ORBIT, orbit_dimension_at(architecture, weights, generator, p)
-    else:
-        name, found = Evidence.DIRECTIONS, fiber_dimension_at(architecture, weights, generator, p)
-    return {name: architecture.parameter_count - found}
-
-
-def _orders(architecture: Architecture) -> tuple[int | None, ...]:
-    """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
-    if architecture.normalization is None or architecture.normalization.is_exponential:
-        return (None,)
-    orders = [2 * 3 ** (architecture.depth - 1) + 1]
-    while len(orders) < 2 or orders[-1] < LONGEST_SERIES:  # three layers of three heads have needed 79
-        orders.append(2 * orders[-1] + 1)
-    return tuple(orders)
-
-
-def _bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None) -> int:
-    """The Jacobian, and beside it one sweep with everything it records, or the buffers of the elimination."""
-    fixed, each = sweep_bytes(architecture, order)
-    sweep = fixed + min(rows, batch_size(architecture, order)) * each
-    return 8 * rows * columns + max(sweep, rows * columns)
-
-
-def _first_shape(architecture: Architecture, upper: int) -> tuple[int, int]:
-    """Rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
-
-    A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
-    not folded.
-    """
-    parameters = architecture.parameter_count
-    rows = upper + (1 if upper <= LARGEST else SURPLUS_ROWS)
-    return rows, parameters if upper <= LARGEST and parameters <= 4 * rows else min(upper + SURPLUS_ROWS, parameters)
-
-
-class _Search:
-    """The best lower bound so far, and what gave it."""
-
-    def __init__(self, architecture: Architecture, seed: int, memory: int, report: Progress) -> None:
-        self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
-        self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, _orders(architecture)[0]
-
-    def attempts(self, upper: int) -> Iterator[None]:
-        """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`."""
-        architecture = self.architecture
-        least, columns = _first_shape(architecture, upper)
-        orders = [k for k in _orders(architecture) if _bytes_needed(architecture, least, columns, k) <= self.memory]
-        for attempt, (p, order) in enumerate(product(PRIMES, orders), start=1):
-            if divided_by(architecture.normalization, p, order):
-                continue
-            jacobian = RandomJacobian(architecture, SeededResidues((self.seed, attempt), p), p, columns, order)
-            for rows in (least, 2 * least, 4 * least):
-                if rows > least and _bytes_needed(architecture, rows, columns, order) > self.memory:
-                    break
-                stage = f"Jacobian modulo {p}"
-                self.report(stage, 0, rows)
-                matrix = jacobian.matrix(rows, partial(_report_rows, self.report, stage, rows))
-                stage = f"rank modulo {p}"
-                self.report(stage, 0, rows)
-                eliminated = partial(_report_rows, self.report, stage, rows)
-                if upper <= LARGEST:
-                    found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1)
-                else:
-                    found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
-                if found > self.lower:
-                    self.lower, self.prime, self.rows, self.order = found, p, rows, order
-                yield
+        return {Evidence.ORBIT: parameters - orbit_dimension_at(architecture, weights, generator, p)}, None
+    if parameters <= LARGEST:  # of a small Jacobian all columns are taken
+        return {Evidence.DIRECTIONS: parameters - fiber_dimension_at(architecture, weights, generator, p)}, None
+    keep = np.delete(np.arange(parameters), determined_columns_at(architecture, weights, generator, p))
+    return {Evidence.DIRECTIONS: len(keep)}, keep
 
 
 def _by_blocks(
@@ -323,33 +259,40 @@ def certified_dimension(
     report = progress or (lambda stage, done, total: None)
     parameters = architecture.parameter_count
     upper_bounds = _counted_bounds(architecture)
-    orders = _orders(architecture)
+    orders = orders_of(architecture)
     most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
-    first_rows, columns = _first_shape(architecture, most)
+    first_rows, columns = first_shape(architecture, most, parameters)
     if (orders[0] or 0) > LARGEST_DEGREE:
         raise TooLarge(
             f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
-    needed = _bytes_needed(architecture, first_rows, columns, orders[0])
+    # small primes come first, and need least
+    needed = bytes_needed(architecture, first_rows, columns, orders[0], primes_for(architecture, most, orders[0])[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
     require_memory(needed, memory, what)
 
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
+    fixed = Evidence.FACTORIZATION in upper_bounds and parameters >= GAUGE_FROM
+    keep = gauge_columns(architecture) if fixed else None
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
 
-    def smallest() -> int:
-        """Of all upper bounds, those that must be computed too."""
-        if not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT:
-            report("upper bound", 0, 1)
-            upper_bounds.update(_computed_bound(architecture, seed))
-        return min(upper_bounds.values())
+    def compute() -> Indices | None:
+        """The bound that is not counted, where it does not cost too much; and columns that are enough."""
+        if upper_bounds and symmetry_count(architecture) > ORBIT_LIMIT:
+            return None
+        report("upper bound", 0, 1)
+        bound, others = _computed_bound(architecture, seed)
+        upper_bounds.update(bound)
+        return others
 
-    upper = min(upper_bounds.values()) if waits else smallest()
-    search = _Search(architecture, seed, memory, report)
-    for _ in search.attempts(upper):
+    others = None if waits else compute()
+    upper = min(upper_bounds.values())
+    search = Search(architecture, seed, memory, report)
+    for _ in search.attempts(upper, others if keep is None else keep):
         if search.lower < upper and waits:
-            upper, waits = smallest(), False
+            compute()
+            upper, waits = min(upper_bounds.values()), False
         if search.lower >= upper:
             break
     if search.lower > upper:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.dimension.certify import SURPLUS_ROWS
+from lightning_sym.dimension.search import SURPLUS_ROWS
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.cost import entry_bits

@@ -9,30 +9,40 @@ rank 13 where the dimension is 14.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
+from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, form_of, forward, run
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
+from lightning_sym.network.gradient_programs import gradient_program
 from lightning_sym.network.weights import Layer
-from lightning_sym.processes import in_threads
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import EXACT_PRODUCTS, PrimeFieldMatrix, Source, generator_of, random_matrices
-from lightning_sym.rings.programs import Program, Symbol
+from lightning_sym.rings.prime_field import (
+    EXACT_PRODUCTS,
+    SMALL_PRIMES,
+    PrimeFieldMatrix,
+    Source,
+    generator_of,
+    random_matrices,
+    random_residues,
+)
 from lightning_sym.rings.series_products import product_bytes
+from lightning_sym.threads import in_threads, threads_of_our_own
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which exponentials may be free (`docs/transformers.md`, Theorem A): with softmax the pattern is made
 here, and not by `form_of`."""
 
-_BATCH_BYTES = 16 * 2**20
+_BATCH_BYTES = 8 * 2**20
+"""Of gradients, in each thread; half of it takes a third longer."""
 
 _SWEEP_BYTES = 128 * 2**20
 """What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
@@ -104,9 +114,27 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
 
 
 def random_weights(architecture: Architecture, generator: Source, p: int) -> list[PrimeFieldMatrix]:
-    """Uniform random weights modulo `p`, in canonical order."""
+    """Uniform random weights modulo `p`, in canonical order.
+
+    For a small prime those matrices are drawn again whose first entry is zero, or whose first square block is not
+    invertible: at one point of twenty the rank of the Jacobian would fall short by it.
+    """
     architecture.require("random weights", KNOWN)
-    return random_matrices(generator, (shape for _, shape in architecture.weight_shapes()), p)
+    shapes = [shape for _, shape in architecture.weight_shapes()]
+    if p not in SMALL_PRIMES:
+        return random_matrices(generator, shapes, p)
+    result = []
+    for shape in shapes:
+        matrix = random_residues(generator_of(generator), shape, p)
+        while not _is_general(matrix.entries, p):
+            matrix = random_residues(generator_of(generator), shape, p)
+        result.append(matrix)
+    return result
+
+
+def _is_general(entries: npt.NDArray[np.float64], p: int) -> bool:
+    size = min(entries.shape)
+    return bool(entries[0, 0]) and rank_mod_p(entries[:size, :size], p) == size
 
 
 def random_layers(architecture: Architecture, generator: np.random.Generator, p: int) -> list[Layer]:
@@ -119,23 +147,6 @@ def random_layers(architecture: Architecture, generator: np.random.Generator, p:
 def _is_small(architecture: Architecture, size: int) -> bool:
     """Whether all that is recorded for so many inputs may be kept, and no product of matrices is too long."""
     return architecture.parameter_count <= EXACT_PRODUCTS and size * sweep_bytes(architecture, None)[1] <= _SMALL_BYTES
-
-
-@lru_cache(maxsize=256)
-def _program(
-    depth: int, heads: int, projected: bool, skip: bool, embedded: bool, unembedded: bool, wanted: frozenset[int]
-) -> tuple[Program, dict[int, Symbol]]:
-    """The gradients by some of the weights, as a program of the weights, the input and the functional."""
-    ones, program = (1,) * depth, Program()
-    smallest = Architecture(
-        (1, *ones), ones, 1, heads=heads, value_ranks=ones if projected else None, skip=skip,
-        embed=1 if embedded else None, unembed=1 if unembedded else None,
-    )  # fmt: skip
-    weights = [Recorded(program.symbol(), constant=i not in wanted) for i, _ in enumerate(smallest.weight_shapes())]
-    x, functional = Recorded(program.symbol(), constant=True), program.symbol()
-    output = run(x, smallest, weights, form_of(smallest))
-    places = sorted(wanted)
-    return program, dict(zip(places, gradients([output], [functional], [weights[i] for i in places]), strict=True))
 
 
 class Sample(NamedTuple):
@@ -245,10 +256,7 @@ class RandomJacobian:
         wanted = frozenset(part.weight for part in kept)
         found: list[npt.NDArray[np.float64] | None]
         if form is None and order is None and not architecture.causal and _is_small(architecture, size):
-            program, gradient = _program(
-                architecture.depth, architecture.heads, architecture.value_ranks is not None, architecture.skip,
-                architecture.embed is not None, architecture.unembed is not None, wanted,
-            )  # fmt: skip
+            program, gradient = gradient_program(architecture, wanted)
             matrices = [m.entries for m in (*self.weights, x, functional)]
             found = [*program.run(matrices, [gradient[part.weight] for part in kept], p)]
         else:
@@ -285,11 +293,12 @@ class RandomJacobian:
             fold(whole, target)
             return drawn
 
-        result = []
-        for done, drawn in zip(starts, in_threads(fill, list(zip(starts, generators, strict=True))), strict=True):
-            if progress is not None:
-                progress(min(done + most, len(rows)))
-            result.append(drawn)
+        batches, result = list(zip(starts, generators, strict=True)), []
+        with threads_of_our_own() if len(batches) > 1 else nullcontext(1) as workers:
+            for start, drawn in zip(starts, in_threads(fill, batches, workers), strict=True):
+                if progress is not None:
+                    progress(min(start + most, len(rows)))
+                result.append(drawn)
         return result
 
     def matrix(

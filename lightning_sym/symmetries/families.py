@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.krylov import LARGEST, rank_at_least
-from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
@@ -230,6 +231,35 @@ def orbit_dimension_at(
     return echelon_mod_p(matrix, p, overwrite=True).rank
 
 
+def _directions(architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int) -> PrimeFieldMatrix:
+    """All directions of the table, one a row."""
+    point = Point(architecture, weights, p)
+    blocks = [block.entries for family in families_of(architecture) for block in family.at(point)]
+    return PrimeFieldMatrix(np.concatenate([np.empty((0, point.parameters)), *blocks]), p)
+
+
+def determined_columns_at(
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
+) -> npt.NDArray[np.int64]:
+    r"""Columns of the Jacobian that the others determine: a pivot column for each independent direction of the table.
+
+    Let $J$ be the Jacobian at these weights, $G$ independent directions, one a row, and $D$ columns in which $G$ is
+    invertible. From $J G^T = 0$ follows $J_D = -J_S G_S^T (G_D^T)^{-1}$ for the other columns $S$: these alone have the
+    rank of $J$. At other weights the columns $S$ have at most this rank.
+
+    Raises:
+        BadInput: an option for which no family is proved.
+    """
+    architecture.require("the table of directions", ANY)
+    rows = _directions(architecture, weights, p).residues()
+    if not len(rows):
+        return np.empty(0, dtype=np.int64)
+    if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
+        mixture = random_residues(generator_of(generator), (architecture.parameter_count, len(rows)), p)
+        rows = (mixture @ PrimeFieldMatrix.of(rows, p)).residues()
+    return independent_columns(rows, p)
+
+
 def fiber_dimension_at(
     architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> int:
@@ -241,16 +271,7 @@ def fiber_dimension_at(
         BadInput: an option for which no family is proved.
     """
     architecture.require("the table of directions", ANY)
-    point = Point(architecture, weights, p)
-    blocks = [block for family in families_of(architecture) for block in family.at(point)]
-    if not blocks:
-        return 0
-    if sum(len(block.entries) for block in blocks) <= LARGEST:
-        return rank_at_least(PrimeFieldMatrix(np.concatenate([block.entries for block in blocks]), p))
-    rows = np.concatenate([block.residues() for block in blocks])
-    if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
-        mixed = random_residues(
-            generator_of(generator), (architecture.parameter_count, len(rows)), p
-        ) @ PrimeFieldMatrix.of(rows, p)
-        rows = mixed.residues()
-    return rank_mod_p(rows, p)
+    rows = _directions(architecture, weights, p)
+    if len(rows.entries) <= LARGEST:
+        return rank_at_least(rows)
+    return len(determined_columns_at(architecture, weights, generator, p))

@@ -15,13 +15,13 @@ import ranks
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lightning_sym import threads
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact import elimination
+from lightning_sym.exact import elimination, tiles
 from lightning_sym.exact.elimination import echelon_mod_p
-from lightning_sym.rings.prime_field import PRIMES
+from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
 
 P = PRIMES[0]
-SOURCE = Path(elimination.__file__).read_text(encoding="utf-8")
 
 
 def random_residues(seed: int, *shape: int) -> np.ndarray:
@@ -73,11 +73,26 @@ def test_sizes_around_the_usual_blocks(size: int) -> None:
 
 
 def test_tiles_and_strips_are_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elimination, "_TILE_ROWS", 3)
-    monkeypatch.setattr(elimination, "_TILE_SIZE", 16)
-    monkeypatch.setattr(elimination, "_STRIP", 450)
+    monkeypatch.setattr(tiles, "_TILE", (3, 5))
+    monkeypatch.setattr(tiles, "_STRIP", 450)
     for matrix, p, blocks in ranks.random_matrices(100, seed=5, largest=40):
         assert ranks.is_right(echelon_mod_p(matrix, p, **blocks), matrix, p)
+
+
+def test_threads_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pivots too: the steps and their order do not depend on who does them."""
+    monkeypatch.setattr(threads, "cores", lambda: 3)
+    monkeypatch.setattr(tiles, "_TILE", (16, 16))
+    for matrix, p, blocks in ranks.random_matrices(60, seed=6, largest=150):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+        alone = echelon_mod_p(matrix, p, **blocks)
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+        with monkeypatch.context() as small:
+            small.setattr(tiles, "_THREADS_FROM", 0)
+            small.setattr(tiles, "_SHARED_FROM", 0)
+            shared = echelon_mod_p(matrix, p, **blocks)
+        assert (alone.pivot_rows == shared.pivot_rows).all()
+        assert (alone.pivot_columns == shared.pivot_columns).all()
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (1, 1), (3, 4)])
@@ -88,22 +103,28 @@ def test_zero_matrices_have_no_pivots(shape: tuple[int, int]) -> None:
         assert found.pivot_rows.dtype == np.int64
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64])
-def test_every_type_of_integers(dtype: type) -> None:
-    information = np.finfo(dtype) if dtype is np.float64 else np.iinfo(dtype)
-    low, high = max(-(2**52) + 1, int(information.min)), min(2**52 - 1, int(information.max))
+@pytest.mark.parametrize("p", [P, SMALL_PRIMES[0]])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64])
+def test_every_type_of_integers(dtype: type, p: int) -> None:
+    most = 2**52 - 1
+    if dtype in (np.float32, np.float64):
+        low, high = (-(2**23) + 1, 2**23 - 1) if dtype is np.float32 else (-most, most)
+    else:
+        low, high = max(-most, int(np.iinfo(dtype).min)), min(most, int(np.iinfo(dtype).max))
     if dtype in (np.int64, np.uint64):
-        low, high = int(information.min), int(information.max)
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     exact = np.array([[low, high, 1], [high, low, 1], [low + high, low + high, 2]], dtype=object)
     matrix = exact.copy()
     matrix[2] = [0, 1, 2]
-    assert echelon_mod_p(matrix.astype(dtype), P).rank == ranks.flint_matrix(matrix % P, P).rank()
+    assert echelon_mod_p(matrix.astype(dtype), p).rank == ranks.flint_matrix(matrix % p, p).rank()
 
 
-@pytest.mark.parametrize("p", PRIMES)
-@pytest.mark.parametrize("panel", [None, 2046])
-def test_products_are_exact_at_the_worst_residues(p: int, panel: int | None) -> None:
-    matrix = extreme_products(2401, p).astype(np.float64)
+@pytest.mark.parametrize("p", PRIMES + SMALL_PRIMES)
+@pytest.mark.parametrize("longest", [False, True])
+def test_products_are_exact_at_the_worst_residues(p: int, longest: bool) -> None:
+    kind, most = tiles.limits_of(p)
+    panel = most if longest else None
+    matrix = extreme_products(2401, p).astype(kind)
     assert echelon_mod_p(matrix, p, panel=panel, overwrite=True).rank == 2402
 
 
@@ -122,7 +143,7 @@ def test_the_matrix_is_kept_unless_it_may_be_overwritten() -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_little_memory_in_place(monkeypatch: pytest.MonkeyPatch, order: Any) -> None:
-    monkeypatch.setattr(elimination, "_TILE_SIZE", 2**12)  # as if the matrix were large
+    monkeypatch.setattr(tiles, "_TILE", (200, 20))  # as if the matrix were large
     matrix = np.array(random_residues(4, 20000, 200), dtype=np.float64, order=order)
     tracemalloc.start()
     assert echelon_mod_p(matrix, P, overwrite=True, panel=10, base=5).rank == 200
@@ -141,10 +162,14 @@ def test_bad_input_is_named() -> None:
     for blocks in options:
         with pytest.raises(BadInput, match="rows"):
             echelon_mod_p(good, P, **blocks)
+    with pytest.raises(BadInput, match="1 to 1024 rows"):
+        echelon_mod_p(good, SMALL_PRIMES[0], panel=1025)
+    with pytest.raises(BadInput, match="integers below"):
+        echelon_mod_p(np.array([[1, 2**23]], dtype=np.float32), P)
     for entry in (0.5, 2.0**52, -np.inf, np.nan):
         with pytest.raises(BadInput, match="integers below"):
             echelon_mod_p(np.array([[1, 2], [3, entry]]), P)
-    for wrong in (good.astype(complex), good.astype(object), good.astype(np.float32), good.astype(bool)):
+    for wrong in (good.astype(complex), good.astype(object), good.astype(np.float16), good.astype(bool)):
         with pytest.raises(BadInput, match="made of integers"):
             echelon_mod_p(wrong, P)
 
@@ -158,18 +183,28 @@ MUTANTS = {
     "upper half not cleared": ("        self.clear(top, bottom, below)", ""),
     "lower half not cleared": ("        self.clear(bottom, top, above)", ""),
     "rows counted from the half": ("(half + row, column)", "(row, column)"),
-    "multipliers not reduced": ("                self.reduce(multipliers)", "                pass"),
-    "never reduced below": ("pending + panel > _PRODUCTS", "False"),
-    "large integers rounded": ("np.mod(part, self.p)", "part"),
+    "multipliers not reduced": ("                self.tiles.reduce(multipliers)", "                pass"),
+    "never reduced below": ("pending + panel > self.tiles.products", "False"),
     "transposed as it was": ("if transposed else Echelon", "if False else Echelon"),
     "other rows not cleared": ("            both -= multipliers", "            both[i + 1 :] -= multipliers[i + 1 :]"),
 }  # fmt: skip
 
+TILE_MUTANTS = {
+    "large integers rounded": ("np.mod(part, self.p)", "part"),
+    "products not reduced": ("            if reduce:\n", "            if False:\n"),
+    "rows of a product of others": ("buffers.multiply(multipliers[i], rows[:, j])",
+                                    "buffers.multiply(multipliers[: len(multipliers[i])], rows[:, j])"),
+    "last tile forgotten": ("for j in slices(width, columns)]", "for j in slices(width, columns)][: 3]"),
+    "first row of a tile forgotten": ("target[i, j] -= buffers.multiply(multipliers[i], rows[:, j])",
+                                      "target[i, j][1:] -= buffers.multiply(multipliers[i], rows[:, j])[1:]"),
+}  # fmt: skip
 
-def mutant(folder: Path, old: str, new: str) -> ModuleType:
-    """The kernel with one change."""
-    assert SOURCE.count(old) == 1, old
-    (folder / "mutant.py").write_text(SOURCE.replace(old, new), encoding="utf-8")
+
+def mutant(folder: Path, old: str, new: str, original: ModuleType = elimination) -> ModuleType:
+    """A module with one change."""
+    source = Path(str(original.__file__)).read_text(encoding="utf-8")
+    assert source.count(old) == 1, old
+    (folder / "mutant.py").write_text(source.replace(old, new), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("mutant", folder / "mutant.py")
     assert spec is not None
     assert spec.loader is not None
@@ -198,8 +233,19 @@ def test_mistakes_are_caught(tmp_path: Path, old: str, new: str) -> None:
     assert is_caught(mutant(tmp_path, old, new))
 
 
-def test_nothing_is_caught_without_a_mistake(tmp_path: Path) -> None:
-    assert not is_caught(mutant(tmp_path, "_STRIP = 2**14", "_STRIP = 2**13"))
+@pytest.mark.parametrize(("old", "new"), TILE_MUTANTS.values(), ids=TILE_MUTANTS)
+def test_mistakes_in_tiles_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    changed = mutant(tmp_path, old, new, tiles)
+    monkeypatch.setattr(changed, "_TILE", (120, 90))
+    monkeypatch.setattr(elimination, "Tiles", changed.Tiles)
+    assert is_caught(elimination)
+
+
+def test_nothing_is_caught_without_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = mutant(tmp_path, "_STRIP = 2**14", "_STRIP = 2**13", tiles)
+    monkeypatch.setattr(changed, "_TILE", (120, 90))
+    monkeypatch.setattr(elimination, "Tiles", changed.Tiles)
+    assert not is_caught(elimination)
 
 
 def test_a_generic_rank_profile_may_not_be_assumed() -> None:
@@ -222,6 +268,7 @@ def test_a_generic_rank_profile_may_not_be_assumed() -> None:
     assert wrong > len(corpus) / 4
 
 
-def test_the_bound_is_checked_when_the_module_is_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("old", "new"), [("(np.float64), 2046", "(np.float64), 2048"), (", 1024)", ", 1060)")])
+def test_the_bound_is_checked_when_the_module_is_loaded(tmp_path: Path, old: str, new: str) -> None:
     with pytest.raises(AssertionError, match="exact"):
-        mutant(tmp_path, "_PRODUCTS = 2046", "_PRODUCTS = 2048")
+        mutant(tmp_path, old, new, tiles)

@@ -1,0 +1,111 @@
+"""Points, primes, Taylor degrees and numbers of inputs that are tried for a lower bound, and what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from lightning_sym.exact.elimination import buffer_bytes
+from lightning_sym.exact.krylov import LARGEST, rank_at_least
+from lightning_sym.exact.modular import entries_for, rank_mod_p
+from lightning_sym.limits import Progress
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.columns import Indices
+from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
+from lightning_sym.rings.normalization import divided_by
+from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
+from lightning_sym.threads import threads
+
+SURPLUS_ROWS = 16
+"""Rows beyond the upper bound in the first try of large networks, for which another try takes long."""
+
+LONGEST_SERIES = 63
+"""Taylor series are lengthened until their degree reaches this, and at least once."""
+
+SMALL_PRIMES_FROM = 1000
+"""Dimension from which two small primes come first: they take half the time and memory, and seldom fall short."""
+
+
+def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
+    """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
+    if architecture.normalization is None or architecture.normalization.is_exponential:
+        return (None,)
+    orders = [2 * 3 ** (architecture.depth - 1) + 1]
+    while len(orders) < 2 or orders[-1] < LONGEST_SERIES:  # three layers of three heads have needed 79
+        orders.append(2 * orders[-1] + 1)
+    return tuple(orders)
+
+
+def primes_for(architecture: Architecture, upper: int, order: int | None) -> list[int]:
+    """Primes in the order in which they are tried; not empty."""
+    primes = (*SMALL_PRIMES[:2], *PRIMES) if upper >= SMALL_PRIMES_FROM else PRIMES
+    return [p for p in primes if not divided_by(architecture.normalization, p, order)] or list(PRIMES)
+
+
+def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None, p: int) -> int:
+    """The Jacobian, and beside it the sweeps with everything they record, or the buffers of the elimination."""
+    fixed, each = sweep_bytes(architecture, order)
+    size = batch_size(architecture, order)
+    batches = -(-rows // size)
+    sweeps = (min(threads(), batches) if batches > 1 else 1) * (fixed + min(rows, size) * each)
+    return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes(rows, columns, p))
+
+
+def first_shape(architecture: Architecture, upper: int, kept: int) -> tuple[int, int]:
+    """Rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
+
+    A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
+    not folded.
+    """
+    if upper > LARGEST:
+        return upper + SURPLUS_ROWS, min(upper + SURPLUS_ROWS, kept)
+    parameters = architecture.parameter_count
+    return upper + 1, parameters if parameters <= 4 * upper + 4 else min(upper + SURPLUS_ROWS, parameters)
+
+
+class Search:
+    """The best lower bound so far, and what gave it."""
+
+    def __init__(self, architecture: Architecture, seed: int, memory: int, report: Progress) -> None:
+        self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
+        self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, orders_of(architecture)[0]
+
+    def attempts(self, upper: int, keep: Indices | None) -> Iterator[None]:
+        """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`.
+
+        Args:
+            upper: an upper bound.
+            keep: columns that are enough, as far as is known; of a small Jacobian all are taken.
+        """
+        architecture = self.architecture
+        if upper <= LARGEST:
+            keep = None
+        least, columns = first_shape(architecture, upper, architecture.parameter_count if keep is None else len(keep))
+        tries = [(p, order) for p in primes_for(architecture, upper, None) for order in orders_of(architecture)]
+        for attempt, (p, order) in enumerate(tries, start=1):
+            if bytes_needed(architecture, least, columns, order, p) > self.memory:
+                continue
+            if divided_by(architecture.normalization, p, order):
+                continue
+            generator = SeededResidues((self.seed, attempt), p)
+            jacobian = RandomJacobian(architecture, generator, p, columns, order, keep=keep)
+            for rows in (least,) if p in SMALL_PRIMES else (least, 2 * least, 4 * least):
+                if rows > least and bytes_needed(architecture, rows, columns, order, p) > self.memory:
+                    break
+                stage = f"Jacobian modulo {p}"
+                self.report(stage, 0, rows)
+                matrix = jacobian.matrix(rows, partial(_report_rows, self.report, stage, rows), entries_for(p))
+                stage = f"rank modulo {p}"
+                self.report(stage, 0, rows)
+                eliminated = partial(_report_rows, self.report, stage, rows)
+                if upper <= LARGEST:
+                    found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1)
+                else:
+                    found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
+                if found > self.lower:
+                    self.lower, self.prime, self.rows, self.order = found, p, rows, order
+                yield
+
+
+def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
+    report(stage, done, total)
