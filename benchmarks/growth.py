@@ -1,9 +1,9 @@
 """Time and peak memory of a certified dimension, as the number of parameters grows.
 
-    python benchmarks/growth.py [--least 0] [--largest 4000] [--runs 1] [--json FILE] [--picture FILE]
-    python benchmarks/growth.py --against DIR [--threads 1 2] [--least 0] [--largest 4000] [--runs 1] [--json FILE]
+    python benchmarks/growth.py [--smallest 0] [--largest 4000] [--runs 1] [--json FILE] [--picture FILE]
+    python benchmarks/growth.py --against DIR [--threads 1 2] [--smallest 0] [--largest 4000] [--runs 1] [--json FILE]
 
-Four layers, four tokens, all widths `d`, attention ranks about `d / 4`: from 128 to 49,140 parameters. Each network
+Four layers, four tokens, all widths `d`, attention ranks about `d / 4`: from 128 to 100,880 parameters. Each network
 runs in a process of its own, which is where its peak memory is measured (NumPy and all else loaded included). Seconds
 are the least of all runs, and so is the time of all cores together, which says more on a machine that is shared.
 `--against` runs another checkout, such as one of release 0.1.0, in turn with this one: ratios hold where times do not.
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from lightning_sym import Architecture
 
-WIDTHS = (4, 6, 8, 11, 16, 22, 32, 45, 64, 91)
+WIDTHS = (4, 6, 8, 11, 16, 22, 32, 45, 64, 91, 130)
 DEPTH = TOKENS = 4
 
 Row = dict[str, float]
@@ -150,16 +150,15 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=4000, help="no network with more parameters")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--picture", type=Path, help="also draw both curves into this file")
-    parser.add_argument("--least", type=int, default=0, help="no network with fewer parameters")
+    parser.add_argument("--smallest", type=int, default=0, help="no network with fewer parameters")
     parser.add_argument("--against", type=Path, help="a checkout of another release: print ratios to it")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="with --against; 1 2 if not said")
     parser.add_argument("--runs", type=int, default=1, help="how often; the least time counts")
     arguments = parser.parse_args()
-    widths = [d for d in WIDTHS if arguments.least <= family(d).parameter_count <= arguments.largest]
+    widths = [d for d in WIDTHS if arguments.smallest <= family(d).parameter_count <= arguments.largest]
     if not widths:
-        parser.error(
-            f"--least and --largest must leave a network of the family, got {arguments.least} and {arguments.largest}"
-        )
+        limits = f"{arguments.smallest} and {arguments.largest}"
+        parser.error(f"--smallest and --largest must leave a network of the family, got {limits}")
 
     console = Console(width=120, highlight=False)
     if arguments.against:

@@ -267,8 +267,8 @@ def certified_dimension(
             f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
-    # small primes come first, and need least
-    needed = bytes_needed(architecture, first_rows, columns, orders[0], primes_for(architecture, most, orders[0])[0])
+    primes = primes_for(architecture, most, orders[0])
+    needed = bytes_needed(architecture, first_rows, columns, orders[0], primes[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
     require_memory(needed, memory, what)
 
@@ -289,7 +289,7 @@ def certified_dimension(
     others = None if waits else compute()
     upper = min(upper_bounds.values())
     search = Search(architecture, seed, memory, report)
-    for _ in search.attempts(upper, others if keep is None else keep):
+    for _ in search.attempts(upper, others if keep is None else keep, primes):
         if search.lower < upper and waits:
             compute()
             upper, waits = min(upper_bounds.values()), False

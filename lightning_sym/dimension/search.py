@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from lightning_sym.exact.elimination import buffer_bytes
@@ -16,6 +16,9 @@ from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.threads import threads
 
+KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options for which it is known what to try."""
+
 SURPLUS_ROWS = 16
 """Rows beyond the upper bound in the first try of large networks, for which another try takes long."""
 
@@ -28,6 +31,7 @@ SMALL_PRIMES_FROM = 1000
 
 def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
     """Degrees of the Taylor series to try: a rank that stalls at one is no reason to stop."""
+    architecture.require("the degree of a Taylor series", KNOWN)
     if architecture.normalization is None or architecture.normalization.is_exponential:
         return (None,)
     orders = [2 * 3 ** (architecture.depth - 1) + 1]
@@ -37,9 +41,16 @@ def orders_of(architecture: Architecture) -> tuple[int | None, ...]:
 
 
 def primes_for(architecture: Architecture, upper: int, order: int | None) -> list[int]:
-    """Primes in the order in which they are tried; not empty."""
+    """Primes in the order in which they are tried, those first that need least memory; not empty.
+
+    Args:
+        architecture: the network.
+        upper: an upper bound of the dimension.
+        order: the degree of the first Taylor series, which exists modulo the first prime.
+    """
+    architecture.require("the choice of primes", KNOWN)
     primes = (*SMALL_PRIMES[:2], *PRIMES) if upper >= SMALL_PRIMES_FROM else PRIMES
-    return [p for p in primes if not divided_by(architecture.normalization, p, order)] or list(PRIMES)
+    return sorted(primes, key=lambda p: divided_by(architecture.normalization, p, order))
 
 
 def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None, p: int) -> int:
@@ -57,6 +68,7 @@ def first_shape(architecture: Architecture, upper: int, kept: int) -> tuple[int,
     A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
     not folded.
     """
+    architecture.require("the shape of the Jacobian", KNOWN)
     if upper > LARGEST:
         return upper + SURPLUS_ROWS, min(upper + SURPLUS_ROWS, kept)
     parameters = architecture.parameter_count
@@ -70,18 +82,19 @@ class Search:
         self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
         self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, orders_of(architecture)[0]
 
-    def attempts(self, upper: int, keep: Indices | None) -> Iterator[None]:
+    def attempts(self, upper: int, keep: Indices | None, primes: Sequence[int]) -> Iterator[None]:
         """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`.
 
         Args:
             upper: an upper bound.
             keep: columns that are enough, as far as is known; of a small Jacobian all are taken.
+            primes: in the order in which they are tried.
         """
         architecture = self.architecture
         if upper <= LARGEST:
             keep = None
         least, columns = first_shape(architecture, upper, architecture.parameter_count if keep is None else len(keep))
-        tries = [(p, order) for p in primes_for(architecture, upper, None) for order in orders_of(architecture)]
+        tries = [(p, order) for p in primes for order in orders_of(architecture)]
         for attempt, (p, order) in enumerate(tries, start=1):
             if bytes_needed(architecture, least, columns, order, p) > self.memory:
                 continue
@@ -98,7 +111,7 @@ class Search:
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
                 eliminated = partial(_report_rows, self.report, stage, rows)
-                if upper <= LARGEST:
+                if upper <= LARGEST and p not in SMALL_PRIMES:
                     found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1)
                 else:
                     found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)

@@ -84,14 +84,12 @@ def test_columns_that_directions_determine_are_not_missed(draw: Callable[[np.ran
     assert options == {"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"}
 
 
-def old_road(network: Architecture, upper: int, monkeypatch: pytest.MonkeyPatch) -> int:
+def old_road(network: Architecture, upper: int) -> int:
     """The lower bound from combinations of all columns, modulo large primes."""
-    with monkeypatch.context() as only:
-        only.setattr(search, "SMALL_PRIMES_FROM", 10**9)
-        found = Search(network, 0, 2**32, lambda stage, done, total: None)
-        for _ in found.attempts(upper, None):
-            if found.lower >= upper:
-                break
+    found = Search(network, 0, 2**32, lambda stage, done, total: None)
+    for _ in found.attempts(upper, None, PRIMES):
+        if found.lower >= upper:
+            break
     return found.lower
 
 
@@ -102,7 +100,7 @@ def test_answers_are_those_of_all_columns(monkeypatch: pytest.MonkeyPatch, small
     generator, primes = np.random.default_rng(9), set()
     for network in [*bare_networks(60), *(random_transformer(generator) for _ in range(60))]:
         result = certified_dimension(network)
-        assert result.lower == old_road(network, result.upper, monkeypatch), network
+        assert result.lower == old_road(network, result.upper), network
         primes.add(result.prime)
     assert bool(primes & set(SMALL_PRIMES)) == (small_from == 0)
 

@@ -110,7 +110,8 @@ def argument(name: str, network: Architecture) -> Any:
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
-        "budget": Work(),
+        "budget": Work(), "rows": 1, "columns": 1, "upper": 1, "report": print,
+        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]
 
