@@ -18,6 +18,7 @@ from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, certified
 from lightning_sym.dimension.printed_formulas import printed_formula
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Work
+from lightning_sym.network.attention import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.symmetries.families import TABLE
 from lightning_sym.symmetries.point import Point
