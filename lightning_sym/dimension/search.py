@@ -50,6 +50,8 @@ def primes_for(architecture: Architecture, upper: int, order: int | None) -> lis
     """
     architecture.require("the choice of primes", KNOWN)
     primes = (*SMALL_PRIMES[:2], *PRIMES) if upper >= SMALL_PRIMES_FROM else PRIMES
+    if order is None:
+        return list(primes)
     return sorted(primes, key=lambda p: divided_by(architecture.normalization, p, order))
 
 
@@ -80,7 +82,8 @@ class Search:
 
     def __init__(self, architecture: Architecture, seed: int, memory: int, report: Progress) -> None:
         self.architecture, self.seed, self.memory, self.report = architecture, seed, memory, report
-        self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, orders_of(architecture)[0]
+        self.orders = orders_of(architecture)
+        self.lower, self.prime, self.rows, self.order = 0, PRIMES[0], 0, self.orders[0]
 
     def attempts(self, upper: int, keep: Indices | None, primes: Sequence[int]) -> Iterator[None]:
         """Try points, primes, degrees and more inputs, for a bound that is not more than `upper`.
@@ -94,7 +97,7 @@ class Search:
         if upper <= LARGEST:
             keep = None
         least, columns = first_shape(architecture, upper, architecture.parameter_count if keep is None else len(keep))
-        tries = [(p, order) for p in primes for order in orders_of(architecture)]
+        tries = [(p, order) for p in primes for order in self.orders]
         for attempt, (p, order) in enumerate(tries, start=1):
             if bytes_needed(architecture, least, columns, order, p) > self.memory:
                 continue
