@@ -50,7 +50,7 @@ def require_arguments(function: Callable[..., Any], given: Mapping[str, Any]) ->
         lightning_sym.errors.BadInput: numbers must be a list, got 3
     """
     for name, kinds in _kinds(function).items():
-        if not any(_is_of(given[name], kind) for kind in kinds):
+        if type(given[name]) not in kinds and not any(_is_of(given[name], kind) for kind in kinds):
             words = dict.fromkeys(_WORDS.get(k, _WORDS.get(getattr(k, "__name__", ""), k.__name__)) for k in kinds)
             if "text" in words and "a path" in words:
                 del words["text"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
@@ -19,6 +18,8 @@ def cores() -> int:
 
 def follow_parent() -> None:
     """For a worker: it does not outlive the program, however that ends."""
+    import multiprocessing  # here: most runs have no use for it, and it takes long to load
+
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
@@ -52,6 +53,8 @@ def interrupts_postponed() -> Iterator[None]:
 
 def kill_children(others: Sequence[Any]) -> None:
     """End the processes that this one has started, but for the others, and wait until they are gone."""
+    import multiprocessing
+
     ours = [child for child in multiprocessing.active_children() if child not in others]
     for child in ours:
         child.kill()

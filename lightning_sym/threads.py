@@ -7,7 +7,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -42,6 +41,8 @@ def in_threads(work: Callable[[A], B], items: Sequence[A], workers: int) -> Iter
     if min(workers, len(items)) < 2:
         yield from map(work, items)
         return
+    from concurrent.futures import ThreadPoolExecutor  # here: most runs have no use for it, and it takes long to load
+
     with ThreadPoolExecutor(min(workers, len(items))) as pool:
         try:
             left = iter(items)

@@ -32,8 +32,8 @@ Integers = npt.NDArray[np.int64]
 PRINTS = 3
 """Random combinations of Taylor coefficients that stand for all of them."""
 
-MOST_NUMBERS = 4_000_000
-"""Entries of one matrix of series, all networks that are computed side by side together: some megabytes."""
+MOST_NUMBERS = 200_000
+"""Entries of one matrix of series, all networks that are computed side by side together: the caches hold them."""
 
 
 class Stack(NamedTuple):

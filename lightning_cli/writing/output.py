@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -108,6 +107,8 @@ def require_writable(directory: str, what: str) -> Path:
             if not os.path.lexists(folder):
                 folder.mkdir()
                 made.append(folder)
+        import tempfile
+
         with tempfile.TemporaryFile(dir=target) as file:
             file.write(b"some")
     except OSError as error:

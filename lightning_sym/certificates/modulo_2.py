@@ -19,7 +19,7 @@ from lightning_sym.limits import require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.jacobian import RandomJacobian
-from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source
 from lightning_sym.symmetries.families import tangent_directions_mod_p
 
 SMALLEST_RANK = 256
@@ -136,13 +136,15 @@ def minor_modulo_2(
 class _JacobianModulo2(RandomJacobian):
     """Rows at inputs that have many independent ones, which are few modulo 2 where scores are likely to be singular."""
 
-    def draw_inputs(self, generator: np.random.Generator, count: int) -> PrimeFieldMatrix:
+    def draw(
+        self, generator: Source, inputs: int, functionals: tuple[int, ...]
+    ) -> tuple[PrimeFieldMatrix, PrimeFieldMatrix]:
         if self.architecture.normalization is not None or self.architecture.skip:
-            return super().draw_inputs(generator, count)
-        x = super().draw_inputs(generator, DRAWN * count)
+            return super().draw(generator, inputs, functionals)
+        x, drawn = super().draw(generator, DRAWN * inputs, functionals)
         outputs = network_output(x, self.architecture, self.weights)
-        best = np.argsort(-ranks_mod_p(outputs.residues(), 2), kind="stable")[:count]
-        return PrimeFieldMatrix(x.entries[best], 2)
+        best = np.argsort(-ranks_mod_p(outputs.residues(), 2), kind="stable")[:inputs]
+        return PrimeFieldMatrix(x.entries[best], 2), drawn
 
 
 def _minor_at(jacobian: RandomJacobian, rank: int, report: Callable[[int], None]) -> Document | None:

@@ -27,7 +27,7 @@ from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
 from lightning_sym.dimension.blocks import Transformer, certify, transformer_of
 from lightning_sym.dimension.gauge import gauge_columns
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
-from lightning_sym.dimension.search import SURPLUS_ROWS, Search, bytes_needed, orders_of, primes_for
+from lightning_sym.dimension.search import Search, bytes_needed, first_shape, orders_of, primes_for
 from lightning_sym.dimension.varieties import (
     COUNTED,
     has_virtual_weights,
@@ -38,12 +38,18 @@ from lightning_sym.dimension.varieties import (
 )
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
+from lightning_sym.exact.krylov import LARGEST
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import random_weights
-from lightning_sym.rings.prime_field import PRIMES
-from lightning_sym.symmetries.families import determined_columns_at, orbit_dimension_at, symmetry_count
+from lightning_sym.rings.prime_field import PRIMES, SeededResidues
+from lightning_sym.symmetries.families import (
+    determined_columns_at,
+    fiber_dimension_at,
+    orbit_dimension_at,
+    symmetry_count,
+)
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which the bounds below are proved, all of them."""
@@ -184,14 +190,15 @@ def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     return bounds
 
 
-def _computed_bound(
-    architecture: Architecture, generator: np.random.Generator
-) -> tuple[dict[Evidence, int], Indices | None]:
+def _computed_bound(architecture: Architecture, seed: int) -> tuple[dict[Evidence, int], Indices | None]:
     """Parameters minus the directions at a point that the function does not see; and columns that have no direction."""
     p, parameters = PRIMES[0], architecture.parameter_count
+    generator = SeededResidues((seed, 0), p)
     weights = random_weights(architecture, generator, p)
     if architecture.is_plain:
         return {Evidence.ORBIT: parameters - orbit_dimension_at(architecture, weights, generator, p)}, None
+    if parameters <= LARGEST:  # of a small Jacobian all columns are taken
+        return {Evidence.DIRECTIONS: parameters - fiber_dimension_at(architecture, weights, generator, p)}, None
     keep = np.delete(np.arange(parameters), determined_columns_at(architecture, weights, generator, p))
     return {Evidence.DIRECTIONS: len(keep)}, keep
 
@@ -219,8 +226,8 @@ def certified_dimension(
 ) -> CertifiedDimension:
     r"""The dimension of the neuromanifold of a lightning network, exactly.
 
-    For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
-    16, one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
+    For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with a few more inputs than the upper bound,
+    one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
     tried again at three more points, each modulo its own prime; for a large bound two points modulo small primes come
     before. When this budget is spent, the result is undecided.
     Softmax transformers with skip connections, whose embedding and unembedding are not narrower than the stream, need
@@ -256,13 +263,12 @@ def certified_dimension(
     upper_bounds = _counted_bounds(architecture)
     orders = orders_of(architecture)
     most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
-    first_rows = most + SURPLUS_ROWS
+    first_rows, columns = first_shape(architecture, most, parameters)
     if (orders[0] or 0) > LARGEST_DEGREE:
         raise TooLarge(
             f"the Taylor series must have degree at most {LARGEST_DEGREE:,}, {architecture.depth} normalized layers "
             f"need 2 * 3^{architecture.depth - 1} + 1"
         )
-    columns = min(first_rows, parameters)
     primes = primes_for(architecture, most, orders[0])
     needed = bytes_needed(architecture, first_rows, columns, orders[0], primes[0])
     what = f"the Jacobian ({first_rows:,} inputs of {architecture.tokens:,} tokens, {parameters:,} parameters)"
@@ -271,20 +277,23 @@ def certified_dimension(
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
     fixed = Evidence.FACTORIZATION in upper_bounds and parameters >= GAUGE_FROM
     keep = gauge_columns(architecture) if fixed else None
-    computed = not upper_bounds or symmetry_count(architecture) <= ORBIT_LIMIT
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
-    if computed and not waits:
+
+    def compute() -> Indices | None:
+        """The bound that is not counted, where it does not cost too much; and columns that are enough."""
+        if upper_bounds and symmetry_count(architecture) > ORBIT_LIMIT:
+            return None
         report("upper bound", 0, 1)
-        bound, others = _computed_bound(architecture, np.random.default_rng([seed, 0]))
-        upper_bounds |= bound
-        keep = others if keep is None else keep
+        bound, others = _computed_bound(architecture, seed)
+        upper_bounds.update(bound)
+        return others
+
+    others = None if waits else compute()
     upper = min(upper_bounds.values())
     search = Search(architecture, seed, memory, report)
-    for _ in search.attempts(upper, keep, primes):
-        if search.lower < upper and computed and waits:
-            report("upper bound", 0, 1)
-            bound, _ = _computed_bound(architecture, np.random.default_rng([seed, 0]))
-            upper_bounds |= bound
+    for _ in search.attempts(upper, others if keep is None else keep, primes):
+        if search.lower < upper and waits:
+            compute()
             upper, waits = min(upper_bounds.values()), False
         if search.lower >= upper:
             break

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
-
+from lightning_sym.exact import kernel
+from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import buffer_bytes_for, entries_for, rank_mod_p
 from lightning_sym.limits import Progress
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
-from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
+from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.threads import threads
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which it is known what to try."""
 
 SURPLUS_ROWS = 16
-"""Rows beyond the upper bound in the first try: with as many random rows as the rank, a minor may vanish by chance."""
+"""Rows beyond the upper bound in the first try of large networks, for which another try takes long."""
 
 LONGEST_SERIES = 63
 """Taylor series are lengthened until their degree reaches this, and at least once."""
@@ -64,6 +64,19 @@ def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int
     return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes_for(rows, columns, p))
 
 
+def first_shape(architecture: Architecture, upper: int, kept: int) -> tuple[int, int]:
+    """Rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
+
+    A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
+    not folded.
+    """
+    architecture.require("the shape of the Jacobian", KNOWN)
+    if upper > LARGEST:
+        return upper + SURPLUS_ROWS, min(upper + SURPLUS_ROWS, kept)
+    parameters = architecture.parameter_count
+    return upper + 1, parameters if parameters <= 4 * upper + 4 else min(upper + SURPLUS_ROWS, parameters)
+
+
 class Search:
     """The best lower bound so far, and what gave it."""
 
@@ -77,19 +90,20 @@ class Search:
 
         Args:
             upper: an upper bound.
-            keep: columns that are enough, as far as is known.
+            keep: columns that are enough, as far as is known; of a small Jacobian all are taken.
             primes: in the order in which they are tried.
         """
         architecture = self.architecture
-        least = upper + SURPLUS_ROWS
-        columns = min(least, architecture.parameter_count if keep is None else len(keep))
+        if upper <= LARGEST:
+            keep = None
+        least, columns = first_shape(architecture, upper, architecture.parameter_count if keep is None else len(keep))
         tries = [(p, order) for p in primes for order in self.orders]
         for attempt, (p, order) in enumerate(tries, start=1):
             if bytes_needed(architecture, least, columns, order, p) > self.memory:
                 continue
             if divided_by(architecture.normalization, p, order):
                 continue
-            generator = np.random.default_rng([self.seed, attempt])
+            generator = SeededResidues((self.seed, attempt), p)
             jacobian = RandomJacobian(architecture, generator, p, columns, order, keep=keep)
             for rows in (least,) if p in SMALL_PRIMES else (least, 2 * least, 4 * least):
                 if rows > least and bytes_needed(architecture, rows, columns, order, p) > self.memory:
@@ -100,7 +114,10 @@ class Search:
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
                 eliminated = partial(_report_rows, self.report, stage, rows)
-                found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
+                if upper <= LARGEST and p not in SMALL_PRIMES and kernel.COMPILED is None:
+                    found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1)
+                else:
+                    found = rank_mod_p(matrix, p, overwrite=True, progress=eliminated)
                 if found > self.lower:
                     self.lower, self.prime, self.rows, self.order = found, p, rows, order
                 yield

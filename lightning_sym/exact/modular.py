@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -77,9 +77,7 @@ def rank_mod_p(
             return compiled.rank_of_bytes(matrix, p, overwrite=overwrite or not given, progress=progress)
     if (p in PRIMES or p in SMALL_PRIMES) and max(rows, columns) > _SMALL:
         return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
-    integers = matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64)
-    # by way of integers: flint is handed a matrix of residues, one by one, in twice the time
-    return int(nmod_mat(fmpz_mat(rows, columns, integers.ravel().tolist()), p).rank())
+    return int(_flint(matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64), p).rank())
 
 
 def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
@@ -127,10 +125,18 @@ def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int
         >>> row_basis_mod_p(np.array([[2, 4], [1, 2]]), 7).tolist()
         [[1, 2]]
     """
+    columns = two_axes(matrix)[1]
+    echelon, found = _flint(matrix, p).rref()
+    if found == columns:
+        return np.eye(columns, dtype=np.int64)
+    entries = [int(x) for x in echelon.entries()[: found * columns]]
+    return np.array(entries, dtype=np.int64).reshape(found, columns)
+
+
+def _flint(matrix: npt.NDArray[Any], p: int) -> nmod_mat:
+    """The matrix, of integers, as flint holds it: by way of integers, as residues it takes twice the time."""
     rows, columns = two_axes(matrix)
-    echelon, found = nmod_mat(rows, columns, np.mod(matrix, p).ravel().tolist(), p).rref()
-    entries = np.array([int(x) for x in echelon.entries()], dtype=np.int64).reshape(rows, columns)
-    return entries[:found]
+    return nmod_mat(fmpz_mat(matrix.tolist()), p) if matrix.size else nmod_mat(rows, columns, p)
 
 
 def pivots_mod_p(matrix: npt.NDArray[np.int64], p: int) -> tuple[list[int], list[int]]:
@@ -152,13 +158,29 @@ def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.in
         [[5, 1, 0], [4, 0, 1]]
     """
     basis = row_basis_mod_p(matrix, p)
-    pivots = [int(np.flatnonzero(row)[0]) for row in basis]
+    if len(basis) == matrix.shape[1]:
+        return np.zeros((0, len(basis)), dtype=np.int64)
+    pivots = (basis != 0).argmax(axis=1).tolist() if basis.size else []
     free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
     result = np.zeros((len(free), matrix.shape[1]), dtype=np.int64)
     result[range(len(free)), free] = 1
     if pivots:
         result[:, pivots] = -basis[:, free].T % p
     return result
+
+
+def null_space_of_rank(matrix: npt.NDArray[np.int64], rank: int, p: int) -> Iterator[npt.NDArray[np.int64]]:
+    """The null space of a matrix, if it has this rank over GF(p); else nothing.
+
+    Example:
+        >>> [found.tolist() for rank in (1, 2) for found in null_space_of_rank(np.array([[1, 2]]), rank, 7)]
+        [[[5, 1]]]
+    """
+    # a large rank is found much faster than flint is handed the matrix
+    if rank <= min(matrix.shape) and (max(matrix.shape) <= _SMALL or rank_mod_p(matrix, p) == rank):
+        found = null_space_mod_p(matrix, p)
+        if matrix.shape[1] - len(found) == rank:
+            yield found
 
 
 def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int64]:
@@ -171,8 +193,7 @@ def independent_columns(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int6
     rows, columns = two_axes(matrix)
     if max(rows, columns) > _SMALL or not matrix.size:
         return np.sort(echelon_mod_p(matrix, p).pivot_columns)
-    integers = fmpz_mat(rows, columns, matrix.astype(np.int64).ravel().tolist())
-    echelon, found = nmod_mat(integers, p).rref()
+    echelon, found = _flint(matrix.astype(np.int64), p).rref()
     if found == columns:
         return np.arange(columns)
     first, column = np.empty(found, dtype=np.int64), 0

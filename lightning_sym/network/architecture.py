@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from lightning_sym.display import latex_words, notebook
@@ -117,7 +117,13 @@ class Architecture:
             >>> sorted(Architecture((2, 2), (1,), 2, heads=2, causal=True).options)
             ['causal', 'heads']
         """
-        return frozenset(f.name for f in fields(self) if f.name not in SIZES and getattr(self, f.name) != f.default)
+        return frozenset(name for name, nothing in self._nothing().items() if getattr(self, name) != nothing)
+
+    @classmethod
+    @cache
+    def _nothing(cls) -> dict[str, Any]:
+        """What each option is left at."""
+        return {f.name: f.default for f in fields(cls) if f.name not in SIZES}
 
     def require(self, what: str, proved: Collection[str]) -> None:
         """Refuse, by name, every option that `what` has not been proved for: also those that do not exist yet.

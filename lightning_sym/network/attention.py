@@ -22,7 +22,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.layer import require_layer
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.expressions import ExpressionMatrix, is_sympy_matrix
-from lightning_sym.rings.protocol import Matrix, masked, normalized, require_matrix, require_shape
+from lightning_sym.rings.protocol import Matrix, masked, normalized, products, require_matrix, require_shape
 
 M = TypeVar("M", bound=Matrix)
 
@@ -87,9 +87,9 @@ def attention_layer(x: M, layer: Layer | Sequence[Layer], form: Form = LIGHTNING
         [[26, 39]]
     """
     output: Any = x if form.skip else None
-    for head in [layer] if isinstance(layer, Layer) else layer:
-        scores = (head.key @ x).mT @ (head.query @ x)
-        part = (head.value @ x) @ form.pattern(scores)
+    seen = products([m for head in ([layer] if isinstance(layer, Layer) else layer) for m in head], x)
+    for query, key, value in zip(*[iter(seen)] * 3, strict=True):
+        part = value @ form.pattern(key.mT @ query)
         if output is not None:
             require_shape(part, getattr(output, "shape", None), "what is added to the stream")
         output = part if output is None else output + part
@@ -192,18 +192,23 @@ def network_output(
         _in_their_order(weights, architecture)
         inside = network_output(ExpressionMatrix.of(x), architecture, [ExpressionMatrix.of(m) for m in weights], form)
         return inside.to_sympy()
-    source = _in_their_order(weights, architecture)
+    require_matrix(x, "x")
+    return run(x, architecture, _in_their_order(weights, architecture), form_of(architecture) if form is None else form)
+
+
+def run(x: Any, architecture: Architecture, weights: Iterable[Any], form: Form) -> Any:
+    """`network_output` of an input and weights that are known to be the network's, over one ring."""
+    architecture.require("the forward pass", KNOWN)
+    source = iter(weights)
     if architecture.embed is not None:
         x = next(source) @ x
-    layers = []
     for _ in range(architecture.depth):
         heads = []
         for _ in range(architecture.heads):
             query, key, value = next(source), next(source), next(source)
             # value and output projection act one after the other: a head sees their product
             heads.append(Layer(query, key, value if architecture.value_ranks is None else next(source) @ value))
-        layers.append(heads)
-    x = forward(x, layers, form_of(architecture) if form is None else form)
+        x = attention_layer(x, heads, form)
     return x if architecture.unembed is None else next(source) @ x
 
 

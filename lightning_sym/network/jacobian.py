@@ -18,13 +18,22 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import Form, attended, forward, network_output
+from lightning_sym.network.attention import Form, attended, form_of, forward, run
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
+from lightning_sym.network.gradient_programs import gradient_program
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import SMALL_PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import (
+    EXACT_PRODUCTS,
+    SMALL_PRIMES,
+    PrimeFieldMatrix,
+    Source,
+    generator_of,
+    random_matrices,
+    random_residues,
+)
 from lightning_sym.rings.series_products import product_bytes
 from lightning_sym.threads import in_threads, threads_of_our_own
 
@@ -37,6 +46,9 @@ _BATCH_BYTES = 8 * 2**20
 
 _SWEEP_BYTES = 128 * 2**20
 """What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
+
+_SMALL_BYTES = 2**22
+"""Of inputs for which less is recorded nothing is dropped before the end: the interpreter's work is what takes time."""
 
 _NODE_BYTES = 2000
 """A recorded operation besides its entries: objects, closures, headers of arrays."""
@@ -103,18 +115,21 @@ def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[A
     return gradients([output], [functional], [weight for layer in recorded for weight in layer])
 
 
-def random_weights(architecture: Architecture, generator: np.random.Generator, p: int) -> list[PrimeFieldMatrix]:
+def random_weights(architecture: Architecture, generator: Source, p: int) -> list[PrimeFieldMatrix]:
     """Uniform random weights modulo `p`, in canonical order.
 
     For a small prime those matrices are drawn again whose first entry is zero, or whose first square block is not
     invertible: at one point of twenty the rank of the Jacobian would fall short by it.
     """
     architecture.require("random weights", KNOWN)
+    shapes = [shape for _, shape in architecture.weight_shapes()]
+    if p not in SMALL_PRIMES:
+        return random_matrices(generator, shapes, p)
     result = []
-    for _, shape in architecture.weight_shapes():
-        matrix = random_residues(generator, shape, p)
-        while p in SMALL_PRIMES and not _is_general(matrix.entries, p):
-            matrix = random_residues(generator, shape, p)
+    for shape in shapes:
+        matrix = random_residues(generator_of(generator), shape, p)
+        while not _is_general(matrix.entries, p):
+            matrix = random_residues(generator_of(generator), shape, p)
         result.append(matrix)
     return result
 
@@ -129,6 +144,11 @@ def random_layers(architecture: Architecture, generator: np.random.Generator, p:
     architecture.require_plain("a list of layers Q, K, V")
     weights = random_weights(architecture, generator, p)
     return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
+
+
+def _is_small(architecture: Architecture, size: int) -> bool:
+    """Whether all that is recorded for so many inputs may be kept, and no product of matrices is too long."""
+    return architecture.parameter_count <= EXACT_PRODUCTS and size * sweep_bytes(architecture, None)[1] <= _SMALL_BYTES
 
 
 class Sample(NamedTuple):
@@ -187,7 +207,7 @@ class RandomJacobian:
     def __init__(
         self,
         architecture: Architecture,
-        generator: np.random.Generator,
+        generator: Source,
         p: int,
         columns: int | None = None,
         order: int | None = None,
@@ -206,15 +226,18 @@ class RandomJacobian:
         self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
         self._kept = kept_entries([w.entries.size for w in self.weights], keep)
         kept = architecture.parameter_count if keep is None else len(keep)
-        self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator, p)
+        self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator_of(generator), p)
         self.columns = kept if self._fold is None else self._fold.columns
 
-    def draw_inputs(self, generator: np.random.Generator, count: int) -> PrimeFieldMatrix:
-        """Inputs of the next rows, `count x n x t`."""
-        shape = count, self.architecture.input_width, self.architecture.tokens
-        return random_residues(generator, shape, self.prime)
+    def draw(
+        self, generator: Source, inputs: int, functionals: tuple[int, ...]
+    ) -> tuple[PrimeFieldMatrix, PrimeFieldMatrix]:
+        """Inputs, `inputs x n x t`, and functionals of the next rows."""
+        shape = inputs, self.architecture.input_width, self.architecture.tokens
+        x, drawn = random_matrices(generator, (shape, functionals), self.prime)
+        return x, drawn
 
-    def _sweep(self, generator: np.random.Generator, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
+    def _sweep(self, generator: Source, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
         r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
@@ -224,29 +247,35 @@ class RandomJacobian:
         """
         architecture, p, order, size = self.architecture, self.prime, self.order, len(rows)
         terms, t = 1 if order is None else (order + 1) // 2, architecture.tokens
-        x = self.draw_inputs(generator, -(-size // self.each))
+        x, drawn = self.draw(generator, -(-size // self.each), (size, terms, architecture.output_width, t))
         if self.each > 1:
             x = PrimeFieldMatrix(np.repeat(x.entries, self.each, axis=0)[:size], p)
-        drawn = random_residues(generator, (size, terms, architecture.output_width, t), p)
         weights: Sequence[Any] = self.weights
         source: Any = x
         functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
-        form, exponentials = None, list[PrimeFieldMatrix]()
+        exponentials: list[PrimeFieldMatrix] = []
+        form = None
         if order is not None:
             weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
             source = PowerSeries.of({1: x}, 2 * terms - 1)
             functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, 2 * terms - 1)
         elif architecture.normalization is not None:
-            free = FreeExponentials(generator, attended(architecture), p, self.each)
+            free = FreeExponentials(generator_of(generator), attended(architecture), p, self.each)
             form, exponentials = Form(free, architecture.skip), free.drawn
-        wanted = {part.weight for part in kept}
-        recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
-        output = network_output(Recorded(source, constant=True), architecture, recorded, form)
-        found = gradients([output], [functional], [recorded[part.weight] for part in kept])
-        for part, g in zip(kept, found, strict=True):
-            if isinstance(g, PowerSeries):
-                g = g.coefficient(g.order)
-            rows[:, part.columns] = 0 if g is None else g.entries.reshape(size, -1)[:, part.entries]
+        wanted = frozenset(part.weight for part in kept)
+        found: list[npt.NDArray[np.float64] | None]
+        if form is None and order is None and not architecture.causal and _is_small(architecture, size):
+            program, gradient = gradient_program(architecture, wanted)
+            matrices = [m.entries for m in (*self.weights, x, functional)]
+            found = [*program.run(matrices, [gradient[part.weight] for part in kept], p)]
+        else:
+            recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
+            output = run(Recorded(source, constant=True), architecture, recorded, form or form_of(architecture))
+            parts = gradients([output], [functional], [recorded[part.weight] for part in kept])
+            parts = [g.coefficient(g.order) if isinstance(g, PowerSeries) else g for g in parts]
+            found = [None if g is None else g.entries for g in parts]
+        for part, entries in zip(kept, found, strict=True):
+            rows[:, part.columns] = 0 if entries is None else entries.reshape(size, -1)[:, part.entries]
         return _Drawn(x, drawn, exponentials)
 
     def _fill(
@@ -261,9 +290,9 @@ class RandomJacobian:
         most -= most % self.each if self.each < most else 0
         starts = range(0, len(rows), most)
         # one batch draws from the generator itself
-        generators = [self.generator] if len(starts) == 1 else self.generator.spawn(len(starts))
+        generators = [self.generator] if len(starts) == 1 else generator_of(self.generator).spawn(len(starts))
 
-        def fill(batch: tuple[int, np.random.Generator]) -> _Drawn:
+        def fill(batch: tuple[int, Source]) -> _Drawn:
             start, generator = batch
             target = rows[start : start + most]
             if fold is None:

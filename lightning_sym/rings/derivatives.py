@@ -9,11 +9,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import count
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.rings.protocol import constants, gradient_part, operation
+
+_NUMBERS = count()
 
 
 def derivative(taylor: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
@@ -30,8 +35,12 @@ def _minus_one(matrix: Any) -> Any:
     return constants(matrix, np.array([[-1]], dtype=object), "a reciprocal")
 
 
+def _sum(left: Any, right: Any) -> Any:
+    return right if left is None else left if right is None else left + right
+
+
 class Dual:
-    r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$.
+    r"""$M + \varepsilon M'$ with $\varepsilon^2 = 0$; the tangent is `None` where nothing moves.
 
     Example:
         >>> import numpy as np
@@ -42,7 +51,7 @@ class Dual:
 
     __slots__ = ("tangent", "value")
 
-    def __init__(self, value: Any, tangent: Any) -> None:
+    def __init__(self, value: Any, tangent: Any = None) -> None:
         self.value, self.tangent = value, tangent
 
     @property
@@ -51,32 +60,38 @@ class Dual:
         return getattr(self.value, "shape", None)
 
     def __matmul__(self, other: Dual) -> Dual:
-        return Dual(self.value @ other.value, self.tangent @ other.value + self.value @ other.tangent)
+        left = None if self.tangent is None else self.tangent @ other.value
+        right = None if other.tangent is None else self.value @ other.tangent
+        return Dual(self.value @ other.value, _sum(left, right))
 
     def __add__(self, other: Dual) -> Dual:
-        return Dual(self.value + other.value, self.tangent + other.tangent)
+        return Dual(self.value + other.value, _sum(self.tangent, other.tangent))
 
     def __mul__(self, other: Dual) -> Dual:
         """The product entry by entry."""
-        return Dual(self.value * other.value, self.tangent * other.value + self.value * other.tangent)
+        left = None if self.tangent is None else self.tangent * other.value
+        right = None if other.tangent is None else self.value * other.tangent
+        return Dual(self.value * other.value, _sum(left, right))
 
     def like(self, numbers: Any) -> Dual:
         """A constant matrix over the same ring."""
-        return Dual(constants(self.value, numbers, "a constant"), constants(self.value, 0 * numbers, "a constant"))
+        return Dual(constants(self.value, numbers, "a constant"))
 
     @property
     def mT(self) -> Dual:  # noqa: N802
-        return Dual(self.value.mT, self.tangent.mT)
+        return Dual(self.value.mT, None if self.tangent is None else self.tangent.mT)
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Dual:
         """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
         known = operation(self.value, "apply", "a normalization")
-        return Dual(known(taylor), known(derivative(taylor)) * self.tangent)
+        moved = None if self.tangent is None else known(derivative(taylor)) * self.tangent
+        return Dual(known(taylor), moved)
 
     def reciprocal(self, inverse_constants: Any) -> Dual:
         """`1 / entry` for every entry: `d(1/x) = -(1/x)^2 dx`."""
         result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
-        return Dual(result, result * result * _minus_one(result) * self.tangent)
+        moved = None if self.tangent is None else result * result * _minus_one(result) * self.tangent
+        return Dual(result, moved)
 
 
 class Recorded:
@@ -94,15 +109,16 @@ class Recorded:
         [[6]]
     """
 
-    __slots__ = ("constant", "operands", "value")
+    __slots__ = ("constant", "number", "operands", "value")
 
-    def __init__(self, value: Any, *, constant: bool = False, operands: tuple[Operand, ...] = ()) -> None:
+    def __init__(self, value: Any, *, constant: bool = False, operands: Sequence[Operand] = ()) -> None:
         self.value, self.operands, self.constant = value, operands, constant
+        self.number = next(_NUMBERS)  # operands are older than what is made of them
 
     @staticmethod
     def derived(value: Any, *operands: Operand) -> Recorded:
         """What was made of some operands, each with the map that takes a gradient back to it."""
-        moving = tuple(operand for operand in operands if not operand[0].constant)
+        moving = [operand for operand in operands if not operand[0].constant]
         return Recorded(value, constant=not moving, operands=moving)
 
     @property
@@ -112,11 +128,12 @@ class Recorded:
 
     def __matmul__(self, other: Recorded) -> Recorded:
         a, b = self.value, other.value
-        return Recorded.derived(
-            a @ b,
-            (self, lambda g: gradient_part(a, operator.matmul, g, b.mT)),
-            (other, lambda g: gradient_part(b, operator.matmul, a.mT, g)),
-        )
+        operands: list[Operand] = []
+        if not self.constant:
+            operands.append((self, lambda g: gradient_part(a, operator.matmul, g, b.mT)))
+        if not other.constant:
+            operands.append((other, lambda g: gradient_part(b, operator.matmul, a.mT, g)))
+        return Recorded(a @ b, constant=not operands, operands=operands)
 
     def __add__(self, other: Recorded) -> Recorded:
         return Recorded.derived(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
@@ -137,6 +154,20 @@ class Recorded:
     @property
     def mT(self) -> Recorded:  # noqa: N802
         return Recorded.derived(self.value.mT, (self, lambda g: g.mT))
+
+    def under(self, lefts: Sequence[Recorded]) -> list[Recorded]:
+        """`left @ self` for each: as one product, of all of them one below the other, where the ring can stack."""
+        values = [left.value for left in lefts]
+        stack = getattr(values[0], "stacked", None)
+        alike = stack is not None and all(left.constant == lefts[0].constant for left in lefts)
+        value = stack(values) if stack is not None and alike else None
+        if value is None:
+            return [left @ self for left in lefts]
+        # a gradient by all of them is cut into those by each, and put together of them
+        both = Recorded.derived(value, *[(left, methodcaller("part", values, i)) for i, left in enumerate(lefts)])
+        product = both @ self
+        parts = [product.value.part(values, i) for i in range(len(values))]
+        return [Recorded.derived(part, (product, partial(_Parts, parts, i))) for i, part in enumerate(parts)]
 
     def apply(self, taylor: Callable[[int], Fraction]) -> Recorded:
         """`S` of every entry, for rings that know it by its Taylor series: `dS(s) = S'(s) ds`."""
@@ -175,30 +206,57 @@ def gradients(outputs: Sequence[Recorded], functionals: Sequence[Any], inputs: S
     Returns:
         One gradient an input, `None` for an input that takes part in no output.
     """
-    order: list[Recorded] = []
-    seen: set[int] = set()
-    stack: list[tuple[Recorded, bool]] = [(output, False) for output in outputs]
-    while stack:  # depth first without recursion: deep networks are deep graphs
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((operand, False) for operand, _ in node.operands)
+    reached = {output.number: output for output in outputs}
+    stack = list(outputs)
+    while stack:  # without recursion: deep networks are deep graphs
+        for operand, _ in stack.pop().operands:
+            if operand.number not in reached:
+                reached[operand.number] = operand
+                stack.append(operand)
 
     collected: dict[int, Any] = {}
 
     def collect(node: Recorded, part: Any) -> None:
-        known = collected.get(id(node))
-        collected[id(node)] = part if known is None else known + part
+        known = collected.get(node.number)
+        collected[node.number] = part if known is None else known + part
 
     for output, functional in zip(outputs, functionals, strict=True):
         collect(output, functional)
-    wanted = {id(node) for node in inputs}
-    for node in reversed(order):
+    wanted = {node.number for node in inputs}
+    for number in sorted(reached, reverse=True):  # nothing is older than its operands
         # gradients of what is not asked for are dropped as soon as they have been passed on
-        gradient = collected[id(node)] if id(node) in wanted else collected.pop(id(node))
-        for operand, pull_back in node.operands:
+        gradient = collected[number] if number in wanted else collected.pop(number)
+        if isinstance(gradient, _Parts):
+            gradient = gradient.joined()
+        for operand, pull_back in reached[number].operands:
             collect(operand, pull_back(gradient))
-    return [collected.get(id(node)) for node in inputs]
+    return [collected.get(node.number) for node in inputs]
+
+
+class _Parts:
+    """The gradient by a matrix of which parts were used, one below the other: what there is of each.
+
+    Args:
+        values: the parts.
+        index: the one of which this is the gradient.
+        gradient: its own.
+    """
+
+    __slots__ = ("gradients", "values")
+
+    def __init__(self, values: list[Any], index: int, gradient: Any) -> None:
+        self.values, self.gradients = values, {index: gradient}
+
+    def __add__(self, other: _Parts) -> _Parts:
+        for index, gradient in other.gradients.items():
+            known = self.gradients.get(index)
+            self.gradients[index] = gradient if known is None else known + gradient
+        return self
+
+    def joined(self) -> Any:
+        """The gradient by the whole matrix; zero where a part was not used."""
+        for index, value in enumerate(self.values):
+            if index not in self.gradients:
+                self.gradients[index] = constants(value, np.zeros(value.shape, dtype=int), "a gradient")
+        parts = [self.gradients[index] for index in range(len(self.values))]
+        return parts[0].stacked(parts)

@@ -20,6 +20,7 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix, reduce_mod
 from lightning_sym.rings.series_products import (
     FloatArray,
     entry_product,
+    leading_product,
     matrix_product,
     recurrence,
     series_first,
@@ -149,8 +150,7 @@ class PowerSeries:
         for k in range(most, -1, -1):
             inner, result = result, np.zeros((len(s) - k * lowest, *s.shape[1:]))
             if len(inner):
-                product = entry_product(series_last(s[lowest:]), series_last(inner), 0, len(inner), self.prime)
-                result[lowest:] = series_first(product)
+                result[lowest:] = leading_product(s[lowest:], inner, 0, len(inner), self.prime)
             result[0] = numbers[k]
         return PowerSeries(series_last(result), self.prime, 0, self.order)
 

@@ -7,8 +7,11 @@ cut. Reduction by rounding may leave a residue one past $p/2$, which the bound b
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction  # noqa: F401 - for the example below
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -108,6 +111,19 @@ class PrimeFieldMatrix:
         """The product entry by entry."""
         return PrimeFieldMatrix(reduce_mod(self.entries * other.entries, self.prime), self.prime)
 
+    def stacked(self, matrices: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix | None:
+        """Matrices one below the other; `None` where that is no matrix, or no batch of them."""
+        first = matrices[0].entries
+        ends = first.shape[:-2], first.shape[-1:]
+        if any((m.entries.shape[:-2], m.entries.shape[-1:]) != ends or m.prime != self.prime for m in matrices):
+            return None
+        return PrimeFieldMatrix(np.concatenate([m.entries for m in matrices], axis=-2), self.prime)
+
+    def part(self, matrices: Sequence[PrimeFieldMatrix], index: int) -> PrimeFieldMatrix:
+        """The rows that stand where one of these matrices would, if they were stacked."""
+        start = sum(m.entries.shape[-2] for m in matrices[:index])
+        return PrimeFieldMatrix(self.entries[..., start : start + matrices[index].entries.shape[-2], :], self.prime)
+
     def like(self, constants: npt.ArrayLike) -> PrimeFieldMatrix:
         """A matrix of integers or fractions over the same field.
 
@@ -129,6 +145,71 @@ class PrimeFieldMatrix:
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
         return PrimeFieldMatrix(self.entries.mT, self.prime)
+
+
+class SeededResidues:
+    """The residues that a generator with a seed draws, in order; of each seed the first ones are kept for all who ask.
+
+    Args:
+        seed: integers, as `np.random.default_rng` takes them.
+        p: the prime.
+
+    Example:
+        >>> known, drawn = SeededResidues((1, 2), 4194301), np.random.default_rng([1, 2])
+        >>> [bool((known.draw(n) == random_residues(drawn, (n,), 4194301).entries).all()) for n in (3, 10**5)]
+        [True, True]
+    """
+
+    def __init__(self, seed: tuple[int, ...], p: int) -> None:
+        self.seed, self.prime, self._used = seed, p, 0
+        self._generator: np.random.Generator | None = None
+
+    def draw(self, count: int) -> npt.NDArray[np.float64]:
+        """The next ones, not to be written to."""
+        if self._generator is None and self._used + count <= _KEPT:
+            self._used += count
+            return _first_residues(self.seed, self.prime)[self._used - count : self._used]
+        return random_residues(self.generator, (count,), self.prime).entries
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """A generator that goes on where this is; from now on both are one."""
+        if self._generator is None:
+            self._generator = np.random.default_rng(list(self.seed))
+            random_residues(self._generator, (self._used,), self.prime)
+        return self._generator
+
+
+_KEPT = 2**14
+
+
+@lru_cache(maxsize=64)
+def _first_residues(seed: tuple[int, ...], p: int) -> npt.NDArray[np.float64]:
+    found = random_residues(np.random.default_rng(list(seed)), (_KEPT,), p).entries
+    found.flags.writeable = False
+    return found
+
+
+Source = np.random.Generator | SeededResidues
+"""Where random residues come from."""
+
+
+def generator_of(source: Source) -> np.random.Generator:
+    """The source itself, or the generator that goes on where it is."""
+    return source.generator if isinstance(source, SeededResidues) else source
+
+
+def random_matrices(source: Source, shapes: Iterable[tuple[int, ...]], p: int) -> list[PrimeFieldMatrix]:
+    """`random_residues` of several shapes, the same numbers as one by one, drawn at once."""
+    shapes = list(shapes)
+    sizes = [prod(shape) for shape in shapes]
+    total = sum(sizes)
+    drawn = source.draw(total) if isinstance(source, SeededResidues) else random_residues(source, (total,), p).entries
+    found, start = [], 0
+    for shape, size in zip(shapes, sizes, strict=True):
+        found.append(PrimeFieldMatrix(drawn[start : start + size].reshape(shape), p))
+        start += size
+    return found
 
 
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:

@@ -10,6 +10,8 @@ A matrix over a ring is anything that has
 | optional | the same, `a.reciprocal(inverses)`, and one of `a.evaluate(S)`, `a.apply(taylor)` | normalized scores |
 | optional | `a.elementary(name)`, `a.rotary(theta, width, positions)` | norms, MLPs, positions of real transformers |
 | optional | `a.after(floats)`: `floats @ a` | their weights, for speed alone |
+| optional | `x.under(matrices)`: `m @ x` for each | speed alone |
+| optional | `a.stacked(matrices)`: one below the other; `a.part(matrices, i)`: the rows of one | that, of gradients |
 | optional | `a.gradient_part(product, left, right)`: as much of a product as a gradient by `a` needs | speed alone |
 
 `evaluate` puts entries into the normalization itself, `apply` into its Taylor series: `taylor(k)` is its `k`-th
@@ -23,7 +25,7 @@ it cannot do. `tests/rings/conformance.py` asks every ring everything: a new rin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -171,6 +173,17 @@ def normalized(scores: Any, normalization: Normalization, mask: npt.NDArray[Any]
     totals = normalization.taylor(0) * mask.sum(axis=0)
     inverses = np.array([[1 / Fraction(total) for total in totals]], dtype=object)
     return weights * (constants(weights, ones.T, name) @ operation(sums, "reciprocal", name)(inverses))
+
+
+def products(lefts: Sequence[Any], x: Any) -> list[Any]:
+    """`left @ x` for each, in one product where the ring knows how.
+
+    Example:
+        >>> [m.tolist() for m in products([np.array([[2]]), np.array([[3]])], np.array([[5]]))]
+        [[[10]], [[15]]]
+    """
+    known = getattr(x, "under", None)
+    return [left @ x for left in lefts] if known is None else list(known(lefts))
 
 
 Product = Callable[[Any, Any], Any]

@@ -93,7 +93,16 @@ def entry_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -
     """
     if a.shape[-1] > b.shape[-1]:
         a, b = b, a
-    a, b = series_first(a), series_first(b)
+    return series_last(leading_product(series_first(a), series_first(b), start, stop, p))
+
+
+def leading_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -> FloatArray:
+    """The same of arrays with the series axis first, and so is that of the result.
+
+    Example:
+        >>> leading_product(np.array([1.0, 2.0]), np.array([3.0]), 0, 2, 4194301).tolist()
+        [3.0, 6.0]
+    """
     result = np.zeros((stop - start, *np.broadcast_shapes(a.shape[1:], b.shape[1:])))
     for i, factor in enumerate(a):
         if i % EXACT_PRODUCTS == EXACT_PRODUCTS - 1:
@@ -101,7 +110,7 @@ def entry_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) -
         first, last = max(start, i), min(stop, i + len(b))
         if first < last:
             result[first - start : last - start] += factor * b[first - i : last - i]
-    return series_last(reduce_mod(result, p))
+    return reduce_mod(result, p)
 
 
 def recurrence(first: FloatArray, slopes: FloatArray, factors: FloatArray, p: int) -> FloatArray:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
-from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.exact.modular import null_space_mod_p, null_space_of_rank, rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.cancelling_forms import (
@@ -125,9 +125,10 @@ class _Head:
 
     def _solutions(self, system: Residues, largest: int) -> Iterator[tuple[Residues, Residues]]:
         """Solutions in the unit motions, which are the first unknowns, if the system has its largest rank."""
-        if rank_mod_p(system, self.prime) == largest and len(found := null_space_mod_p(system, self.prime)):
-            half = len(self.motions) // 2
-            yield found[:, :half].reshape(-1, *self.shape), found[:, half : 2 * half].reshape(-1, *self.shape)
+        half = len(self.motions) // 2
+        for found in null_space_of_rank(system, largest, self.prime):
+            if len(found):
+                yield found[:, :half].reshape(-1, *self.shape), found[:, half : 2 * half].reshape(-1, *self.shape)
 
     def _combined(self, frame: Residues, forms: Residues) -> Iterator[tuple[Residues, Residues]]:
         """Motions that are combinations of the forms on the columns of the frame."""

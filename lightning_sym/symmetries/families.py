@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
 from lightning_sym.symmetries import attention_motions, first_layers, group, head_mixing, stream_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import pattern_is_constant
@@ -203,7 +204,7 @@ def symmetry_count(architecture: Architecture) -> int:
 
 
 def orbit_dimension_at(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> int:
     """A lower bound of the dimension of a generic orbit: the rank modulo `p` of the tangent directions at the weights.
 
@@ -214,7 +215,10 @@ def orbit_dimension_at(
         BadInput: an option for which the group is not known.
     """
     count, parameters = symmetry_count(architecture), architecture.parameter_count
-    fold = Fold(parameters, count + 16, generator, p) if count + 16 < parameters else None
+    if count <= LARGEST and parameters <= 4 * count:
+        blocks = [block.entries for block in tangent_directions_mod_p(architecture, weights, p)]
+        return rank_at_least(PrimeFieldMatrix(np.concatenate(blocks), p))
+    fold = Fold(parameters, count + 16, generator_of(generator), p) if count + 16 < parameters else None
     matrix = np.empty((count, parameters if fold is None else fold.columns))
     done = 0
     for block in tangent_directions_mod_p(architecture, weights, p):
@@ -227,8 +231,15 @@ def orbit_dimension_at(
     return echelon_mod_p(matrix, p, overwrite=True).rank
 
 
+def _directions(architecture: Architecture, weights: Sequence[PrimeFieldMatrix], p: int) -> PrimeFieldMatrix:
+    """All directions of the table, one a row."""
+    point = Point(architecture, weights, p)
+    blocks = [block.entries for family in families_of(architecture) for block in family.at(point)]
+    return PrimeFieldMatrix(np.concatenate([np.empty((0, point.parameters)), *blocks]), p)
+
+
 def determined_columns_at(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> npt.NDArray[np.int64]:
     r"""Columns of the Jacobian that the others determine: a pivot column for each independent direction of the table.
 
@@ -240,19 +251,17 @@ def determined_columns_at(
         BadInput: an option for which no family is proved.
     """
     architecture.require("the table of directions", ANY)
-    point = Point(architecture, weights, p)
-    blocks = [block for family in families_of(architecture) for block in family.at(point)]
-    if not blocks:
+    rows = _directions(architecture, weights, p).residues()
+    if not len(rows):
         return np.empty(0, dtype=np.int64)
-    rows = np.concatenate([block.residues() for block in blocks])
     if len(rows) > architecture.parameter_count:  # many directions say the same: as many random mixtures will do
-        mixed = random_residues(generator, (architecture.parameter_count, len(rows)), p) @ PrimeFieldMatrix.of(rows, p)
-        rows = mixed.residues()
+        mixture = random_residues(generator_of(generator), (architecture.parameter_count, len(rows)), p)
+        rows = (mixture @ PrimeFieldMatrix.of(rows, p)).residues()
     return independent_columns(rows, p)
 
 
 def fiber_dimension_at(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: np.random.Generator, p: int
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], generator: Source, p: int
 ) -> int:
     """A lower bound of the dimension of generic fibers: the rank modulo `p` of all directions of the table together.
 
@@ -261,4 +270,8 @@ def fiber_dimension_at(
     Raises:
         BadInput: an option for which no family is proved.
     """
+    architecture.require("the table of directions", ANY)
+    rows = _directions(architecture, weights, p)
+    if len(rows.entries) <= LARGEST:
+        return rank_at_least(rows)
     return len(determined_columns_at(architecture, weights, generator, p))

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
-from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
@@ -58,8 +58,9 @@ def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
     b = min(r, 2) if architecture.value_ranks is None else min(r, 2, architecture.value_ranks[1])
     forms = symmetric_determinantal(2, 2 * a) if line else determinantal(2, 2, a)
     one_by_one = heads * (forms + determinantal(r, 2, b) - 1)
-    if rank_mod_p(system, p) == 2 * r + min(determinantal(r, 3 if line else 5, heads * b), one_by_one):
-        found, sizes = null_space_mod_p(system, p), [weights[name].size for name in moved]
+    largest = 2 * r + min(determinantal(r, 3 if line else 5, heads * b), one_by_one)
+    sizes = [weights[name].size for name in moved]
+    for found in null_space_of_rank(system, largest, p):
         if len(found):
             parts = np.split(found, np.cumsum(sizes)[:-1], axis=1)
             blocks = {name: part.reshape(-1, *point.shapes[name]) for name, part in zip(moved, parts, strict=True)}

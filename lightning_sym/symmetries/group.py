@@ -225,10 +225,11 @@ def tangent_directions(
         Blocks of shape `(directions, parameters)` modulo `p`.
     """
     architecture.require("the symmetry group", ANY)
-    names = [name for name, _ in architecture.weight_shapes()]
-    still = {
-        name: Dual(w, PrimeFieldMatrix(np.zeros_like(w.entries), p)) for name, w in zip(names, weights, strict=True)
-    }
+    still: dict[str, Dual] = {}
+    starts, stop = dict[str, int](), 0
+    for (name, shape), matrix in zip(architecture.weight_shapes(), weights, strict=True):
+        still[name], starts[name] = Dual(matrix), stop
+        stop += shape[0] * shape[1]
     for batch in batches:
         changed: dict[str, Dual] = {}
         for (i, h), element in batch.heads.items():
@@ -238,8 +239,10 @@ def tangent_directions(
             changed[name] = matrix @ changed.get(name, still[name])
         for name, matrix in batch.right.items():
             changed[name] = changed.get(name, still[name]) @ matrix
-        columns = []
-        for name, dual in still.items():
-            tangent = changed.get(name, dual).tangent.entries
-            columns.append(np.broadcast_to(tangent, (batch.count, *tangent.shape[-2:])).reshape(batch.count, -1))
-        yield PrimeFieldMatrix(np.concatenate(columns, axis=1), p)
+        rows = np.zeros((batch.count, stop))
+        for name, dual in changed.items():
+            if dual.tangent is not None:
+                tangent = dual.tangent.entries
+                size = tangent.shape[-2] * tangent.shape[-1]
+                rows[:, starts[name] : starts[name] + size] = tangent.reshape(-1, size)
+        yield PrimeFieldMatrix(rows, p)

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
-from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.group import head_name
@@ -138,6 +138,10 @@ def _largest_filling(heads: list[HeadMotion]) -> int:
 
 def _filling(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     r, f = heads[0].value.shape
+    largest = _largest_filling(heads)
+    # what one head can write is of this dimension: a factor may go from `A` to `V`
+    if sum(head.attention_dimension + head.value_dimension - 1 for head in heads) < largest:
+        return
 
     def forms(a: Residues, v: Residues) -> Residues:
         """Coefficients of all `a_k v_m`, or of all `(x^T A x) v_m`, for a batch of `A` and of `V`."""
@@ -157,8 +161,7 @@ def _filling(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
         equations.append(forms(a, np.broadcast_to(head.value, (len(a), r, f))))
         equations.append(forms(np.broadcast_to(head.attention, (len(v), f, f)), v))
     system = np.concatenate(equations).T
-    if rank_mod_p(system, p) == _largest_filling(heads):
-        yield null_space_mod_p(system, p)
+    yield from null_space_of_rank(system, largest, p)
 
 
 class _System:
@@ -166,54 +169,67 @@ class _System:
 
     def __init__(self, heads: list[HeadMotion], moved: tuple[int, ...], p: int) -> None:
         self.heads, self.prime = heads, p
-        self.columns = list[Residues]()
+        f, size = len(heads[0].attention), heads[0].value.size
+        forms = f * (f + 1) // 2 if heads[0].symmetric else f * f
+        # where the `A` and the `V` of each head stand among all coordinates
+        self.spans = {
+            (h, kind): slice(start, stop)
+            for h in range(len(heads))
+            for kind, start, stop in (
+                ("A", h * (forms + size), h * (forms + size) + forms),
+                ("V", h * (forms + size) + forms, (h + 1) * (forms + size)),
+            )
+        }
+        self.coordinates = len(heads) * (forms + size)
+        self.blocks = list[Residues]()
         self.places = list[int]()  # of the motions of these heads among those of all
         self.free, place = 0, 0
         for h, head in enumerate(heads):
-            steps = [(h, "A", m) for m in head.attention_motions] + [(h, "V", m) for m in head.value_motions]
+            steps = len(head.attention_motions) + len(head.value_motions)
             if h in moved:
                 self.free += head.attention_dimension + head.value_dimension
-                self.places += range(place, place + len(steps))
-                for step in steps:
-                    self.add(step)
-            place += len(steps)
+                self.places += range(place, place + steps)
+                self.add((h, "A", head.attention_motions))
+                self.add((h, "V", head.value_motions))
+            place += steps
         self.motions = place
 
-    def add(self, *blocks: tuple[int, str, Residues]) -> None:
-        """An unknown that moves the `A` or `V` of these heads by these matrices."""
-        parts = []
-        for h, head in enumerate(self.heads):
-            for kind, like in (("A", head.attention), ("V", head.value)):
-                block = sum((b for at, name, b in blocks if (at, name) == (h, kind)), np.zeros_like(like))
-                parts.append(head.coordinates(block[None])[0] if kind == "A" else block.ravel())
-        self.columns.append(np.concatenate(parts) % self.prime)
+    @property
+    def unknowns(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.blocks))
 
-    def product(self, h: int, s: Residues) -> Residues:
-        """`v_h s^T` for the one row of `V_h`, or its symmetric part."""
-        found = np.outer(self.heads[h].value[0], s)
-        return found + found.T if self.heads[h].symmetric else found
+    def add(self, *blocks: tuple[int, str, Residues]) -> None:
+        """Unknowns that move the `A` or `V` of these heads by these matrices, `n x rows x columns`."""
+        added = np.zeros((len(blocks[0][2]), self.coordinates), dtype=np.int64)
+        for h, kind, matrices in blocks:
+            known = self.heads[h].coordinates(matrices) if kind == "A" else matrices.reshape(len(matrices), -1)
+            added[:, self.spans[h, kind]] += known
+        self.blocks.append(added % self.prime)
+
+    def products(self, h: int) -> Residues:
+        """`v_h s^T` for the one row of `V_h` and every unit vector `s`, or the symmetric parts."""
+        f = len(self.heads[h].attention)
+        found: Residues = self.heads[h].value[0][None, :, None] * np.eye(f, dtype=np.int64)[:, None, :]
+        return found + found.mT if self.heads[h].symmetric else found
 
     def solutions(self, largest: int) -> Iterator[Residues]:
         """In the motions of all heads, if the system has this rank."""
-        system = np.array(self.columns).T
-        if rank_mod_p(system, self.prime) == largest:
-            found = null_space_mod_p(system, self.prime)
+        for found in null_space_of_rank(np.concatenate(self.blocks).T, largest, self.prime):
             result = np.zeros((len(found), self.motions), dtype=np.int64)
             result[:, self.places] = found[:, : len(self.places)]
             yield result
 
 
 def _mixing(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
-    r, f = heads[0].value.shape
     system = _System(heads, tuple(range(len(heads))), p)
-    motions = len(system.columns)
+    motions = system.unknowns
     for h, k in permutations(range(len(heads)), 2):  # dA_h - c A_k = 0 and dV_k + c V_h = 0
-        system.add((h, "A", -heads[k].attention), (k, "V", heads[h].value))
-    if r == 1:
+        system.add((h, "A", -heads[k].attention[None]), (k, "V", heads[h].value[None]))
+    if len(heads[0].value) == 1:
         for h, k in combinations(range(len(heads)), 2):
-            for unit in np.eye(f, dtype=np.int64):
-                system.add((h, "A", -system.product(k, unit)), (k, "A", system.product(h, unit)))
-    conditions, extra = len(system.columns[0]) - system.free, len(system.columns) - motions
+            system.add((h, "A", -system.products(k)), (k, "A", system.products(h)))
+    conditions, extra = system.coordinates - system.free, system.unknowns - motions
     yield from system.solutions(system.free + min(conditions, extra))
 
 
@@ -222,8 +238,7 @@ def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
     f = len(heads[0].attention)
     for h, k in combinations(range(len(heads)), 2):
         system = _System(heads, (h, k), p)
-        for unit in np.eye(f, dtype=np.int64):
-            system.add((h, "A", -system.product(k, unit)), (k, "A", system.product(h, unit)))
+        system.add((h, "A", -system.products(k)), (k, "A", system.products(h)))
         # a vector s adds to the rank only what it has outside of both row spaces
         yield from system.solutions(system.free + f - max(0, heads[h].rank + heads[k].rank - f))
 

@@ -52,22 +52,24 @@ def _heads(point: Point) -> Iterator[tuple[int, str]]:
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to readers of the stream, because it vanishes on all that is written."""
     p, written = point.prime, point.stream.written
+    free_of = [null_space_mod_p(basis, p) for basis in written]
     for i, name in _heads(point):
-        if len(free := null_space_mod_p(written[i], p)):
+        if len(free := free_of[i]):
             for letter in "QKV":
                 yield point.moving(**{letter + name: _outer(_eye(point.shapes[letter + name][0]), free, p)})
-    if point.architecture.unembed is not None and len(free := null_space_mod_p(written[-1], p)):
+    if point.architecture.unembed is not None and len(free := free_of[-1]):
         yield point.moving(U=_outer(_eye(point.architecture.unembed), free, p))
 
 
 def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to writers of the stream, because nothing behind them reads it."""
-    p, read = point.prime, point.stream.read
-    if point.architecture.embed is not None and len(free := null_space_mod_p(read[0], p)):
+    p = point.prime
+    free_of = [null_space_mod_p(basis, p) for basis in point.stream.read]
+    if point.architecture.embed is not None and len(free := free_of[0]):
         yield point.moving(E=_outer(free, _eye(point.architecture.embed), p))
     last = "V" if point.architecture.value_ranks is None else "O"
     for i, name in _heads(point):
-        if len(free := null_space_mod_p(read[i + 1], p)):
+        if len(free := free_of[i + 1]):
             yield point.moving(**{last + name: _outer(free, _eye(point.shapes[last + name][1]), p)})
 
 

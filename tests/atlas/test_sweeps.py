@@ -165,7 +165,7 @@ def test_no_scheduler_there(tmp_path: Path) -> None:
 
 def test_what_is_too_large_is_put_down_and_may_be_tried_again(tmp_path: Path) -> None:
     family, file = Family.of({"depth": 1, "widths": [2, 30], "ranks": 2, "tokens": 2, "uniform": True}), tmp_path / "a"
-    assert sweep(family, file, memory=100_000, workers=1).counts == {"certified": 1, "refused": 1}
+    assert sweep(family, file, memory=1_000_000, workers=1).counts == {"certified": 1, "refused": 1}
     with Atlas(file, write=True) as atlas:
         [entry] = atlas.entries("status = 'refused'")
         assert "estimated need" in (entry.reason or "")

@@ -18,6 +18,7 @@ from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, certified
 from lightning_sym.dimension.printed_formulas import printed_formula
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import Work
+from lightning_sym.network.attention import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.symmetries.families import TABLE
 from lightning_sym.symmetries.point import Point
@@ -110,7 +111,8 @@ def argument(name: str, network: Architecture) -> Any:
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
-        "budget": Work(), "rows": 1, "columns": 1, "upper": 1, "report": print,
+        "budget": Work(), "rows": 1, "columns": 1, "upper": 1,
+        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]
 
