@@ -1,8 +1,9 @@
 r"""The dimension of the neuromanifold, certified: a lower and an upper bound that meet.
 
 Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
-$p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. With softmax the
-exponentials are variables of their own (`rings.exponentials`); other normalizations are Taylor series.
+$p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. Columns that add nothing
+are not computed (`gauge`). With softmax the exponentials are variables of their own (`rings.exponentials`); other
+normalizations are Taylor series.
 
 Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`).
 
@@ -220,7 +221,8 @@ def certified_dimension(
 
     For $W \mapsto \phi_W$ this is the generic rank of the Jacobian. Starts with as many inputs as the upper bound plus
     16, one random functional each; while the bounds differ, twice and four times as many inputs are tried, and all is
-    tried again at three more points, each modulo its own prime. When this budget is spent, the result is undecided.
+    tried again at three more points, each modulo its own prime; for a large bound two points modulo small primes come
+    before. When this budget is spent, the result is undecided.
     Softmax transformers with skip connections, whose embedding and unembedding are not narrower than the stream, need
     no Jacobian where it would have more than `LARGEST_JACOBIAN` rows: see `blocks`.
 

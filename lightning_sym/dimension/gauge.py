@@ -35,7 +35,7 @@ def gauge_columns(architecture: Architecture) -> Indices:
 
     Example:
         >>> gauge_columns(Architecture((2, 2, 2), (1, 1), 2)).tolist()     # Q1 K1 V1 and Q2 K2 V2, eight entries each
-        [1, 3, 9, 10, 12, 13, 14, 15]
+        [1, 3, 9, 11, 12, 13, 14, 15]
     """
     architecture.require("gauge columns", COUNTED)
     if not has_virtual_weights(architecture):

@@ -70,7 +70,7 @@ def echelon_mod_p(
         ShapeError: the matrix has not two axes.
 
     Example:
-        >>> found = echelon_mod_p(np.array([[0, 0, 3], [0, 0, 5], [0, -7, 1]]), MORE_PRIMES[0])
+        >>> found = echelon_mod_p(np.array([[0, 0, 3], [0, 0, 5], [0, -7, 1]]), 4194301)
         >>> found.rank, found.pivot_rows.tolist(), found.pivot_columns.tolist()
         (2, [0, 2], [2, 1])
     """
@@ -127,7 +127,7 @@ def reduced_echelon_mod_p(matrix: npt.NDArray[Any], p: int) -> tuple[npt.NDArray
         BadInput: as `echelon_mod_p`; or there are more rows than the products of which stay exact.
 
     Example:
-        >>> form, found = reduced_echelon_mod_p(np.array([[1, 1, 2], [2, 2, 5]]), MORE_PRIMES[0])
+        >>> form, found = reduced_echelon_mod_p(np.array([[1, 1, 2], [2, 2, 5]]), 4194301)
         >>> form.tolist(), found.pivot_columns.tolist()
         ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0, 2])
     """

@@ -8,7 +8,7 @@ rank 13 where the dimension is 14.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -248,7 +248,7 @@ class RandomJacobian:
         kept: Sequence[Kept],
         fold: Fold | None,
         progress: Callable[[int], None] | None,
-    ) -> list[_Drawn]:
+    ) -> Iterator[_Drawn]:
         """Fill rows batch by batch, on all cores: each batch has a generator of its own, so it does not matter when."""
         most = batch_size(self.architecture, self.order)
         most -= most % self.each if self.each < most else 0
@@ -266,13 +266,12 @@ class RandomJacobian:
             fold(whole, target)
             return drawn
 
-        batches, result = list(zip(starts, generators, strict=True)), []
+        batches = list(zip(starts, generators, strict=True))
         with threads_of_our_own() if len(batches) > 1 else nullcontext(1) as workers:
             for start, drawn in zip(starts, in_threads(fill, batches, workers), strict=True):
                 if progress is not None:
                     progress(min(start + most, len(rows)))
-                result.append(drawn)
-        return result
+                yield drawn
 
     def matrix(
         self, count: int, progress: Callable[[int], None] | None = None, dtype: npt.DTypeLike = np.float64
@@ -291,7 +290,8 @@ class RandomJacobian:
         if self.prime // 2 + 2 > _LARGEST.get(kind.name, 0):
             raise BadInput(f"residues modulo {self.prime} must fit into the entries, got {kind.name}")
         rows = np.empty((count, self.columns), dtype=kind)
-        self._fill(rows, self._kept, self._fold, progress)
+        for _ in self._fill(rows, self._kept, self._fold, progress):
+            pass
         return rows
 
     def rows(self, count: int) -> npt.NDArray[np.int64]:
@@ -302,7 +302,7 @@ class RandomJacobian:
         """More rows, all columns, with the inputs and functionals they belong to."""
         rows = np.empty((count, self.architecture.parameter_count))
         every = kept_entries([w.entries.size for w in self.weights], None)
-        batches = self._fill(rows, every, None, progress)
+        batches = list(self._fill(rows, every, None, progress))
         drawn = [
             np.stack([m.residues() for m in batch.exponentials], axis=1) for batch in batches if batch.exponentials
         ]
