@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import lightning_sym.dimension.certify as certify
+from lightning_sym.exact.krylov import rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
@@ -23,7 +24,11 @@ from proofs_check.run import run_part
 SHOWN, AMONG = 4, 60
 """Instances of a part that are run, and among how many: undecided ones take several times as long as others."""
 
-RANKS: dict[str, Callable[..., int]] = {"rank_mod_p": rank_mod_p, "orbit_dimension_at": orbit_dimension_at}
+RANKS: dict[str, Callable[..., int]] = {
+    "rank_mod_p": rank_mod_p,
+    "rank_at_least": rank_at_least,
+    "orbit_dimension_at": orbit_dimension_at,
+}
 """What computes ranks modulo a prime."""
 
 EVERY = [(claim, part) for claim in all_claims() for part in claim.parts]
