@@ -106,9 +106,9 @@ class CheckpointComparison(Result):
         tried: what was not compared, or did not succeed, and why.
         symmetry: what was done, where the answer is `SAME` or `ROUNDING`. Where it is `SAME`, `apply` makes exactly the
             second checkpoint of the first with it. Where it is `ROUNDING`, it is the symmetry that was fitted, and
-            `apply` with `exact=False` makes a checkpoint that is off the second by what `residuals` say, up to what
-            floats of 64 bits lose. `None` where there are no such numbers, which `tried` says. No part of the one line,
-            nor of whether two answers are equal.
+            `apply` with `exact=False` makes a checkpoint that is off the second by about what `residuals` say. `None`
+            where there are no such numbers, which `tried` says. No part of the one line, nor of whether two answers are
+            equal.
     """
 
     first: str

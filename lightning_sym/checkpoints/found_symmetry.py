@@ -7,7 +7,7 @@ are exact, from three entries, where all equations hold exactly; else they are m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -43,21 +43,20 @@ class NoSymmetry(Exception):
     """What was found is none that can be applied, in one line."""
 
 
-def require_made(made: Checkpoint, wanted: Checkpoint | None) -> None:
-    """Ask every number of a rewritten checkpoint whether it is the wanted one, if there is one.
+def require_made(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, exact: bool) -> None:
+    """Apply it; exactly, every number is asked whether it is that of the second checkpoint.
 
     Raises:
         NoSymmetry: one of them is not; most often one that is multiplied by 0.
         BadInput: the symmetry cannot be applied.
         TooLarge: it cannot be applied exactly.
     """
-    if wanted is None:
-        return
-    if made.form != wanted.form:
+    made = apply(symmetry, first, exact=exact)
+    if replace(made.form, context=second.form.context) != second.form and exact:
         raise NoSymmetry("it makes another form of network")
-    for layer in range(-1, wanted.form.layers):
-        old, new = (dict((x.ends() if layer < 0 else x.block(layer)).present()) for x in (made, wanted))
-        for name in old.keys() | new.keys():
+    for layer in range(-1, second.form.layers):
+        old, new = (dict((x.ends() if layer < 0 else x.block(layer)).present()) for x in (made, second))
+        for name in old.keys() | new.keys() if exact else ():
             if name not in old or name not in new or not np.array_equal(old[name], new[name]):
                 called = name if layer < 0 else f"{layer}.{name}"
                 raise NoSymmetry(f"{called} of the second checkpoint has numbers that nothing depends on")
@@ -96,13 +95,13 @@ class Gathered:
             return
         try:
             change(self, *given)
-        except (NoSymmetry, BadInput, TooLarge) as error:
+        except (NoSymmetry, BadInput, TooLarge, np.linalg.LinAlgError) as error:
             self.why_not = str(error)
 
     def made(self, first: Checkpoint, second: Checkpoint, exact: bool) -> Symmetry | None:
-        """All of it; exactly, only if it makes the second checkpoint of the first."""
+        """All of it, if it can be applied; exactly, only if it makes the second checkpoint of the first."""
         symmetry = Symmetry(tuple(self.layers), **self.parts)
-        self.add(lambda _: require_made(apply(symmetry, first, exact=exact), second if exact else None))
+        self.add(lambda _: require_made(symmetry, first, second, exact))
         return None if self.why_not else symmetry
 
     def working(self, exact: bool) -> tuple[Arithmetic, Stream]:
@@ -331,5 +330,11 @@ def _rows(ring: Arithmetic, stream: Stream, found: Gathered, first: Ends, second
         def read(part: Any) -> Any:
             return few.read(ring.times(part, gain))
 
-        shifts["unembedding_shift"] = rows(old, new, np.zeros(1), read, new_gain)
+        shift = rows(old, new, np.zeros(1), read, new_gain)
+        if exact or second.final_bias is None or not second.final_bias.any():
+            shifts["unembedding_shift"] = shift
+        else:  # sums with a bias are 0 exactly, or there is none
+            left = ring.times(ring.numbers(new[place]), new_gain) - read(ring.numbers(old[place]))
+            if (abs(shift[place]) > abs(left - shift[place, None]).max(axis=1)).any():
+                raise NoSymmetry("rows of the unembedding moved along the vector of ones, and not exactly")
     return shifts
