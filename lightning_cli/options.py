@@ -164,7 +164,7 @@ def weight_form(command: F) -> F:
     return command
 
 
-OF_CHECKPOINTS = ("exact", "ids", "units")
+OF_CHECKPOINTS = ("exact", "ids", "output", "units")
 """Options for two checkpoints."""
 
 OF_WEIGHTS = ("tokens", "normalization", "mask", "skip", "seed", "work", "certificate")
@@ -196,9 +196,8 @@ def checkpoint_pair(command: F) -> F:
             show_default=True,
             help="Checkpoints: units in the last place up to which a difference counts as rounding.",
         ),
-        click.option(
-            "--ids", type=TokenIds(), default=(), help="Checkpoints: token ids of the prompt whose logits are compared."
-        ),
+        click.option("--ids", type=TokenIds(), default=(), help="Checkpoints: token ids whose logits are compared."),
+        click.option("--output", type=click.Path(), metavar="FILE", help="Checkpoints: write the symmetry into FILE."),
         click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
     ):
         command = option(command)

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from lightning_sym.checkpoints.fingerprint import Fingerprint, fingerprint
     from lightning_sym.checkpoints.fingerprint_comparison import FingerprintComparison, compare_fingerprints
     from lightning_sym.checkpoints.folders import open_checkpoint
+    from lightning_sym.checkpoints.logits import LogitComparison, compare_logits, logits
+    from lightning_sym.checkpoints.rewritings import apply
     from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
+    from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+    from lightning_sym.checkpoints.symmetry_files import load_symmetry, save_symmetry
     from lightning_sym.checkpoints.writing import save_checkpoint
     from lightning_sym.dimension.certify import CertifiedDimension, Evidence, Status, certified_dimension
     from lightning_sym.errors import (
@@ -106,7 +110,11 @@ _ROOMS = {
     "lightning_sym.checkpoints.fingerprint": ("Fingerprint", "fingerprint"),
     "lightning_sym.checkpoints.fingerprint_comparison": ("FingerprintComparison", "compare_fingerprints"),
     "lightning_sym.checkpoints.folders": ("open_checkpoint",),
+    "lightning_sym.checkpoints.logits": ("LogitComparison", "compare_logits", "logits"),
+    "lightning_sym.checkpoints.rewritings": ("apply",),
     "lightning_sym.checkpoints.same_checkpoints": ("same_checkpoints",),
+    "lightning_sym.checkpoints.symmetry": ("LayerSymmetry", "Symmetry"),
+    "lightning_sym.checkpoints.symmetry_files": ("load_symmetry", "save_symmetry"),
     "lightning_sym.checkpoints.writing": ("save_checkpoint",),
     "lightning_sym.dimension.certify": ("CertifiedDimension", "Evidence", "Status", "certified_dimension"),
     "lightning_sym.errors": (
@@ -189,7 +197,9 @@ __all__ = [
     "Label",
     "Layer",
     "LayerOrbit",
+    "LayerSymmetry",
     "LightningError",
+    "LogitComparison",
     "Membership",
     "MissingExtra",
     "NetworkForm",
@@ -206,6 +216,7 @@ __all__ = [
     "SoftmaxRecovery",
     "Status",
     "Sweep",
+    "Symmetry",
     "TooLarge",
     "TransformerConditions",
     "Trial",
@@ -213,12 +224,14 @@ __all__ = [
     "VirtualWeights",
     "Weights",
     "ambient_dimension",
+    "apply",
     "canonical",
     "certified_dimension",
     "change_basis",
     "circuits",
     "classify",
     "compare_fingerprints",
+    "compare_logits",
     "conserved_quantities",
     "dimension_certificate",
     "equations",
@@ -228,7 +241,9 @@ __all__ = [
     "forward",
     "layer_orbits",
     "load_jet",
+    "load_symmetry",
     "load_weights",
+    "logits",
     "network_output",
     "open_checkpoint",
     "polynomial_map",
@@ -242,6 +257,7 @@ __all__ = [
     "same_function",
     "save_checkpoint",
     "save_jet",
+    "save_symmetry",
     "save_weights",
     "singular_locus",
     "softmax_jet",

@@ -107,7 +107,7 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
 Examples:
   lightning-sym same first.json second.json --tokens 3
   lightning-sym same first.json second.json --certificate answer.json
-  lightning-sym same model/ rewritten/
+  lightning-sym same model/ rewritten/ --output symmetry.json
   lightning-sym same model.gguf rewritten.gguf --exact --ids 1,2,3
 
 Exit codes: 0 same (checkpoints: also up to rounding, without --exact), 1 different (most often with an input that

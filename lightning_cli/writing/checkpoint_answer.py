@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from lightning_cli import exit_codes
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ def is_checkpoint(path: str) -> bool:
     return place.is_dir() or place.suffix == ".gguf" or not (place.suffix or place.exists())
 
 
-def as_document(result: CheckpointComparison) -> dict[str, Any]:
+def as_document(result: CheckpointComparison, output: str | None = None) -> dict[str, Any]:
     """The answer as JSON; a difference that has no finite number of units is null."""
-    found = result.symmetry
+    found = result.description
     return {
         "schema": SCHEMA,
         "first": result.first,
@@ -36,6 +38,7 @@ def as_document(result: CheckpointComparison) -> dict[str, Any]:
         "symmetry": None
         if found is None
         else {"exact": found.exact, "stream": found.stream, "layers": [list(done) for done in found.layers]},
+        "output": output,
         "units": _finite(result.units),
         "limit": result.limit,
         "residuals": [
@@ -76,8 +79,16 @@ def _logits(found: LogitComparison) -> dict[str, Any]:
     }
 
 
-def compare(first: str, second: str, ids: tuple[int, ...], units: float, exact: bool, as_json: bool) -> int:
-    """Open both, compare them, write the answer.
+def compare(
+    first: str,
+    second: str,
+    ids: tuple[int, ...],
+    units: float,
+    exact: bool,
+    as_json: bool,
+    output: str | None = None,
+) -> int:
+    """Open both, compare them, write the answer, and the symmetry, if there is one, into a file.
 
     Returns:
         What the process exits with: 0 for the same and, unless `exact`, for the same up to rounding.
@@ -86,14 +97,23 @@ def compare(first: str, second: str, ids: tuple[int, ...], units: float, exact: 
     from lightning_sym.checkpoints.comparison import CheckpointAnswer
     from lightning_sym.checkpoints.folders import open_checkpoint
     from lightning_sym.checkpoints.same_checkpoints import same_checkpoints
+    from lightning_sym.checkpoints.symmetry_files import require_output, save_symmetry
 
     with progress_bar() as progress:
         opened = open_checkpoint(first), open_checkpoint(second)
+        if output is not None:
+            require_output(output, opened[1].form)
         result = same_checkpoints(*opened, ids=ids, units=units, progress=progress)
+    written = None
+    if output is not None and result.symmetry is not None:
+        save_symmetry(result.symmetry, output)
+        written = output
     if as_json:
-        write_json(as_document(result))
+        write_json(as_document(result, written))
     else:
         write_answer(result, answer=COLOURS[result.answer.value])
+        if output is not None:
+            click.echo(f"symmetry: {written or 'none to be written'}", err=True)
     return {
         CheckpointAnswer.SAME: exit_codes.AS_EXPECTED,
         CheckpointAnswer.ROUNDING: exit_codes.NOT_AS_EXPECTED if exact else exit_codes.AS_EXPECTED,

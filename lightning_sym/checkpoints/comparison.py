@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NoReturn
 
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
+from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.units import Residual
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import no_truth_value
@@ -96,23 +97,29 @@ class CheckpointComparison(Result):
     Attributes:
         first, second: names of the checkpoints.
         answer: same, up to rounding, different or undecided.
-        symmetry: what was done, as far as it was found; `None` if their forms allow no comparison.
+        description: what was done in words, as far as it was found; `None` if their forms allow no comparison.
         residuals: tensors of the second that are not exactly what the symmetry makes of the first's, those that are off
             most first. Where the answer is `DIFFERENT` or `UNDECIDED`, those beyond `limit` units are the ones that no
             known symmetry explains.
         limit: units in the last place up to which a difference counts as rounding.
         logits: a bound for the change of logits (`ROUNDING`), or the logits that are apart (`DIFFERENT`).
         tried: what was not compared, or did not succeed, and why.
+        symmetry: what was done, where the answer is `SAME` or `ROUNDING`. Where it is `SAME`, `apply` makes exactly the
+            second checkpoint of the first with it. Where it is `ROUNDING`, it is the symmetry that was fitted, and
+            `apply` with `exact=False` makes a checkpoint that is off the second by about what `residuals` say. `None`
+            where there are no such numbers, which `tried` says. No part of the one line, nor of whether two answers are
+            equal.
     """
 
     first: str
     second: str
     answer: CheckpointAnswer
-    symmetry: FoundSymmetry | None
+    description: FoundSymmetry | None
     residuals: tuple[Residual, ...]
     limit: float
     logits: LogitComparison | None = None
     tried: tuple[str, ...] = ()
+    symmetry: Symmetry | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "comparison.answer is CheckpointAnswer.SAME")
@@ -130,9 +137,9 @@ class CheckpointComparison(Result):
     def lines(self) -> Lines:
         """What the command prints."""
         lines: Lines = [("first", self.first), ("second", self.second), ("answer", SAYS[self.answer])]
-        if self.symmetry is not None:
-            lines += self.symmetry.lines()
-            if not self.symmetry.exact:
+        if self.description is not None:
+            lines += self.description.lines()
+            if not self.description.exact:
                 lines.append(("numbers", "fitted, in floating point"))
         off = self.residuals if self.answer is CheckpointAnswer.ROUNDING else self.unexplained
         if off:

@@ -6,7 +6,7 @@ if their floats are. Everything else is compared modulo enough primes for the lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from lightning_sym.checkpoints.equations import (
     inverses_fail,
     layer_differences,
     modulo_ones,
+    rational,
 )
 from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, primes_for
 from lightning_sym.checkpoints.folded import ATTENTION, MLP, fold
@@ -75,11 +76,11 @@ def without_norm(first: Block, second: Block, norm: str, stream: StreamMap) -> t
 
 
 def digits(array: Any) -> int:
-    """Bits that suffice for the significand of every entry.
+    """Bits that suffice for the significand of every entry; more than floats have where they hold no entry exactly.
 
     Example:
-        >>> digits(np.array([0.75, -4.0])), digits(np.array([1.0], dtype=np.float32))
-        (2, 24)
+        >>> digits(np.array([0.75, -4.0])), digits(np.array([1.0], dtype=np.float32)), digits(np.array([1e-300]))
+        (2, 24, 53)
     """
     if isinstance(array, Ratio):
         odd = array.denominator & (array.denominator - 1)
@@ -88,12 +89,38 @@ def digits(array: Any) -> int:
         return 2**20
     if array.dtype.itemsize <= 4:
         return 24 if array.dtype.itemsize == 4 else 11
-    sizes = np.abs(array[array != 0])
-    if sizes.min(initial=1) < 2.0**-200 or sizes.max(initial=1) > 2.0**200:
-        return 2**20  # products could leave the range of floats
     top = np.ldexp(np.frexp(array)[0], 53).astype(np.int64)
     lowest = np.frexp((top & -top).astype(np.float64))[1] - 1
     return int(53 - lowest[top != 0].min(initial=53))
+
+
+def held(*factors: Sequence[Any]) -> bool:
+    """Whether floats hold each product with a factor of each list, so that they multiply these without rounding.
+
+    Example:
+        >>> held([np.array([1e-300])], [np.array([1.0])]), held([np.array([1e-300])], [np.array([2.0**-30])])
+        (True, False)
+    """
+    factors = tuple(arrays for arrays in factors if not all(map(_ones, arrays)))
+    bits = [max(map(digits, arrays)) for arrays in factors]
+    if sum(b for b in bits if b > 1) > 53:
+        return False
+    reaches = [list(map(_reach, arrays)) for arrays in factors]
+    low = sum(min(0, *(least for least, _ in reach)) for reach in reaches)
+    top = sum(max(0, *(most for _, most in reach)) for reach in reaches)
+    return len(factors) < 2 or (low >= -1022 and top <= 1023)
+
+
+def _ones(array: Any) -> bool:
+    """Nothing is multiplied by it but signs."""
+    return (isinstance(array, Ratio) or array.dtype.kind == "f") and bool((np.abs(floats(array)) == 1).all())
+
+
+def _reach(array: Any) -> tuple[int, int]:
+    """Exponents: no entry but 0 is below the one power of two, none is above the other."""
+    sizes = np.abs(floats(array))
+    least, most = sizes[sizes != 0].min(initial=1), sizes.max(initial=0)
+    return int(np.frexp(least)[1]) - 1, int(np.frexp(most)[1])
 
 
 def _by_floats(
@@ -106,13 +133,9 @@ def _by_floats(
     if half == ATTENTION and any(gauge.does(name) for name in ("values", "queries", "turns")):
         return None
     arrays = [a for block in (first, second) for name in MAPS[half] if (a := getattr(block, name)) is not None]
-    gains = max(digits(getattr(block, f"{norm}_gain")) for block in (first, second))
-    scales = [digits(part) for part in (gauge.ups, gauge.ups_inverse) if half == MLP and part is not None]
-    scale = max(
-        stream.scale.numerator.bit_length(),
-        1 if stream.scale.denominator & (stream.scale.denominator - 1) == 0 else 2**20,
-    )
-    if max(map(digits, arrays)) + gains + max(scales, default=1) + scale > 53:
+    gains = [getattr(block, f"{norm}_gain") for block in (first, second)]
+    ups = [part for part in (gauge.ups, gauge.ups_inverse) if half == MLP and part is not None]
+    if not held(arrays, gains, ups, [rational(stream.scale)]):
         return None
     found = layer_differences(floats, fold(first, floats, (half,)), fold(second, floats, (half,)), gauge, stream, form)
     masks = {name: difference != 0 for name, difference in found.items()}

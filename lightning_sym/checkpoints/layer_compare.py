@@ -27,6 +27,7 @@ class LayerFound:
         masks: where they are not zero exactly; `None` if the gauge has no exact numbers.
         units: of all tensors.
         equal: all equations hold exactly; what is told of the differences has no part in it.
+        moves: a value bias moves into the output bias.
     """
 
     gauge: LayerGauge
@@ -34,6 +35,7 @@ class LayerFound:
     masks: dict[str, Mask] | None
     units: dict[str, Floats]
     equal: bool
+    moves: bool
 
 
 def compare_layer(
@@ -68,12 +70,12 @@ def compare_layer(
         mask.any() for name, mask in masks.items() if name not in ("value_bias", "output_bias")
     )
     _without_weights(found, masks, second)
-    _choose_bias(found, masks, units)
+    moves = _choose_bias(found, masks, units)
     _blame_norms(found, masks, new, second)
     for name, axes in COLUMNS.items():
         if name in found:
             units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, stored)
-    return LayerFound(gauge, found, masks, units, equal)
+    return LayerFound(gauge, found, masks, units, equal, moves)
 
 
 def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
@@ -123,12 +125,14 @@ def _without_weights(found: dict[str, Floats], masks: dict[str, Mask] | None, se
             masks[f"{name}_bias"] &= ~explained
 
 
-def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> None:
+def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> bool:
     """Either the value bias goes along with the values, or it moves into the output bias: what fits better is said."""
     apart = [float((np.abs(found[name]) / units[name]).max(initial=0)) for name in ("value_bias", "output_bias")]
     together = float((np.abs(found["moved_bias"]) / units["output_bias"]).max(initial=0))
+    needed = True
     if masks is not None:
         wrong = {name: bool(masks[name].any()) for name in ("value_bias", "output_bias", "moved_bias")}
+        needed = any(wrong.values())
         moves = not wrong["moved_bias"] or (wrong["value_bias"] and wrong["output_bias"] and 8 * together < max(apart))
     else:
         moves = 8 * together < max(apart)
@@ -137,6 +141,7 @@ def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units:
         found["value_bias"], found["output_bias"] = np.zeros_like(found["value_bias"]), moved
         if masks is not None:
             masks["value_bias"], masks["output_bias"] = np.zeros_like(masks["value_bias"]), mask
+    return moves and needed
 
 
 PROPORTIONAL = 1e-3

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.transformer import Prompts, last_stream, times, unembedding
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
@@ -93,6 +93,7 @@ def logits(
         ((40, 3), True)
     """
     require_arguments(logits, locals())
+    require_checkpoint(checkpoint)
     prompts = prompts_of(token_ids, checkpoint.form)
     kept = 40 * checkpoint.form.vocabulary * sum(map(len, prompts))
     x, bits = _stream(checkpoint, prompts, memory, progress, kept)
@@ -184,6 +185,8 @@ def compare_logits(
         (True, False)
     """
     require_arguments(compare_logits, locals())
+    for name, given in (("first", first), ("second", second)):
+        require_checkpoint(given, name)
     if first.form.vocabulary != second.form.vocabulary:
         sizes = f"{first.form.vocabulary:,} and {second.form.vocabulary:,}"
         raise ShapeError(f"two checkpoints must have one vocabulary for their logits to be compared, got {sizes}")

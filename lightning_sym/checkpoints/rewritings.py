@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
 from lightning_sym.checkpoints.stream import Reading, Stream, require, require_order, require_shape
@@ -32,10 +33,12 @@ class Rewritten:
     """A checkpoint under a symmetry; its arrays are float64, or `Fraction` where an exact number is no float64.
 
     Attributes:
-        form: as before, but for the epsilon.
+        form: as before, but for the epsilon, and what the symmetry says of groups, neurons and the tie.
         original: the checkpoint.
         symmetry: what is done to it.
         ring: exact or rounded.
+        stream: what is done to the stream.
+        configurations: the forms before, in between and after.
     """
 
     form: CheckpointForm
@@ -43,6 +46,7 @@ class Rewritten:
     symmetry: Symmetry
     ring: Arithmetic
     stream: Stream
+    configurations: Configurations
 
     @property
     def name(self) -> str:
@@ -63,7 +67,9 @@ class Rewritten:
 
     def block(self, layer: int) -> Block:
         """Layer `layer`, from 0."""
-        found = _attention(self, layer, self.original.block(layer))
+        forms = self.configurations
+        found = _attention(self, layer, forms.written_out(self.original.block(layer)))
+        found = forms.merged(found, isinstance(self.ring, Exact), f"layer {layer}: ")
         return _mlp(self, layer, found)
 
 
@@ -90,16 +96,19 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     """
     require_arguments(apply, locals())
     require_checkpoint(checkpoint)
-    form = checkpoint.form
     count = len(symmetry.layers)
-    require(count == form.layers, f"a symmetry must have as many layers as the network, {form.layers}, got {count}")
-    for part in symmetry.parts():
-        _require_allowed(part, form)
+    layers = checkpoint.form.layers
+    require(count == layers, f"a symmetry must have as many layers as the network, {layers}, got {count}")
+    require(symmetry.scale > 0, f"scale must be positive, got {symmetry.scale}")
     for number, layer in enumerate(symmetry.layers):
-        _require_shapes(layer, form, f"layer {number}: ")
+        require_neurons(layer, checkpoint.form.inner, f"layer {number}: ")
+    forms = Configurations.of(symmetry, checkpoint.form)
+    for part in symmetry.parts():
+        _require_allowed(part, forms.between)
+    for number, layer in enumerate(symmetry.layers):
+        _require_shapes(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
-    epsilon = form.epsilon * symmetry.scale**2
-    return Rewritten(replace(form, epsilon=epsilon), checkpoint, symmetry, ring, Stream(symmetry, form, ring))
+    return Rewritten(forms.new, checkpoint, symmetry, ring, Stream(symmetry, forms.between, ring), forms)
 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:
@@ -132,8 +141,6 @@ def _require_shapes(layer: LayerSymmetry, form: CheckpointForm, where: str) -> N
         share = heads // groups
         together = (np.asarray(layer.heads).reshape(groups, share) // share).T
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
-    if layer.neurons is not None:
-        require_order(f"{where}neurons", layer.neurons, inner)
     shapes: dict[str, tuple[int, ...]] = {
         "values": (groups, a, a), "queries": (groups, a, a), "turns": (groups, a // 2, 2), "key_bias": (groups, a),
         "value_bias": (groups, a), "ups": (inner,), "output_shift": (heads, a), "down_shift": (inner,),
@@ -155,7 +162,7 @@ def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
 
 def _attention(new: Rewritten, number: int, block: Block) -> Block:
     """The first half of a layer: norm, queries, keys, values, outputs."""
-    ring, stream, form, layer = new.ring, new.stream, new.form, new.symmetry.layers[number]
+    ring, stream, form, layer = new.ring, new.stream, new.configurations.between, new.symmetry.layers[number]
     share = form.heads // form.groups
     heads = np.arange(form.heads) if layer.heads is None else np.asarray(layer.heads, dtype=np.int64)
     groups = heads[::share] // share
@@ -250,30 +257,35 @@ def _mlp(new: Rewritten, number: int, block: Block) -> Block:
     ring, stream, layer = new.ring, new.stream, new.symmetry.layers[number]
     where = f"layer {number}: "
     norm = Reading(stream, block.norm2_gain, block.norm2_bias, layer.gain2, layer.bias2, f"{where}norm 2")
-    order = np.arange(new.form.inner) if layer.neurons is None else np.asarray(layer.neurons, dtype=np.int64)
+    places, order = chosen(layer, block, new.form, where)
+
+    def of_old(part: Any) -> Any:
+        return None if part is None else np.asarray(part)[places]
+
     gate, gate_bias = block.gate, block.gate_bias
     if gate is not None:
         gate, gate_bias = _gauged(gate, gate_bias, order)
-        gate, gate_bias = norm.map(gate, gate_bias, layer.gate_shift, f"{where}gate")
+        gate, gate_bias = norm.map(gate, gate_bias, of_old(layer.gate_shift), f"{where}gate")
     else:
         require(layer.gate_shift is None, f"{where}gate_shift: this MLP has no gate")
     up, up_bias = _gauged(block.up, block.up_bias, order)
     down = ring.numbers(block.down[:, order])
     if layer.ups is not None:
         require(gate is not None, f"{where}ups: only the up map of a gated MLP may be scaled")
-        factors = ring.numbers(layer.ups)
+        factors = ring.numbers(of_old(layer.ups))
         up = ring.times(ring.numbers(up), factors[:, None])
         up_bias = None if up_bias is None else ring.times(ring.numbers(up_bias), factors)
         down = ring.over(down, factors)
-    up, up_bias = norm.map(up, up_bias, layer.up_shift, f"{where}up")
-    down = _shifted(ring, stream.written(down, 0), layer.down_shift)
+    up, up_bias = norm.map(up, up_bias, of_old(layer.up_shift), f"{where}up")
+    down = _shifted(ring, stream.written(down, 0), of_old(layer.down_shift))
     down_bias = None if block.down_bias is None else stream.written(ring.numbers(block.down_bias))
     down_bias = _constant(ring, down_bias, layer.down_bias_shift, f"{where}down_bias_shift")
-    return replace(
+    changed = replace(
         block,
         norm2_gain=norm.gain, norm2_bias=norm.bias, gate=gate, gate_bias=gate_bias, up=up, up_bias=up_bias, down=down,
         down_bias=down_bias,
     )  # fmt: skip
+    return with_idle(layer, changed, places, new.form, where)
 
 
 def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:
@@ -283,8 +295,8 @@ def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:
 
 def _ends(new: Rewritten) -> Ends:
     """What stands before and behind the layers."""
-    ring, stream, asked, form = new.ring, new.stream, new.symmetry, new.form
-    old = new.original.ends()
+    ring, stream, asked, forms = new.ring, new.stream, new.symmetry, new.configurations
+    form, old = forms.between, forms.untied(new.original.ends())
     norm = Reading(stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
     gain, bias = norm.gain, norm.bias
     if form.tied:  # c E R^T reads c^-1 diag(g') n
@@ -315,4 +327,5 @@ def _ends(new: Rewritten) -> Ends:
     if old.positions is not None:
         less = None if asked.moved is None else -ring.numbers(asked.moved)
         positions = written(old.positions, less, asked.positions_shift)
-    return Ends(embedding, positions, gain, bias, None if form.tied else _by_rows(read, form.vocabulary))
+    found = Ends(embedding, positions, gain, bias, None if form.tied else _by_rows(read, form.vocabulary))
+    return forms.retied(found, isinstance(ring, Exact))

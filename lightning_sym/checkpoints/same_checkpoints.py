@@ -13,14 +13,16 @@ from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointCom
 from lightning_sym.checkpoints.ends_compare import EndsFound, compare_ends
 from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.folded import alive, whole
+from lightning_sym.checkpoints.found_symmetry import Gathered, add_ends, add_layer
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
 from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
+from lightning_sym.checkpoints.symmetry_files import symmetry_memory
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import Progress, require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer
 
 
 def same_checkpoints(
@@ -118,6 +120,7 @@ class _Found:
         self.tried: list[str] = []
         self.exact, self.equal, self.fitted = True, True, False
         self.stream: StreamMap | None = None
+        self.gathered: Gathered | None = None
 
     def search(self) -> None:
         """The stream, the ends, then layer by layer."""
@@ -138,6 +141,11 @@ class _Found:
             self.first.ends(), self.second.ends(), form, self.stream, self.stored, lambda done, total: None
         )
         self._add_ends(ends)
+        if symmetry_memory(form) > DEFAULT_MEMORY:
+            self.tried.append(f"the symmetry as numbers: it would take more than {DEFAULT_MEMORY >> 30} GiB")
+        else:
+            self.gathered = Gathered(self.stream, self.first.form, form)
+            self.gathered.add(add_ends, ends, self.first.ends(), self.second.ends())
         if ends.tensors["embedding"].typical > max(self.units, 1):
             self.tried.append("no turn of the residual stream explains the embedding, so that no layer was compared")
             self.exact = False
@@ -219,6 +227,8 @@ class _Found:
         self.exact &= found.masks is not None
         self.equal &= found.equal
         self.fitted |= not found.gauge.nice()
+        if self.gathered is not None:
+            self.gathered.add(add_layer, found, blocks, (first, second), kept)
         self._add_layer(layer, found, inner, second, counts[0] != counts[1])
 
     def _add_layer(self, layer: int, found: LayerFound, form: CheckpointForm, second: Block, lost: bool) -> None:
@@ -241,10 +251,10 @@ class _Found:
 
 def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
     residuals = tuple(sorted(found.residuals, key=lambda each: -each.units))
-    symmetry = None
+    description = None
     if found.stream is not None:
-        symmetry = FoundSymmetry(not found.fitted, stream_words(found.stream, found.second.form), tuple(found.words))
-    complete = symmetry is not None and len(symmetry.layers) == found.second.form.layers
+        description = FoundSymmetry(not found.fitted, stream_words(found.stream, found.second.form), tuple(found.words))
+    complete = description is not None and len(description.layers) == found.second.form.layers
     largest = max((each.units for each in residuals), default=0.0)
     tried: tuple[str, ...] = (*reasons, *found.tried)
     logits: LogitComparison | None = None
@@ -263,7 +273,13 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
         if answer is CheckpointAnswer.UNDECIDED and logits is not None and logits.apart is not None:
             answer = CheckpointAnswer.DIFFERENT
     made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
-    made |= {"symmetry": symmetry, "residuals": residuals, "limit": found.units, "logits": logits, "tried": tried}
+    symmetry, gathered = None, found.gathered
+    if answer in (CheckpointAnswer.SAME, CheckpointAnswer.ROUNDING) and gathered is not None:
+        found.tell("the symmetry as numbers", len(gathered.layers), len(gathered.layers) + 1)
+        symmetry = gathered.made(found.first, found.second, answer is CheckpointAnswer.SAME)
+        tried = (*tried, *([f"the symmetry as numbers: {gathered.why_not}"] if gathered.why_not else []))
+    made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
+    made |= {"logits": logits, "tried": tried}
     return CheckpointComparison(**made)
 
 

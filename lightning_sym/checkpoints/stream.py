@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +32,7 @@ class Stream:
         self._centred = form.norm == "layer"
         require(self.scale > 0, f"scale must be positive, got {self.scale}")
         self._order = self._signs = self._matrix = None
-        width = form.width
+        width = self._width = form.width
         if symmetry.rotation is not None:
             alone = symmetry.order is None and symmetry.signs is None
             require(alone, "a symmetry must have a rotation or order and signs, got both")
@@ -64,12 +65,24 @@ class Stream:
     def _turned(self, array: Numbers) -> Numbers:
         """`R` times an array whose first axis is that of the stream."""
         if self._matrix is not None:
-            return self.ring.product(self._matrix, array.reshape(len(array), -1)).reshape(array.shape)
+            found = self.ring.product(self._matrix, array.reshape(len(array), -1))
+            return found.reshape(-1, *array.shape[1:])
         if self._order is not None:
             array = array[self._order]
         if self._signs is not None:
             array = np.where((self._signs > 0).reshape(-1, *[1] * (array.ndim - 1)), array, -array)
         return array
+
+    def few(self, count: int) -> Stream:
+        """The same with the first coordinates alone in the end."""
+        found = copy(self)
+        if self._matrix is not None:
+            found._matrix = self._matrix[:count]
+        else:
+            order = np.arange(self._width) if self._order is None else self._order
+            found._order = order[:count]
+            found._signs = None if self._signs is None else self._signs[:count]
+        return found
 
     def scaled(self, array: Numbers) -> Numbers:
         """`c` times an array."""

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+
+from lightning_sym.display import Lines, Result, latex_words
 
 Part = npt.NDArray[Any]
 """float64, taken as exact, or `Fraction` (dtype object); orders are integers."""
 
 
-@dataclass(frozen=True, eq=False)
-class LayerSymmetry:
+class _Parts(Result):
+    """What is done and what is not: `None`, and of the numbers of the whole those that change nothing."""
+
+    def named(self) -> Iterator[tuple[str, Any]]:
+        """Each part that is there, by its name."""
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value is not None and field.name != "layers" and (field.name != "scale" or value != 1):
+                yield field.name, value
+
+    def parts(self) -> tuple[str, ...]:
+        """Names of what is done."""
+        return tuple(name for name, _ in self.named())
+
+    def lines(self) -> Lines:
+        """Each part and its shape, or its number."""
+        found = [(name, f"{np.shape(p)}" if np.shape(p) else str(p)) for name, p in self.named()]
+        return found or [("nothing", "is done")]
+
+    def _latex(self) -> str:
+        return latex_words(", ".join(self.parts()).replace("_", " ") or "nothing is done")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LayerSymmetry(_Parts):
     """What is done to one layer; `None`: nothing. Letters as in `CheckpointForm`, `G` groups.
 
     Orders come first, so that all other parts are numbered as in the new checkpoint; gains and biases *to be had* are
@@ -30,7 +57,11 @@ class LayerSymmetry:
             with `(x, y) / (x^2 + y^2)`; biases too.
         key_bias: `(G, a)`, the one to be had; only without rotary positions.
         value_bias: `(G, a)`, the one to be had; the difference goes through the outputs into the output bias.
-        neurons: `(m,)`, a permutation: new neuron `i` is the old neuron `neurons[i]`.
+        neurons: `(m,)`, new neuron `i` is the old neuron `neurons[i]`; -1: one that does nothing. Old neurons that are
+            not in it must do nothing, so it is a permutation where all do something. The parts below that have `m`
+            entries have one for each new neuron.
+        idle_gate, idle_gate_bias, idle_up, idle_up_bias, idle_down: `(k, d)`, `(k,)`, `(k, d)`, `(k,)`, `(d, k)`: the
+            numbers to be had by the new neurons that do nothing; `None`: zeros.
         ups: `(m,)`, not 0, only in a gated MLP: `up` and its bias times `ups`, columns of `down` divided by them.
         gain1, gain2: `(d,)`, gains to be had, not 0: the maps that read the norm take up the rest. Ones: folded.
         bias1, bias2: `(d,)`, biases to be had by a LayerNorm: the biases of the maps that read it take up the rest.
@@ -47,6 +78,11 @@ class LayerSymmetry:
     key_bias: Part | None = None
     value_bias: Part | None = None
     neurons: Part | None = None
+    idle_gate: Part | None = None
+    idle_gate_bias: Part | None = None
+    idle_up: Part | None = None
+    idle_up_bias: Part | None = None
+    idle_down: Part | None = None
     ups: Part | None = None
     gain1: Part | None = None
     bias1: Part | None = None
@@ -62,13 +98,9 @@ class LayerSymmetry:
     down_shift: Part | None = None
     down_bias_shift: Fraction | float | None = None
 
-    def parts(self) -> tuple[str, ...]:
-        """Names of what is done."""
-        return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
-
-@dataclass(frozen=True, eq=False)
-class Symmetry:
+@dataclass(frozen=True, eq=False, repr=False)
+class Symmetry(_Parts):
     """A symmetry of a whole transformer: `apply` rewrites a checkpoint with it, or says why it is none there.
 
     The stream `x` becomes `c R x`. `R` is orthogonal, with LayerNorm `R 1 = 1` or `R 1 = -1`; it is the identity, or
@@ -86,6 +118,17 @@ class Symmetry:
         moved: `(d,)`, added to every row of the embedding, taken from every row of the positions; only where the
             unembedding is its own.
         unembedding_shift: `(n,)`, `u` of `U -> U + u (1/gain)^T`, LayerNorm only, where `sum(bias / gain) = 0`.
+        groups: the number of key and value heads to be had. A multiple of the old number: each is written out first, so
+            that all parts of a layer are numbered as the copies are; a divisor of it: copies, which must be equal, are
+            one in the end.
+        tied: whether the unembedding is to be the embedding. Where it is and is not to be, it is a copy first; where it
+            is not and is to be, the two must be equal in the end.
+
+    Example:
+        >>> import numpy as np
+        >>> swap = LayerSymmetry(heads=np.array([1, 0]))
+        >>> Symmetry((swap, LayerSymmetry()), scale=Fraction(2)).parts()
+        ('scale', '0.heads')
     """
 
     layers: tuple[LayerSymmetry, ...]
@@ -98,13 +141,18 @@ class Symmetry:
     positions_shift: Part | None = None
     moved: Part | None = None
     unembedding_shift: Part | None = None
+    groups: int | None = None
+    tied: bool | None = None
 
     def parts(self) -> tuple[str, ...]:
         """Names of what is done: `rotation`, or `3.values` for a layer."""
-        own = [
-            field.name
-            for field in fields(self)
-            if field.name not in ("layers", "scale") and getattr(self, field.name) is not None
-        ]
-        inner = [f"{number}.{part}" for number, layer in enumerate(self.layers) for part in layer.parts()]
-        return (*(["scale"] if self.scale != 1 else []), *own, *inner)
+        inner = (f"{number}.{part}" for number, layer in enumerate(self.layers) for part in layer.parts())
+        return (*super().parts(), *inner)
+
+    def lines(self) -> Lines:
+        """Each part with its shape, layer by layer."""
+        own = list(self.named())
+        found = super().lines() if own else []
+        for number, layer in enumerate(self.layers):
+            found += [(f"{number}.{name}", said) for name, said in layer.lines()] if layer.parts() else []
+        return found or [("nothing", "is done")]

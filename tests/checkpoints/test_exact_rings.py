@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lightning_sym.checkpoints.equations import LayerGauge
-from lightning_sym.checkpoints.exact_compare import digits
+from lightning_sym.checkpoints.exact_compare import held
 from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, nice, primes_for
 from lightning_sym.errors import TooLarge
 
@@ -62,9 +62,16 @@ def test_too_long_numbers_are_refused() -> None:
         primes_for(10**4)
 
 
-def test_digits_do_not_trust_products_that_leave_the_range() -> None:
-    assert digits(np.array([1e-300])) > 53
-    assert digits(np.array([3.0, 0.0])) == 2
+def test_products_that_leave_the_range_are_not_trusted() -> None:
+    one, small, large = np.array([1.0, -1.0]), np.array([1e-300, 0.0]), np.array([1e300])
+    assert held([small, large], [one], [one])
+    assert held([small], [np.array([2.0])])
+    assert not held([small], [np.array([2.0**-30])])
+    assert not held([large], [np.array([2.0**40])])
+    assert not held([small], [large])
+    assert not held([np.array([0.1])], [np.array([3.0])])
+    assert held([np.array([0.1])], [np.array([-4.0])])
+    assert not held([np.array([Fraction(1, 3)], dtype=object)], [one])
 
 
 def test_a_turn_by_a_quarter_is_no_identity() -> None:

@@ -39,8 +39,8 @@ def test_every_exact_rewriting_is_found(family: str, tied: bool, kinds: tuple[st
     found = same_checkpoints(first, second)
     assert found.answer is SAME, str(found)
     assert found.residuals == ()
-    assert found.symmetry is not None
-    assert found.symmetry.exact
+    assert found.description is not None
+    assert found.description.exact
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,8 +64,8 @@ def test_what_was_rounded_is_found_by_fitted_numbers(family: str, stored: str) -
         assert found.answer is ROUNDING, str(found)
         assert 0 < found.units < 4
         assert {each.stored for each in found.residuals} == {stored}
-        assert found.symmetry is not None
-        assert not found.symmetry.exact
+        assert found.description is not None
+        assert not found.description.exact
         assert found.logits is not None
         assert found.logits.bound < 1
 
@@ -143,8 +143,8 @@ def test_one_weight_far_off_is_the_only_one_blamed(family: str, tied: bool) -> N
 def test_another_network_is_different() -> None:
     found = same_checkpoints(small("llama", True), small("llama", True, seed=9))
     assert found.answer is DIFFERENT
-    assert found.symmetry is not None
-    assert found.symmetry.layers == ()
+    assert found.description is not None
+    assert found.description.layers == ()
     found = same_checkpoints(small("llama", True), small("qwen2", True))
     assert found.answer is DIFFERENT
 
@@ -160,7 +160,7 @@ def test_networks_of_other_shapes_are_compared_by_logits(what: str) -> None:
     second = others[what]()
     found = same_checkpoints(first, second)
     assert found.answer is DIFFERENT
-    assert found.symmetry is None
+    assert found.description is None
     assert any("no symmetry is known" in line for line in found.tried)
 
 

@@ -46,7 +46,8 @@ def inside(value: Any) -> Iterator[Any]:
     if dataclasses.is_dataclass(value) and type(value).__module__.startswith("lightning_sym"):
         yield value
         for field in dataclasses.fields(value):
-            yield from inside(getattr(value, field.name))
+            if field.repr:
+                yield from inside(getattr(value, field.name))
     elif isinstance(value, tuple):
         if hasattr(value, "_fields") and type(value).__module__.startswith("lightning_sym"):
             yield value

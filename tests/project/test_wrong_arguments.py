@@ -33,6 +33,8 @@ def half(x: Any, digits: int) -> list[list[str]]:
 
 CHECKPOINT = TemporaryDirectory()
 lightning_sym.save_checkpoint(small_checkpoint("llama", layers=1), CHECKPOINT.name)
+SYMMETRY = Path(CHECKPOINT.name) / "symmetry.json"
+lightning_sym.save_symmetry(lightning_sym.Symmetry((lightning_sym.LayerSymmetry(),)), SYMMETRY)
 
 CALLED = {"ask", "progress", "taylor", "function"}
 """Parameters that are functions."""
@@ -59,6 +61,7 @@ def good(name: str, folder: Path) -> Any:
         "family": lambda: lightning_sym.Family.of({"depth": 1, "widths": 1, "ranks": 1, "tokens": 1}),
         "atlas": lambda: lightning_sym.Atlas(folder / "atlas.sqlite", write=True),
         "checkpoint": lambda: small_checkpoint("llama", layers=1), "folder": lambda: folder / "written",
+        "symmetry": lambda: lightning_sym.Symmetry((lightning_sym.LayerSymmetry(),)),
         "jet": lambda: JET, "plan": lambda: PLAN, "bound": lambda: 1,
         "ask": lambda: half,
         "taylor": lambda: lightning_sym.SOFTMAX.taylor, "phi": lambda: lightning_sym.polynomial_map(SHAPE, WEIGHTS),
@@ -78,6 +81,13 @@ SPECIAL: dict[str, Callable[[], dict[str, Any]]] = {
         "second": small_checkpoint("llama", layers=1),
     },
     "open_checkpoint": lambda: {"path": CHECKPOINT.name},
+    "compare_logits": lambda: {
+        "first": small_checkpoint("llama", layers=1),
+        "second": small_checkpoint("llama", layers=1),
+        "token_ids": [1],
+    },
+    "logits": lambda: {"token_ids": [1]},
+    "load_symmetry": lambda: {"path": SYMMETRY},
     "compare_fingerprints": lambda: dict.fromkeys(
         ("first", "second"), lightning_sym.fingerprint(lightning_sym.open_checkpoint(CHECKPOINT.name))
     ),

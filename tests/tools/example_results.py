@@ -19,6 +19,7 @@ from lightning_sym import (
     circuits,
     classify,
     compare_fingerprints,
+    compare_logits,
     conserved_quantities,
     equations,
     fiber,
@@ -40,6 +41,7 @@ from lightning_sym import (
     virtual_weights,
 )
 from lightning_sym.atlas.sweep import measure
+from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.rings.ball_matrices import DecimalBall
 from lightning_sym.testing import small_checkpoint
 
@@ -115,6 +117,8 @@ RESULTS: dict[str, Any] = {
     "no difference seen": compare_fingerprints(PRINTS[0], PRINTS[0]),
     "same checkpoints": same_checkpoints(LLAMA, LLAMA),
     "different checkpoints": same_checkpoints(LLAMA, OTHER),
+    "symmetry": random_symmetry(small_checkpoint("gpt2", layers=1, heads=1), ["values", "scale"]),
+    "logits of two": compare_logits(LLAMA, OTHER, [1, 0]),
     "rounded checkpoint": same_checkpoints(*CHECKPOINTS, ids=[1, 2]),
     "fingerprints apart": compare_fingerprints(*PRINTS),
     "singular": classify(SINGULAR),

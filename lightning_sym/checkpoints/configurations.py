@@ -1,0 +1,153 @@
+"""One function in several configurations (Proposition 12): tied or not, groups written out, neurons that do nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.folded import alive
+from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
+from lightning_sym.checkpoints.stream import require, require_shape
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.limits import require_integer
+
+SHARED = ("key", "key_bias", "value", "value_bias")
+"""What a group of query heads has in common."""
+
+IDLE = ("gate", "gate_bias", "up", "up_bias", "down")
+"""What a neuron has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Configurations:
+    """The form that is read, the one in which everything is rewritten, and the one to be had.
+
+    In between keys and values are written out where one of the others has them so, and the embedding is tied only where
+    both have it so.
+    """
+
+    old: CheckpointForm
+    between: CheckpointForm
+    new: CheckpointForm
+
+    @classmethod
+    def of(cls, symmetry: Symmetry, form: CheckpointForm) -> Configurations:
+        """What a symmetry makes of a form.
+
+        Raises:
+            BadInput: groups do not fit, or layers have other numbers of neurons.
+        """
+        tied = form.tied if symmetry.tied is None else bool(symmetry.tied)
+        groups = form.groups if symmetry.groups is None else symmetry.groups
+        require_integer(groups, "groups", 1, form.heads)
+        most, least = max(groups, form.groups), min(groups, form.groups)
+        fits = form.heads % most == 0 and most % least == 0
+        require(
+            fits, f"groups must be a multiple or a divisor of {form.groups} that divides {form.heads}, got {groups}"
+        )
+        counts = {form.inner if one.neurons is None else len(np.asarray(one.neurons)) for one in symmetry.layers}
+        require(len(counts) == 1, f"neurons must be as many in each layer, got {', '.join(map(str, sorted(counts)))}")
+        new = replace(form, groups=groups, tied=tied, inner=counts.pop(), epsilon=form.epsilon * symmetry.scale**2)
+        return cls(form, replace(new, groups=most, tied=form.tied and tied), new)
+
+    def written_out(self, block: Block) -> Block:
+        """Keys and values, one for each group in between."""
+        return _changed(block, lambda array: np.repeat(array, self.between.groups // self.old.groups, axis=0))
+
+    def merged(self, block: Block, exact: bool, where: str) -> Block:
+        """One of each set of copies; exact ones must be equal."""
+        share = self.between.groups // self.new.groups
+        for name in SHARED if exact and share > 1 else ():
+            if (array := getattr(block, name)) is not None:
+                sets = np.asarray(array).reshape(self.new.groups, share, *array.shape[1:])
+                what = f"{where}groups: {share} copies of {name} must be equal to be one"
+                require((sets == sets[:, :1]).all(), what)
+        return _changed(block, lambda array: array[::share])
+
+    def untied(self, ends: Ends) -> Ends:
+        """The embedding as an unembedding of its own, where it is not to be tied."""
+        copied = self.old.tied and not self.between.tied
+        return replace(ends, unembedding=ends.embedding) if copied else ends
+
+    def retied(self, ends: Ends, exact: bool) -> Ends:
+        """Without an unembedding, where it is to be tied; exactly it must be the embedding."""
+        if self.between.tied or not self.new.tied:
+            return ends
+        equal = not exact or bool((ends.embedding == ends.unembedding).all())
+        require(equal, "tied: the unembedding must be the embedding, which it is not here")
+        return replace(ends, unembedding=None)
+
+
+def _changed(block: Block, change: Any) -> Block:
+    there = {name: array for name in SHARED if (array := getattr(block, name)) is not None}
+    return replace(block, **{name: change(array) for name, array in there.items()})
+
+
+def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
+    """Refuse neurons that are none of the old ones, or come twice, and numbers for idle ones that are not there.
+
+    Raises:
+        BadInput: with what must be true.
+    """
+    if layer.neurons is None:
+        given = [name for name in IDLE if getattr(layer, f"idle_{name}") is not None]
+        require(not given, f"{where}idle_{given[0] if given else ''} must go with neurons that are -1")
+        return
+    numbers = np.asarray(layer.neurons)
+    kept = numbers[numbers != -1] if numbers.ndim == 1 and numbers.dtype.kind in "iu" else np.zeros(0)
+    fits = kept.dtype.kind in "iu" and len(np.unique(kept)) == len(kept) and ((kept >= 0) & (kept < old)).all()
+    require(fits, f"{where}neurons must be different ones of 0..{old - 1}, or -1")
+
+
+def chosen(layer: LayerSymmetry, block: Block, form: CheckpointForm, where: str) -> tuple[Any, Any]:
+    """Places of new neurons that are old ones, and which those are; what is left out must do nothing."""
+    if layer.neurons is None:
+        return slice(None), slice(None)
+    numbers = np.asarray(layer.neurons, dtype=np.int64)
+    places = np.flatnonzero(numbers >= 0)
+    lost = np.ones(len(block.up), dtype=bool)
+    lost[numbers[places]] = False
+    if lost.any():
+        require(not alive(block)[lost].any(), f"{where}neurons that are left out must do nothing")
+    return places, numbers[places]
+
+
+def with_idle(layer: LayerSymmetry, block: Block, places: Any, form: CheckpointForm, where: str) -> Block:
+    """The MLP of a block with neurons that do nothing at their places.
+
+    Raises:
+        BadInput: one of them does something.
+    """
+    count = 0 if layer.neurons is None else len(np.asarray(layer.neurons)) - len(places)
+    if not count:
+        return block
+    width = block.down.shape[0]
+    shapes = {
+        "gate": (count, width),
+        "gate_bias": (count,),
+        "up": (count, width),
+        "up_bias": (count,),
+        "down": (width, count),
+    }
+    idle: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        given = getattr(layer, f"idle_{name}")
+        if given is not None:
+            require(getattr(block, name) is not None, f"{where}idle_{name}: there is no {name} in this network")
+            require_shape(f"{where}idle_{name}", given, shape)
+        idle[name] = np.zeros(shape) if given is None else np.asarray(given)
+    there: dict[str, Any] = {name: idle[name] if getattr(block, name) is not None else None for name in IDLE}
+    require(not alive(replace(block, **there)).any(), f"{where}neurons that are -1 must do nothing")
+    made = {}
+    size, rest = len(places) + count, np.flatnonzero(np.asarray(layer.neurons) < 0)
+    for name in IDLE:
+        if (array := getattr(block, name)) is None:
+            continue
+        axis = 1 if name == "down" else 0
+        whole = np.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), dtype=np.result_type(array, idle[name]))
+        at: Any = (slice(None),) if axis else ()
+        whole[(*at, places)], whole[(*at, rest)] = array, idle[name]
+        made[name] = whole
+    return replace(block, **made)
