@@ -156,7 +156,10 @@ def test_words_mean_what_matrices_do(spelling: list[tuple[str, bool, bool]], see
 
 def test_lowest_terms_are_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's gcd of numbers with a million digits takes minutes, and flint has removed it."""
-    wanted = [[Fraction(-3, 2), Fraction(0)], [Fraction(7), Fraction(2**70, 3**1300)]]  # a denominator that is not short
+    wanted = [
+        [Fraction(-3, 2), Fraction(0)],
+        [Fraction(7), Fraction(2**70, 3**1300)],
+    ]  # a denominator that is not short
     ours, plain = RationalMatrix.of(wanted), rational_matrix(wanted)
     monkeypatch.setattr("math.gcd", lambda *numbers: pytest.fail("a common factor was sought"))
     found = [ours.fractions(), to_fractions(plain)]
