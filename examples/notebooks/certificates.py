@@ -21,7 +21,7 @@ def _():
         # Certificates
 
         An answer of the program need not be believed. It writes down what proves it, and a checker that shares no
-        code with it, one file to be read in one sitting, redoes the arithmetic.
+        code with it, small enough to be read in one sitting, redoes the arithmetic.
         """
     )
     return (

@@ -37,9 +37,10 @@ def symmetry_memory(form: CheckpointForm) -> int:
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> symmetry_memory(small_checkpoint("gpt2").form)
-        10240
+        28672
     """
     layer = 2 * form.heads * form.head_width**2 + 8 * form.heads * form.head_width + 6 * form.inner + 4 * form.width
+    layer += 3 * form.inner * form.width  # neurons that do nothing
     return 8 * (form.layers * layer + form.width**2 + 2 * form.vocabulary + form.context)
 
 

@@ -57,9 +57,6 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 LARGEST_JACOBIAN = 5000
 """Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
 
-GAUGE_FROM = 50
-"""Parameters from which a smaller matrix saves more time than it takes to choose its columns."""
-
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
 
@@ -275,7 +272,7 @@ def certified_dimension(
     require_memory(needed, memory, what)
 
     # the variety of virtual weights is nearly always met: what must be computed waits for what is left
-    fixed = Evidence.FACTORIZATION in upper_bounds and parameters >= GAUGE_FROM
+    fixed = Evidence.FACTORIZATION in upper_bounds and most > LARGEST  # of a small Jacobian all columns are taken
     keep = gauge_columns(architecture) if fixed else None
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
 

@@ -68,7 +68,7 @@ def first_shape(architecture: Architecture, upper: int, kept: int) -> tuple[int,
     """Rows and columns of the Jacobian in the first try, for a bound that is not more than `upper`.
 
     A small one, whose rank is found in another way, has one row more than the bound, to see if it is too small, and is
-    not folded.
+    folded only where it has more than four times as many columns.
     """
     architecture.require("the shape of the Jacobian", KNOWN)
     if upper > LARGEST:

@@ -68,7 +68,7 @@ def rank_mod_p(
         (1, 2)
     """
     rows, columns = two_axes(matrix)
-    if (compiled := kernel.COMPILED) is not None and (p in MORE_PRIMES or p in SMALL_PRIMES):
+    if (compiled := kernel.COMPILED) is not None and (p in MORE_PRIMES or p in SMALL_PRIMES) and matrix.dtype != object:
         if matrix.size <= _COMPILED and matrix.dtype in _KERNEL_TYPES:
             return compiled.rank(matrix, p)
         if p in SMALL_PRIMES and compiled.has_fast_bytes:
@@ -77,7 +77,23 @@ def rank_mod_p(
             return compiled.rank_of_bytes(matrix, p, overwrite=overwrite or not given, progress=progress)
     if (p in PRIMES or p in SMALL_PRIMES) and max(rows, columns) > _SMALL:
         return echelon_mod_p(matrix, p, overwrite=overwrite, progress=progress).rank
-    return int(_flint(matrix if matrix.dtype.kind in "iuO" else matrix.astype(np.int64), p).rank())
+    if matrix.dtype.kind == "f":
+        require_integers(matrix)
+        matrix = matrix.astype(np.int64)
+    return int(_flint(matrix, p).rank())
+
+
+def require_integers(matrix: npt.NDArray[Any]) -> None:
+    """Refuse floats that are no integers, or too large for all integers near them to be floats.
+
+    Raises:
+        BadInput: an entry is none.
+
+    Example:
+        >>> require_integers(np.array([[1.0, 2.0]]))
+    """
+    if matrix.dtype.kind == "f" and not ((abs(matrix) < 2**52).all() and (matrix == np.rint(matrix)).all()):
+        raise BadInput("the entries of a matrix of floats over GF(p) must be integers below 2^52")
 
 
 def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
@@ -87,8 +103,7 @@ def _as_bytes(matrix: npt.NDArray[Any], p: int) -> npt.NDArray[np.int8]:
     result = np.empty(matrix.shape, dtype=np.int8)
     for start in range(0, len(matrix), 64):
         part = matrix[start : start + 64]
-        if part.dtype.kind == "f" and not ((abs(part) < 2**52).all() and (part == np.rint(part)).all()):
-            raise BadInput("the entries of a matrix of floats over GF(p) must be integers below 2^52")
+        require_integers(part)
         residues = np.mod(part, p).astype(np.int64)
         result[start : start + 64] = np.where(residues > p // 2, residues - p, residues)
     return result

@@ -22,7 +22,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.display import Lines, Result
-from lightning_sym.errors import ShapeError, TooLarge, no_truth_value
+from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.fibers.plain_differential import differential_rank
@@ -225,6 +225,8 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, bud
     why = f"critical: undecided, the rank is {found}, the dimension {generic:,}"
     if decided:
         why = f"not critical: the differential in the weights has the generic rank {found}"
+        if found.lower > generic:
+            raise ProgramError(f"the rank {found.lower} exceeds the generic rank {generic} for {shape}")
         if found.lower < generic:
             labels = (Label.CRITICAL,)
             why = f"the differential in the weights has rank {found}, below the generic rank {generic:,}"

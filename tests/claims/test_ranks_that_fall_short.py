@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import lightning_sym.dimension.certify as certify
+import lightning_sym.dimension.search as search
 from lightning_sym.exact.krylov import rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES
@@ -63,7 +63,7 @@ def ranks(fault: Callable[[Any], Any], places: Sequence[tuple[str, str]] = PLACE
     with pytest.MonkeyPatch.context() as patch:
         for module, name in places:
             patch.setattr(sys.modules[module], name, fault(RANKS[name]))
-        patch.setattr(certify, "PRIMES", PRIMES[:1])  # more tries would not help
+        patch.setattr(search, "PRIMES", PRIMES[:1])  # more tries would not help
         forget()
         yield
     forget()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from lightning_sym.dimension import certify
+from lightning_sym.dimension import certify, search
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import null_space_of_rank, rank_mod_p
 from lightning_sym.network.jacobian import RandomJacobian, random_weights
@@ -45,6 +45,7 @@ def test_the_same_answers_as_by_elimination(monkeypatch: pytest.MonkeyPatch) -> 
         with monkeypatch.context() as without:
             without.setattr(certify, "LARGEST", -1)
             without.setattr(families, "LARGEST", -1)
+            without.setattr(search, "LARGEST", -1)
             expected = certified_dimension(network, all_bounds=True)
         assert (found.lower, dict(found.upper_bounds)) == (expected.lower, dict(expected.upper_bounds)), network
         assert expected.rows >= found.rows

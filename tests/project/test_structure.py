@@ -178,7 +178,7 @@ CODE = sorted(
 )
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 IN_ONE_SITTING = ROOT / "proofs_check" / "checker" / "verify.py"
-"""The checker is one file, so that it can be read, copied and trusted alone; its length has a test of its own."""
+"""The checker's main file is to be read in one sitting; its length has a test of its own."""
 
 
 @pytest.mark.parametrize(("paths", "most"), [(CODE, 350), (TESTS, 300)], ids=["code", "tests"])
