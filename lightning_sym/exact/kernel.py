@@ -113,13 +113,13 @@ def find(name: str = "lightning_sym_kernel") -> tuple[Kernel | None, str]:
     """
     try:
         functions = importlib.import_module(name)
-    except ModuleNotFoundError:
-        return None, "none"
-    except ImportError as error:  # compiled for another Python or another machine
-        return None, f"not used, it cannot be loaded: {error}"
-    if (version := getattr(functions, "VERSION", None)) != VERSION:
-        return None, f"not used, it has version {version} where {VERSION} is needed: build it again"
-    kernel = Kernel(functions, functions.instruction_sets()[0])
+        if (version := getattr(functions, "VERSION", None)) != VERSION:
+            return None, f"not used, it has version {version} where {VERSION} is needed: build it again"
+        kernel = Kernel(functions, functions.instruction_sets()[0])
+    except Exception as error:  # noqa: BLE001 - compiled for another machine, or no kernel: nothing else may depend on it
+        if isinstance(error, ModuleNotFoundError) and error.name == name:
+            return None, "none"
+        return None, " ".join(f"not used, it cannot be loaded: {type(error).__name__}: {error}".split())
     return kernel, kernel.instruction_set
 
 

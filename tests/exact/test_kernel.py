@@ -223,7 +223,16 @@ def test_a_kernel_of_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch
     assert find("old_kernel") == (None, "not used, it has version 0 where 1 is needed: build it again")
     (tmp_path / "broken_kernel.py").write_text("raise ImportError('made for another machine')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert find("broken_kernel") == (None, "not used, it cannot be loaded: made for another machine")
+    assert find("broken_kernel") == (None, "not used, it cannot be loaded: ImportError: made for another machine")
+    faults = {
+        "raise RuntimeError('two' + chr(10) + 'lines')": "RuntimeError: two lines",
+        "import no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
+        "VERSION = 1": "AttributeError: module 'fault_2' has no attribute 'instruction_sets'",
+        "VERSION = 1\ninstruction_sets = tuple": "IndexError: tuple index out of range",
+    }
+    for i, (text, message) in enumerate(faults.items()):
+        (tmp_path / f"fault_{i}.py").write_text(text, encoding="utf-8")
+        assert find(f"fault_{i}") == (None, f"not used, it cannot be loaded: {message}")
 
 
 def test_the_version_is_the_same_wherever_it_stands(kernel_module: ModuleType) -> None:
