@@ -56,7 +56,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """A family of models: what its configuration means, and where its weights lie.
 
     Attributes:

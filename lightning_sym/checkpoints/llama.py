@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym.checkpoints.config import Config, refuse, said
-from lightning_sym.checkpoints.layout import Family, Layout, Place
+from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import FileFormatError
 
@@ -220,7 +220,7 @@ def _write_mistral(form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any
     return write_rotary(form, "MistralForCausalLM") | {"sliding_window": None}
 
 
-LLAMA = Family(
+LLAMA = ModelFamily(
     model_type="llama",
     read=_read_llama,
     write=_write_llama,
@@ -232,7 +232,7 @@ LLAMA = Family(
     gguf_layout=gguf_layout(interleaved=True),
 )
 
-MISTRAL = Family(
+MISTRAL = ModelFamily(
     model_type="mistral",
     read=_read_mistral,
     write=_write_mistral,

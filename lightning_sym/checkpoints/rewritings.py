@@ -15,7 +15,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
-from lightning_sym.checkpoints.stream import Reading, Stream, require, require_order, require_shape
+from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order, require_shape
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 
 _CENTRED = (
@@ -45,7 +45,7 @@ class Rewritten:
     original: Checkpoint
     symmetry: Symmetry
     ring: Arithmetic
-    stream: Stream
+    stream: StreamAction
     configurations: Configurations
 
     @property
@@ -108,7 +108,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     for number, layer in enumerate(symmetry.layers):
         _require_shapes(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
-    return Rewritten(forms.new, checkpoint, symmetry, ring, Stream(symmetry, forms.between, ring), forms)
+    return Rewritten(forms.new, checkpoint, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:

@@ -25,7 +25,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import KNOWN, network_output
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, certified_rank, nonzero_minor, precision
+from lightning_sym.rings.balls import DualBalls, certified_rank, nonzero_minor, precision
 
 _BYTES_AN_ENTRY = 600
 """A ball with its derivative, the parts it was made of, and the copies that elimination works on."""
@@ -81,14 +81,14 @@ def ball_jacobian(architecture: Architecture, *, seed: int = 0, inputs: int | No
     generator = np.random.default_rng(seed)
     weights = [_dyadic(generator, shape) for _, shape in architecture.weight_shapes()]
     # all inputs side by side would attend to each other: one forward pass each
-    sources = [Balls.of(_dyadic(generator, (architecture.input_width, architecture.tokens))) for _ in range(count)]
-    still = [Balls.of(weight) for weight in weights]
+    sources = [DualBalls.of(_dyadic(generator, (architecture.input_width, architecture.tokens))) for _ in range(count)]
+    still = [DualBalls.of(weight) for weight in weights]
     columns = []
     for place, weight in enumerate(weights):
         for index in np.ndindex(*weight.shape):
             direction = np.zeros(weight.shape, dtype=object)
             direction[index] = 1
-            moving = [*still[:place], Balls.of(weight, direction), *still[place + 1 :]]
+            moving = [*still[:place], DualBalls.of(weight, direction), *still[place + 1 :]]
             outputs = [network_output(source, architecture, moving).derivative().ravel() for source in sources]
             columns.append(np.concatenate(outputs))
     return np.array(columns, dtype=object).T

@@ -22,7 +22,7 @@ from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.same_function import Answer, Comparison, Reason
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from proofs_check.checker import verify
 from proofs_check.checker.functions.network import Form, Network
@@ -65,7 +65,9 @@ def proved(document: Document) -> bool:
 def test_common_streams_are_those_of_the_program(seed: int) -> None:
     found = Counter[bool]()
     for form, tokens, first, second in pairs(150, seed):
-        same = common_streams(Circuits.of(weights(first, form)), Circuits.of(weights(second, form)), tokens).same
+        same = common_streams(
+            NetworkCircuits.of(weights(first, form)), NetworkCircuits.of(weights(second, form)), tokens
+        ).same
         assert proved(by_streams(form, tokens, first, second)) is same
         found[same] += 1
     assert min(found.values()) > 20

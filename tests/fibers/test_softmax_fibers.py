@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lightning_sym import SOFTMAX, Answer, Architecture, NetworkForm, Reason, Weights, network_output, same_function
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
 from lightning_sym.fibers import softmax as theorem
-from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.balls import DualBalls, precision
 
 FORM = NetworkForm(SOFTMAX)
 CAUSAL = NetworkForm(SOFTMAX, causal=True)
@@ -34,8 +34,8 @@ def network(layers: Sequence[tuple[Any, Any]], form: NetworkForm = FORM) -> Weig
 
 def ball_outputs(weights: Weights, x: Any, tokens: int, bits: int = 120) -> Any:
     with precision(bits):
-        matrices = [Balls.of(matrix) for matrix in weights.named().values()]
-        return network_output(Balls.of(x), weights.architecture(tokens), matrices).values()
+        matrices = [DualBalls.of(matrix) for matrix in weights.named().values()]
+        return network_output(DualBalls.of(x), weights.architecture(tokens), matrices).values()
 
 
 def apart(first: Weights, second: Weights, tokens: int, tries: int, seed: int = 0) -> bool:

@@ -12,7 +12,7 @@ from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
-from lightning_sym.rings.balls import Balls, nonzero_minor, precision
+from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 NETWORKS = [
@@ -62,8 +62,8 @@ def test_the_softmax_is_the_real_one() -> None:
     network, one = Architecture((1, 1), (1,), 2, SOFTMAX), np.array([[1]])
     with precision(200):
         x = np.array([[1, 2]])
-        found = network_output(Balls.of(x), network, [Balls.of(one)] * 3).values()
-        known = Balls.of([[1], [2], [4]]).evaluate(SOFTMAX).values().ravel()
+        found = network_output(DualBalls.of(x), network, [DualBalls.of(one)] * 3).values()
+        known = DualBalls.of([[1], [2], [4]]).evaluate(SOFTMAX).values().ravel()
         for i, (near, far) in enumerate([(known[0], known[1]), (known[1], known[2])]):
             assert found[0, i].overlaps((near + 2 * far) / (near + far))
             assert found[0, i].rad() < 2**-150
@@ -73,11 +73,11 @@ def test_the_derivative_is_the_derivative() -> None:
     """Against a difference quotient, which a second derivative below 1 and a step of 2^-60 bring within 2^-50."""
     network = Architecture((1, 1), (1,), 2, SOFTMAX)
     step = Fraction(1, 2**60)
-    x = Balls.of(np.array([[Fraction(1, 2), Fraction(-1, 4)]], dtype=object))
+    x = DualBalls.of(np.array([[Fraction(1, 2), Fraction(-1, 4)]], dtype=object))
     with precision(256):
-        one = Balls.of([[1]])
-        moved = network_output(x, network, [Balls.of(np.array([[1 + step]], dtype=object)), one, one]).values()
-        still = network_output(x, network, [Balls.of([[1]], [[1]]), one, one])
+        one = DualBalls.of([[1]])
+        moved = network_output(x, network, [DualBalls.of(np.array([[1 + step]], dtype=object)), one, one]).values()
+        still = network_output(x, network, [DualBalls.of([[1]], [[1]]), one, one])
         quotient = (moved - still.values()) * 2**60
         for a, b in zip(quotient.ravel(), still.derivative().ravel(), strict=True):
             assert abs(a - b) < 2**-50
@@ -86,11 +86,11 @@ def test_the_derivative_is_the_derivative() -> None:
 
 def test_a_determinant_around_zero_says_nothing() -> None:
     with precision(64):
-        third = Balls.of(np.array([[Fraction(1, 3)]], dtype=object)).values()[0, 0]
+        third = DualBalls.of(np.array([[Fraction(1, 3)]], dtype=object)).values()[0, 0]
         matrix = np.array([[third, 2 * third], [2 * third, 4 * third]], dtype=object)
         assert nonzero_minor(matrix, 1) is not None
         assert nonzero_minor(matrix, 2) is None
-        infinite = Balls.of([[0]]).reciprocal([[1]]).values()
+        infinite = DualBalls.of([[0]]).reciprocal([[1]]).values()
         assert nonzero_minor(infinite, 1) is None
     assert nonzero_minor(matrix, 0) is None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, Weights, network_output
 from lightning_sym.exact.rational import unique_solution
-from lightning_sym.rings.balls import Balls, nonzero_minor, precision
+from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision
 
 
 def shape(
@@ -45,8 +45,8 @@ def changed(weights: Weights, **matrices: Any) -> Weights:
 
 def outputs(weights: Weights, x: Any, tokens: int, bits: int = 200) -> Any:
     with precision(bits):
-        matrices = [Balls.of(matrix) for matrix in weights.named().values()]
-        return network_output(Balls.of(x), weights.architecture(tokens), matrices).values()
+        matrices = [DualBalls.of(matrix) for matrix in weights.named().values()]
+        return network_output(DualBalls.of(x), weights.architecture(tokens), matrices).values()
 
 
 def apart(first: Weights, second: Weights, tokens: int, tries: int = 3, seed: int = 0) -> bool:
@@ -69,17 +69,17 @@ def has_rank(weights: Weights, tokens: int, rank: int, inputs: int, seed: int = 
     matrices = list(weights.named().values())
     points = [[[Fraction(source.randint(-8, 8), 7) for _ in range(tokens)] for _ in range(rows)] for _ in range(inputs)]
     with precision(200):
-        still = [Balls.of(matrix) for matrix in matrices]
+        still = [DualBalls.of(matrix) for matrix in matrices]
         columns = []
         for place, matrix in enumerate(matrices):
             for index in np.ndindex(*matrix.shape):
                 direction = np.zeros(matrix.shape, dtype=object)
                 direction[index] = 1
-                moving = [*still[:place], Balls.of(matrix, direction), *still[place + 1 :]]
+                moving = [*still[:place], DualBalls.of(matrix, direction), *still[place + 1 :]]
                 columns.append(
                     np.concatenate(
                         [
-                            network_output(Balls.of(np.array(x, dtype=object)), architecture, moving)
+                            network_output(DualBalls.of(np.array(x, dtype=object)), architecture, moving)
                             .derivative()
                             .ravel()
                             for x in points
