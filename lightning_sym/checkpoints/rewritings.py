@@ -257,7 +257,7 @@ def _mlp(new: Rewritten, number: int, block: Block) -> Block:
     ring, stream, layer = new.ring, new.stream, new.symmetry.layers[number]
     where = f"layer {number}: "
     norm = Reading(stream, block.norm2_gain, block.norm2_bias, layer.gain2, layer.bias2, f"{where}norm 2")
-    places, order = chosen(layer, block, new.form, where)
+    places, order = chosen(layer, block, where)
 
     def of_old(part: Any) -> Any:
         return None if part is None else np.asarray(part)[places]
@@ -285,7 +285,7 @@ def _mlp(new: Rewritten, number: int, block: Block) -> Block:
         norm2_gain=norm.gain, norm2_bias=norm.bias, gate=gate, gate_bias=gate_bias, up=up, up_bias=up_bias, down=down,
         down_bias=down_bias,
     )  # fmt: skip
-    return with_idle(layer, changed, places, new.form, where)
+    return with_idle(layer, changed, places, where)
 
 
 def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:

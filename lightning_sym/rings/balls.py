@@ -213,11 +213,11 @@ def nonzero_minor(matrix: ObjectArray, size: int) -> tuple[list[int], list[int]]
     return (rows, columns) if _is_not_zero(matrix, rows, columns) else None
 
 
-def certified_rank(matrix: ObjectArray) -> int:
+def rank_of_balls(matrix: ObjectArray) -> int:
     """A lower bound of the rank: the size of the largest minor found that is certainly not zero.
 
     Example:
-        >>> certified_rank(np.array([[arb(1), arb(2)], [arb(2), arb(4)]]))
+        >>> rank_of_balls(np.array([[arb(1), arb(2)], [arb(2), arb(4)]]))
         1
     """
     size = int(min(matrix.shape))

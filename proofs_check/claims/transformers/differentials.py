@@ -13,7 +13,7 @@ import numpy as np
 from lightning_sym import SOFTMAX
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, certified_rank, precision
+from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
 from lightning_sym.rings.protocol import normalized
 from proofs_check.claims.transformers.small_networks import BITS, Head, Matrix, Network, as_array, as_rows, points
 from proofs_check.expect import Bounds
@@ -98,6 +98,6 @@ def rank_of_differential(network: Network, ends: bool) -> tuple[int, int, Bounds
             np.concatenate([n.run(DualBalls.of(x), _lift, pattern).derivative().ravel() for x in inputs])
             for n in directions
         ]
-        lower = certified_rank(np.stack(columns, axis=1))
+        lower = rank_of_balls(np.stack(columns, axis=1))
     upper = len(directions) - (rank(vectors) if vectors else 0)
     return len(directions), group, Bounds(lower, upper)
