@@ -43,10 +43,10 @@ UNKNOWN = {
 
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
-    "Agreement.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Classification.__init__",
+    "Agreement.__init__", "CertifiedDimension.__init__", "Classification.__init__",
     "Comparison.__init__", "ConservedQuantities.__init__", "CoordinateSystem.__init__", "Equations.__init__",
-    "Family.__init__",
-    "Family.belongs_to",
+    "DirectionFamily.__init__",
+    "DirectionFamily.belongs_to",
     "Fiber.__init__",
     "Formula.at",
     "Held.__init__",
