@@ -27,6 +27,9 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     All numbers are dyadic and short. With `gains` the stream is turned by reflections `1 - v v^T / 2`, where the final
     norm allows it, else its coordinates are permuted and change signs.
 
+    Raises:
+        BadInput: there is no such kind, or the seed is negative.
+
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> one = small_checkpoint("llama")
