@@ -6,10 +6,11 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from lightning_sym.checkpoints.config import Config, refuse, said
+from lightning_sym.checkpoints.config import Config, refuse
 from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import FileFormatError
+from lightning_sym.network.readers.exact_json import said
 
 MATRICES = frozenset(("norm1_gain", "query", "key", "value", "output", "norm2_gain", "gate", "up", "down"))
 ATTENTION_BIASES = frozenset(("query_bias", "key_bias", "value_bias", "output_bias"))

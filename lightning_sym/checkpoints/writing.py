@@ -13,14 +13,14 @@ from typing import Any, BinaryIO
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.config import Config, said
+from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, end_pieces, join, tensor_shape
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
-from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
 from lightning_sym.whole_files import replacing
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
