@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from lightning_sym.errors import BadInput
+from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.cost import outputs_cost
@@ -18,6 +19,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.circuits import NetworkCircuits
+from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
@@ -153,6 +155,18 @@ class Pair:
 
     def _exact_cost(self) -> float:
         return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
+
+
+def equal_coefficients(weights: tuple[Weights, Weights], shapes: Sequence[Architecture], memory: int) -> bool | None:
+    """Whether all coefficients of two polynomial maps are equal; `None` where these do not fit into memory."""
+    try:
+        first, second = (
+            polynomial_map(shape, own, memory=memory).ring_coefficients()
+            for shape, own in zip(shapes, weights, strict=True)
+        )
+    except TooLarge:
+        return None
+    return first == second
 
 
 def _length(matrix: npt.NDArray[Any]) -> int:
