@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -12,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from checker import proved
 from flint import arb, ctx
 from form_pairs import drawn, drawn_form, moved, named, nearly, weights
 from judge_functions import are_the_same
@@ -50,15 +50,6 @@ def by_streams(form: NetworkForm, tokens: int, first: Any, second: Any) -> Docum
         "format": "lightning-sym/certificate", "version": 1, "kind": "same", "form": form.to_json(), "tokens": tokens,
         "first": one, "second": other, "proof": {"by": "streams"},
     }  # fmt: skip
-
-
-def proved(document: Document) -> bool:
-    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
-    try:
-        verify.check(json.loads(json.dumps(document)))
-    except verify.Rejected:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("seed", range(4))
