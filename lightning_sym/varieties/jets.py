@@ -32,7 +32,7 @@ from lightning_sym.varieties.two_tokens import (
 )
 
 PROVED = frozenset({"normalization"})
-"""The options that Theorem 7 is about."""
+"""The options that Theorem 7 of `docs/softmax-fibers.md` is about."""
 
 DEEPEST = 5
 """Layers of a jet: the degree grows by three with each."""

@@ -65,7 +65,7 @@ class Network(NamedTuple):
 
 
 def visible(network: Network) -> int:
-    """Theorem 1, and Theorem 4 for three tokens."""
+    """Theorem 1 of docs/softmax-fibers.md, and Theorem 4 for three tokens."""
     *attention, value = network.matrices
     if is_zero(value):
         return -1
