@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import outputs_cost
+from lightning_sym.fibers.transformer_cost import outputs_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output

@@ -9,7 +9,13 @@ from fractions import Fraction
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import (
+from lightning_sym.fibers.determined import apart_by_theorem
+from lightning_sym.fibers.graph_streams import GraphStreams
+from lightning_sym.fibers.normal_circuits import without_uniform_heads
+from lightning_sym.fibers.pair import Pair, equal_coefficients
+from lightning_sym.fibers.softmax import first_difference
+from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
+from lightning_sym.fibers.transformer_cost import (
     arrangement_cost,
     graph_cost,
     graph_memory,
@@ -17,12 +23,6 @@ from lightning_sym.fibers.cost import (
     streams_cost,
     streams_memory,
 )
-from lightning_sym.fibers.determined import apart_by_theorem
-from lightning_sym.fibers.graph_streams import GraphStreams
-from lightning_sym.fibers.normal_circuits import without_uniform_heads
-from lightning_sym.fibers.pair import Pair, equal_coefficients
-from lightning_sym.fibers.softmax import first_difference
-from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.circuits import NetworkCircuits
