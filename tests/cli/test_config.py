@@ -147,10 +147,7 @@ BAD = {
     "no mask": ({**PLAIN, "model_type": "llama", "causal": False}, "causal must agree with the mask of model_type"),
     "projected": ({**PLAIN, "model_type": "opt", "word_embed_proj_dim": 32}, "the config says word_embed_proj_dim"),
     "missing": ({"model_type": "gpt2", "hidden_size": 64}, "heads (num_attention_heads or n_head"),
-    "fraction": (
-        {**PLAIN, "hidden_size": 64.0},
-        "an integer between 1 and 1,000,000,000, got 64.0",
-    ),
+    "fraction": ({**PLAIN, "hidden_size": 64.0}, "an integer between 1 and 1,000,000,000, got 64.0"),
     "words": ({**PLAIN, "vocab_size": "1000"}, "vocab_size must be an integer"),
     "true": ({**PLAIN, "num_hidden_layers": True}, "num_hidden_layers must be an integer"),
     "negative": ({**PLAIN, "num_hidden_layers": -1}, "num_hidden_layers must be an integer"),
