@@ -300,3 +300,24 @@ def architecture_json(network: Any) -> dict[str, Any]:
         "embed": network.embed,
         "unembed": network.unembed,
     }
+
+
+def trial_json(trial: Any) -> dict[str, Any]:
+    """What an atlas says about a formula, in JSON answers."""
+    found = trial.counterexample
+    return {
+        "formula": trial.formula,
+        "agree": trial.agree,
+        "refuted": trial.refuted,
+        "undecided": trial.undecided,
+        "without": trial.without,
+        "counterexample": None
+        if found is None
+        else {
+            "architecture": architecture_json(found.architecture),
+            "dimension": found.dimension,
+            "lower": found.lower,
+            "upper": found.upper,
+            "value": trial.value,
+        },
+    }

@@ -70,11 +70,11 @@ def _combination(generator: np.random.Generator, part: Stack, degree: int) -> tu
     return PowerSeries.of({1: PrimeFieldMatrix(inputs, PRIME)}, degree), PowerSeries(functionals, PRIME, 0, degree)
 
 
-def fingerprints(stack: Stack, degree: int) -> Integers:
+def fingerprints(stack: Stack, degree: int, seed: int = 0) -> Integers:
     """Combinations of the Taylor coefficients up to an odd degree, `count x PRINTS`: equal for equal functions."""
     found = []
     for part in stack.parts(degree):
-        generator, weights = np.random.default_rng([0, degree]), part.series(degree)
+        generator, weights = np.random.default_rng([seed, degree]), part.series(degree)
         columns = []
         for _ in range(PRINTS):
             x, functional = _combination(generator, part, degree)
@@ -85,13 +85,13 @@ def fingerprints(stack: Stack, degree: int) -> Integers:
     return np.concatenate(found)
 
 
-def jacobians(stack: Stack, degree: int, rows: int, by: Sequence[int]) -> list[Integers]:
+def jacobians(stack: Stack, degree: int, rows: int, by: Sequence[int], seed: int = 0) -> list[Integers]:
     """Gradients of such combinations by some of the weights, each `count x rows x entries`."""
     sizes = [stack.weights[i][0].size for i in by]
     found = [np.zeros((stack.size, rows, size), dtype=np.int64) for size in sizes]
     start = 0
     for part in stack.parts(degree):
-        generator, weights = np.random.default_rng([0, degree]), part.series(degree)
+        generator, weights = np.random.default_rng([seed, degree]), part.series(degree)
         for row in range(rows):
             x, functional = _combination(generator, part, degree)
             recorded = [Recorded(w, constant=i not in by) for i, w in enumerate(weights)]

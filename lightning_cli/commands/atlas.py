@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.writing.trial_json import trial_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ def as_document(file: str, counts: dict[str, int], entries: Sequence[Entry], tri
         "file": file,
         "counts": counts,
         "networks": rows,
-        "trial": None if trial is None else trial_json(trial),
+        "trial": None if trial is None else options.trial_json(trial),
     }
 
 

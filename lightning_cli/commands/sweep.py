@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.writing.trial_json import trial_json
 
 if TYPE_CHECKING:
     from lightning_sym.atlas.conjectures import Trial
@@ -26,7 +25,7 @@ def as_document(result: Sweep, trial: Trial | None) -> dict[str, Any]:
         "measured": result.measured,
         "known": result.known,
         "counts": result.counts,
-        "trial": None if trial is None else trial_json(trial),
+        "trial": None if trial is None else options.trial_json(trial),
     }
 
 
