@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -157,13 +156,10 @@ class Pair:
         return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
 
 
-def equal_coefficients(weights: tuple[Weights, Weights], shapes: Sequence[Architecture], memory: int) -> bool | None:
+def equal_coefficients(weights: tuple[Weights, Weights], tokens: int, memory: int) -> bool | None:
     """Whether all coefficients of two polynomial maps are equal; `None` where these do not fit into memory."""
     try:
-        first, second = (
-            polynomial_map(shape, own, memory=memory).ring_coefficients()
-            for shape, own in zip(shapes, weights, strict=True)
-        )
+        first, second = (polynomial_map(w.architecture(tokens), w, memory=memory).ring_coefficients() for w in weights)
     except TooLarge:
         return None
     return first == second

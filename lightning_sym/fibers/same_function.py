@@ -143,7 +143,7 @@ def _by_coefficients(question: _Question) -> Comparison | None:
     for shape, bits in zip(question.shapes, question.bits, strict=True):
         terms = min(count_terms_at_most(shape, symbolic=False), question.memory // 16)
         question.work.spend(COEFFICIENT * terms * (1 + sum(bits.values()) // 64), "all coefficients")
-    equal = equal_coefficients(question.weights, question.shapes, question.memory)
+    equal = equal_coefficients(question.weights, question.tokens, question.memory)
     if equal is None:
         return None
     return Comparison(Answer.SAME, Reason.COEFFICIENTS) if equal else question.witness()

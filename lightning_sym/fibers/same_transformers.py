@@ -233,7 +233,7 @@ def _by_coefficients(pair: Pair) -> Comparison | None:
     """Lightning networks that are small: all coefficients of both polynomials."""
     if not pair.polynomial or pair.prefix is not None:
         return None
-    equal = equal_coefficients(pair.weights, pair.shapes, pair.memory)
+    equal = equal_coefficients(pair.weights, pair.tokens, pair.memory)
     if equal is None:
         return None
     if equal:
