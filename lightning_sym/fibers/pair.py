@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.errors import BadInput
 from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.transformer_cost import outputs_cost
@@ -18,7 +18,6 @@ from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.circuits import NetworkCircuits
-from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
@@ -154,15 +153,6 @@ class Pair:
 
     def _exact_cost(self) -> float:
         return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
-
-
-def equal_coefficients(weights: tuple[Weights, Weights], tokens: int, memory: int) -> bool | None:
-    """Whether all coefficients of two polynomial maps are equal; `None` where these do not fit into memory."""
-    try:
-        first, second = (polynomial_map(w.architecture(tokens), w, memory=memory).ring_coefficients() for w in weights)
-    except TooLarge:
-        return None
-    return first == second
 
 
 def _length(matrix: npt.NDArray[Any]) -> int:

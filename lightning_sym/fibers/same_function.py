@@ -10,16 +10,17 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.errors import BadInput, ProgramError, ShapeError
+from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.pair import Pair, equal_coefficients
+from lightning_sym.fibers.pair import Pair
 from lightning_sym.fibers.same_transformers import compare
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.attention import forward
+from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -143,10 +144,14 @@ def _by_coefficients(question: _Question) -> Comparison | None:
     for shape, bits in zip(question.shapes, question.bits, strict=True):
         terms = min(count_terms_at_most(shape, symbolic=False), question.memory // 16)
         question.work.spend(COEFFICIENT * terms * (1 + sum(bits.values()) // 64), "all coefficients")
-    equal = equal_coefficients(question.weights, question.tokens, question.memory)
-    if equal is None:
+    try:
+        first, second = (
+            polynomial_map(shape, weights, memory=question.memory).ring_coefficients()
+            for shape, weights in zip(question.shapes, question.weights, strict=True)
+        )
+    except TooLarge:
         return None
-    return Comparison(Answer.SAME, Reason.COEFFICIENTS) if equal else question.witness()
+    return Comparison(Answer.SAME, Reason.COEFFICIENTS) if first == second else question.witness()
 
 
 STRATEGIES: tuple[Callable[[_Question], Comparison | None], ...] = (

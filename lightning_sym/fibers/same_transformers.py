@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
-from lightning_sym.fibers.pair import Pair, equal_coefficients
+from lightning_sym.fibers.pair import Pair
 from lightning_sym.fibers.softmax import first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.fibers.transformer_cost import (
@@ -26,6 +27,7 @@ from lightning_sym.fibers.transformer_cost import (
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.circuits import NetworkCircuits
+from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
 from lightning_sym.symmetries.group import head_name
@@ -233,10 +235,14 @@ def _by_coefficients(pair: Pair) -> Comparison | None:
     """Lightning networks that are small: all coefficients of both polynomials."""
     if not pair.polynomial or pair.prefix is not None:
         return None
-    equal = equal_coefficients(pair.weights, pair.tokens, pair.memory)
-    if equal is None:
+    try:
+        first, second = (
+            polynomial_map(shape, weights, memory=pair.memory).ring_coefficients()
+            for shape, weights in zip(pair.shapes, pair.weights, strict=True)
+        )
+    except TooLarge:
         return None
-    if equal:
+    if first == second:
         return Comparison(Answer.SAME, Reason.COEFFICIENTS)
     while True:
         if (found := pair.exactly(pair.draw(LARGE_INPUT, 1))) is not None:
