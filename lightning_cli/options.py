@@ -6,46 +6,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from lightning_cli.sizes import Size as Size
+from lightning_cli.sizes import Sizes, TokenIds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
 """What `--format` knows: `lightning_sym.network.formats.FORMATS`, which takes longer to import."""
-
-
-class Sizes(click.ParamType[Any]):
-    """Positive integers with commas between them."""
-
-    name = "n,n,..."
-    form = "positive integers below 10^18 with commas between them"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        words = str(value).split(",")
-        sizes = []
-        for word in words:
-            text = word.strip()
-            if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0):
-                shown = text if len(text) <= 40 else text[:40] + "..."
-                self.fail(f"must be {self.form}, got {shown!r}", param, ctx)
-            sizes.append(int(text))
-        return tuple(sizes)
-
-
-class Size(Sizes):
-    """One positive integer."""
-
-    name = "n"
-    form = "one positive integer below 10^18"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, int):
-            return value
-        sizes = super().convert(value, param, ctx)
-        if len(sizes) != 1:
-            self.fail(f"must be {self.form}, got {value!r}", param, ctx)
-        return sizes[0]
 
 
 def widths(required: bool = True) -> Callable[[F], F]:
@@ -171,21 +140,6 @@ OF_WEIGHTS = ("tokens", "normalization", "mask", "skip", "seed", "work", "certif
 """Options for two files of weights."""
 
 
-class TokenIds(click.ParamType[Any]):
-    """Token ids, integers from 0."""
-
-    name = "i,i,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        words = [word.strip() for word in str(value).split(",")]
-        if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
-            shown = str(value) if len(str(value)) <= 40 else str(value)[:40] + "..."
-            self.fail(f"must be token ids, integers of at least 0 with commas between them, got {shown!r}", param, ctx)
-        return tuple(map(int, words))
-
-
 def checkpoint_pair(command: F) -> F:
     """The options for two checkpoints."""
     for option in (
@@ -214,7 +168,7 @@ def require_kind(checkpoints: bool) -> None:
 
     context = click.get_current_context()
     for name in OF_WEIGHTS if checkpoints else OF_CHECKPOINTS:
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             kinds = ("files of weights", "checkpoints (folders, .gguf)")
             told = kinds if checkpoints else kinds[::-1]
             raise BadInput(f"--{name} must go with two {told[0]}, got {told[1]}")
@@ -246,13 +200,7 @@ def load_weights(file: str, *, normalization: str | None, mask: str | None, skip
 
 
 def network_line(*networks: Any) -> str:
-    """What an answer is about, in one line; the shapes of further networks only where they differ.
-
-    Example:
-        >>> from lightning_sym import Architecture
-        >>> network_line(Architecture((2, 1), (1,), 2), Architecture((2, 1), (3,), 2))
-        'lightning attention, one head, widths 2,1, ranks 1, tokens 2; and widths 2,1, ranks 3, tokens 2'
-    """
+    """What an answer is about, in one line: the library's, which takes longer to import."""
     from lightning_sym.network.architecture import network_line as line
 
     return line(*networks)
@@ -270,19 +218,25 @@ def memory_bytes(gibibytes: float) -> int:
 
 
 def architecture(
-    widths: tuple[int, ...],
-    ranks: tuple[int, ...],
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
     tokens: int,
     *,
-    normalization: str = "none",
-    heads: int = 1,
+    normalization: str | None = None,
+    heads: int | None = None,
     value_ranks: tuple[int, ...] | None = None,
     skip: bool = False,
-    mask: str = "none",
+    mask: str | None = None,
     embed: int | None = None,
     unembed: int | None = None,
 ) -> Any:
-    """The architecture the options name; a single rank, or value rank, is repeated."""
+    """The architecture the options name; a single rank, or value rank, is repeated.
+
+    Raises:
+        click.UsageError: there are no widths or no ranks, where a file of weights could stand in their place.
+    """
+    if widths is None or ranks is None:
+        raise click.UsageError("give --widths and --ranks, or --weights FILE")
     from lightning_sym.network.architecture import Architecture
     from lightning_sym.rings.normalization import SOFTMAX
 
@@ -294,13 +248,33 @@ def architecture(
         one_a_layer(ranks),
         tokens,
         normalization=SOFTMAX if normalization == "softmax" else None,
-        heads=heads,
+        heads=heads or 1,
         value_ranks=None if value_ranks is None else one_a_layer(value_ranks),
         skip=skip,
         causal=mask == "causal",
         embed=embed,
         unembed=unembed,
     )
+
+
+def weights_or_shape(file: str | None, tokens: int, **shape: Any) -> tuple[Any, Any]:
+    """The weights of a file, or `None` without one, and the network: theirs, or the one that the options name.
+
+    Raises:
+        click.UsageError: both name a shape, or neither does.
+        BadInput: as for `load_weights`.
+    """
+    if file is None:
+        return None, architecture(tokens=tokens, **shape)
+    context = click.get_current_context()
+    typed = {n: v for n, v in shape.items() if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+    form = {name: typed.pop(name, None) for name in ("normalization", "mask")}
+    skip = bool(typed.pop("skip", False))
+    if typed:
+        said = ", ".join(f"--{name.replace('_', '-')}" for name in shape if name in typed)
+        raise click.UsageError(f"--weights names the shape itself: leave out {said}")
+    weights = load_weights(file, **form, skip=skip)
+    return weights, weights.architecture(tokens)
 
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})

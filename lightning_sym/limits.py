@@ -12,6 +12,16 @@ from lightning_sym.errors import BadInput, TooLarge
 Progress = Callable[[str, int, int], None]
 """Called as `progress(stage, done, total)`."""
 
+
+def unheard(stage: str, done: int, total: int) -> None:
+    """The progress of work that nobody follows."""
+
+
+def of_stage(progress: Progress, stage: str, total: int) -> Callable[[int], None]:
+    """The progress of one stage, called with what is done of its `total`."""
+    return lambda done: progress(stage, done, total)
+
+
 DEFAULT_MEMORY = 4 * 2**30
 
 

@@ -55,7 +55,6 @@ GENERIC = {"Q1": [[1, 2], [0, 1]], "K1": [[1, 0], [1, 1]], "V1": [[1, -1], [2, 3
 RANK_ONE = {"Q1": [[1, 2]], "K1": [[3, 1]], "V1": [[1, -1]]}
 POINT = {"Q1": [[1, 1]], "K1": [[1, -1]], "V1": [[2, 1]]}
 SHAPE = Architecture(widths=(2, 1), attention_ranks=(1,), tokens=2)
-DEEP = Architecture(widths=(2, 2, 2), attention_ranks=(1, 1), tokens=2, normalization=SOFTMAX)
 
 
 def _number(text: str) -> int:

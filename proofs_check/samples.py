@@ -88,7 +88,7 @@ def random_networks(
     tokens: Range = (2, 4),
     heads: Range = (1, 1),
     value_rank: Range | None = None,
-    equal_widths: bool = False,
+    wider: Range | None = None,
     parameters: Range = (1, 300),
     fits: Callable[[Architecture], bool] = lambda network: True,
     **options: Any,
@@ -104,7 +104,8 @@ def random_networks(
         tokens: of the input.
         heads: of every layer.
         value_rank: widths of the values; `None` without output projections.
-        equal_widths: one width for the whole stream, as skip connections need it.
+        wider: by how much the first and the last width are larger than all others, which are equal; `(0, 0)` is one
+            width for the whole stream, as skip connections need it.
         parameters: how many weights a network may have: what is larger is drawn again.
         fits: further hypotheses.
         options: the other fields of `Architecture`, as they are (`skip`, `causal`, `normalization`, ...).
@@ -120,7 +121,11 @@ def random_networks(
 
     def draw(dice: Dice) -> Architecture | None:
         layers = dice.number(depth)
-        widths = (dice.number(width),) * (layers + 1) if equal_widths else dice.numbers(width, layers + 1)
+        if wider is None:
+            widths = dice.numbers(width, layers + 1)
+        else:
+            inner = dice.number(width)
+            widths = (inner + dice.number(wider), *(inner,) * (layers - 1), inner + dice.number(wider))
         network = Architecture(
             widths, dice.numbers(rank, layers), dice.number(tokens), heads=dice.number(heads),
             value_ranks=None if value_rank is None else dice.numbers(value_rank, layers), **options,
@@ -138,39 +143,13 @@ def random_bottlenecks(
     depth: Range = (2, 3),
     inner: Range = (4, 8),
     wider: Range = (0, 2),
-    rank: Range = (1, 8),
     tokens: Range = (2, 3),
-    parameters: Range = (1, 300),
-    fits: Callable[[Architecture], bool] = lambda network: True,
-    **options: Any,
+    **others: Any,
 ) -> Iterator[Architecture]:
-    """Different networks of one inner width, first and last widths not smaller.
-
-    Args:
-        count: how many.
-        seed: of the dice.
-        depth: layers.
-        inner: the width between layers.
-        wider: by how much the first and the last width are larger.
-        rank: query/key widths.
-        tokens: of the input.
-        parameters: how many weights a network may have: what is larger is drawn again.
-        fits: further hypotheses.
-        options: the other fields of `Architecture`, as they are.
-
-    Raises:
-        ProgramError: there are not so many.
+    """Different networks of one inner width, first and last widths not smaller: `random_networks` of this kind.
 
     Example:
         >>> {n.widths[1] for n in random_bottlenecks(9, 1, inner=(5, 5))}
         {5}
     """
-
-    def draw(dice: Dice) -> Architecture | None:
-        layers, d = dice.number(depth), dice.number(inner)
-        widths = (d + dice.number(wider), *(d,) * (layers - 1), d + dice.number(wider))
-        network = Architecture(widths, dice.numbers(rank, layers), dice.number(tokens), **options)
-        least, most = parameters
-        return network if least <= network.parameter_count <= most and fits(network) else None
-
-    return distinct(draw, count, seed)
+    return random_networks(count, seed, depth=depth, width=inner, wider=wider, tokens=tokens, **others)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from lightning_cli import exit_codes, options
 
@@ -78,14 +77,12 @@ Exit codes: 0 the number is certified, 2 bad input, 3 undecided (both bounds are
 @options.memory
 @options.as_json
 def command(
-    widths: tuple[int, ...] | None,
-    ranks: tuple[int, ...] | None,
     tokens: int,
     weight_file: str | None,
     seed: int,
     memory: float,
     as_json: bool,
-    **transformer: Any,
+    **shape: Any,
 ) -> int:
     """List the independent quantities that gradient flow keeps, for any loss and any data.
 
@@ -94,14 +91,7 @@ def command(
     above. Gradients are taken in the weights as they are stored, with the Euclidean metric.
     """
     limit = options.memory_bytes(memory)
-    weights = None
-    if weight_file is not None:
-        weights = options.load_weights(weight_file, **_form_said(click.get_current_context()))
-        network = weights.architecture(tokens)
-    elif widths is None or ranks is None:
-        raise click.UsageError("give --widths and --ranks, or --weights FILE")
-    else:
-        network = options.architecture(widths, ranks, tokens, **transformer)
+    weights, network = options.weights_or_shape(weight_file, tokens, **shape)
 
     from lightning_cli.writing.output import exact, progress_bar, write_answer, write_json
     from lightning_sym.dimension.certify import Status
@@ -117,16 +107,3 @@ def command(
         for name, matrix in (values or {}).items():
             click.echo(f"{name} = " + "; ".join(" ".join(row) for row in exact(matrix)))
     return exit_codes.AS_EXPECTED if result.status is Status.CERTIFIED else exit_codes.UNDECIDED
-
-
-def _form_said(context: click.Context) -> dict[str, Any]:
-    """What the command line says of a file of weights: its form alone, the shape is in the file."""
-
-    def typed(name: str) -> bool:
-        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-    shape = ("widths", "ranks", "heads", "value_ranks", "embed", "unembed")
-    if said := [f"--{name.replace('_', '-')}" for name in shape if typed(name)]:
-        raise click.UsageError(f"--weights names the shape itself: leave out {', '.join(said)}")
-    form: dict[str, Any] = {name: context.params[name] for name in ("normalization", "mask") if typed(name)}
-    return {"normalization": None, "mask": None, "skip": context.params["skip"]} | form

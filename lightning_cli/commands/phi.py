@@ -78,21 +78,13 @@ Exit codes: 0 printed, 2 bad input.""",
 @options.memory
 @options.as_json
 def command(
-    widths: tuple[int, ...] | None,
-    ranks: tuple[int, ...] | None,
     tokens: int,
     weight_file: str | None,
-    normalization: str | None,
-    mask: str | None,
-    skip: bool,
-    heads: int | None,
-    value_ranks: tuple[int, ...] | None,
-    embed: int | None,
-    unembed: int | None,
     latex: bool,
     form: str | None,
     memory: float,
     as_json: bool,
+    **shape: Any,
 ) -> None:
     """Print phi_W as exact polynomials in the inputs, with symbolic weights or those of a file.
 
@@ -105,36 +97,11 @@ def command(
     if form not in (None, "latex", "json") and (latex or as_json):
         raise click.UsageError(f"--format {form} is another form than {'--latex' if latex else '--json'}: give one")
     latex, as_json = latex or form == "latex", as_json or form == "json"
-    if weight_file is None:
-        if widths is None or ranks is None:
-            raise click.UsageError("give --widths and --ranks, or --weights FILE")
-        network = options.architecture(
-            widths,
-            ranks,
-            tokens,
-            normalization=normalization or "none",
-            heads=heads or 1,
-            value_ranks=value_ranks,
-            skip=skip,
-            mask=mask or "none",
-            embed=embed,
-            unembed=unembed,
-        )
-    elif shaped := [
-        f"--{name.replace('_', '-')}"
-        for name in ("widths", "ranks", "heads", "value_ranks", "embed", "unembed")
-        if click.get_current_context().params[name] is not None
-    ]:
-        raise click.UsageError(f"--weights names the shape itself: leave out {', '.join(shaped)}")
+    weights, network = options.weights_or_shape(weight_file, tokens, **shape)
 
     from lightning_sym.network.polynomial_map import polynomial_map
 
-    if weight_file is None:
-        phi = polynomial_map(network, memory=limit)
-    else:
-        weights = options.load_weights(weight_file, normalization=normalization, mask=mask, skip=skip)
-        network = weights.architecture(tokens)
-        phi = polynomial_map(network, weights, memory=limit)
+    phi = polynomial_map(network, weights, memory=limit)
     if as_json:
         from lightning_cli.writing.output import write_json
 

@@ -2,9 +2,9 @@
 "use strict";
 
 const Dimension = (() => {
+  const { shape } = Page;
   const PRIME = 4194301;  // products of two residues, and sums of a few, stay below 2^53
   const LARGEST = { layers: 3, width: 5, rank: 6, tokens: 6, parameters: 150 };
-  const SVG = "http://www.w3.org/2000/svg";
 
   // ---- matrices of residues
 
@@ -190,13 +190,6 @@ const Dimension = (() => {
   }
 
   // ---- what is said and drawn
-
-  function shape(tag, attributes, text) {
-    const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    if (text !== undefined) node.textContent = text;
-    return node;
-  }
 
   const row = (text, number, total = false) => {
     const line = document.createElement("tr"), [left, right] = [document.createElement("td"), document.createElement("td")];

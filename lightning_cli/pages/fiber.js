@@ -2,9 +2,9 @@
 "use strict";
 
 const Fiber = (() => {
+  const { shape } = Page;
   const { fraction, ZERO, ONE, transpose, product, scale, rank, inverse } = Exact;
   const START = { q: [["1", "2"], ["0", "1"]], k: [["3", "1"], ["0", "1"]], v: [["1", "-1"]], x: [["1", "0"], ["2", "1"]] };
-  const SVG = "http://www.w3.org/2000/svg";
 
   const attention = ({ k, q }) => product(transpose(k), q);
 
@@ -155,13 +155,6 @@ const Fiber = (() => {
   }
 
   // ---- the picture: an entry of A' against one of V', along the whole fiber
-
-  function shape(tag, attributes, text) {
-    const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    if (text) node.textContent = text;
-    return node;
-  }
 
   const MOST = 12, SIZE = 160;
 

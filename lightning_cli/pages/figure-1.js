@@ -2,6 +2,7 @@
 "use strict";
 
 const Figure1 = (() => {
+  const { shape } = Page;
   const { fraction, ZERO, ONE } = Exact;
   const TWO = fraction(2), STEP = 48, OUT = 24;  // denominators of the common zero and of the distance
   const TOP = fraction(5, 2), MOST = 31, MOST_OUT = 45, RADIUS = MOST_OUT / OUT;
@@ -143,14 +144,6 @@ const Figure1 = (() => {
   }
 
   // ---- what is said of the line
-
-  const SVG = "http://www.w3.org/2000/svg";
-
-  function shape(tag, attributes) {
-    const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    return node;
-  }
 
   const WORDS = ["no", "one", "two", "three", "four"];
 

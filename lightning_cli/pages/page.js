@@ -2,19 +2,24 @@
 "use strict";
 
 const Page = (() => {
-  const MATH = "http://www.w3.org/1998/Math/MathML";
+  const MATH = "http://www.w3.org/1998/Math/MathML", SVG = "http://www.w3.org/2000/svg";
 
   const byId = (id) => document.getElementById(id);
 
   // what Python put into the page
   const data = (id) => JSON.parse(byId(id).textContent);
 
-  function math(tag, attributes, ...children) {
-    const node = document.createElementNS(MATH, tag);
+  function made(space, tag, attributes, children) {
+    const node = document.createElementNS(space, tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
     node.append(...children);
     return node;
   }
+
+  const math = (tag, attributes, ...children) => made(MATH, tag, attributes, children);
+
+  // a piece of a drawing
+  const shape = (tag, attributes, ...children) => made(SVG, tag, attributes, children);
 
   function number(x) {
     const top = math("mn", {}, `${x.top < 0n ? -x.top : x.top}`);
@@ -82,5 +87,5 @@ const Page = (() => {
 
   const onTheme = (change) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 
-  return { byId, data, math, number, matrix, symbol, linear, formula, words, refused, colour, whenChanged, onTheme };
+  return { byId, data, math, shape, number, matrix, symbol, linear, formula, words, refused, colour, whenChanged, onTheme };
 })();

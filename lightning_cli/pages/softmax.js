@@ -2,9 +2,10 @@
 "use strict";
 
 const Softmax = (() => {
+  const { shape } = Page;
   const { fraction, ZERO, ONE, transpose, product } = Exact;
   const START = { a: [["1", "2"], ["0", "1"]], b: [["1", "-1"], ["2", "0"]], v: [["1", "3"]] };
-  const ORDER = 7, HALF = fraction(1, 2), SVG = "http://www.w3.org/2000/svg", LONGEST = 12;
+  const ORDER = 7, HALF = fraction(1, 2), LONGEST = 12;
 
   // ---- series in epsilon: lists of ORDER + 1 fractions
 
@@ -175,13 +176,6 @@ const Softmax = (() => {
   // ---- the picture
 
   const MOST = 3.2, SIZE = 160, place = ([x, y]) => [x * SIZE / MOST, -y * SIZE / MOST];
-
-  function shape(tag, attributes, text) {
-    const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    if (text) node.textContent = text;
-    return node;
-  }
 
   // floats: where tokens are behind a layer
   function moved(a, tokens) {

@@ -86,8 +86,9 @@ def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
     return [(head if i == 0 else " " * _size(head)) + line.replace(NO_BREAK, " ") for i, line in enumerate(lines)]
 
 
-def side_by_side(blocks: Sequence[Block], width: int, gap: int = 4) -> list[Block]:
+def side_by_side(blocks: Sequence[Block], width: int) -> list[Block]:
     """Rows of blocks, as many beside each other as fit, each centred on its row."""
+    gap = 4
     rows: list[list[Block]] = []
     used = 0
     for block in blocks:

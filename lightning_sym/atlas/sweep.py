@@ -20,7 +20,7 @@ from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, MissingExtra
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.processes import cores, follow_parent, interrupts_postponed, kill_children
 
@@ -241,7 +241,7 @@ def sweep(
     require_integer(seed, "the seed")
     if workers is not None:
         require_integer(workers, "workers", 1, 1000)
-    report = progress or (lambda stage, done, total: None)
+    report = progress or unheard
     total = family.count if family.count is not None else family.grid
     with Atlas(file, write=True) as atlas:
         known = measured = 0

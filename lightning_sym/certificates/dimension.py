@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,7 +18,7 @@ from lightning_sym.dimension.search import SURPLUS_ROWS
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import pivots_mod_p
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, of_stage, require_memory, unheard
 from lightning_sym.network.jacobian import RandomJacobian, Sample, random_weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import families_of, orbit_dimension_at
@@ -128,7 +127,7 @@ def dimension_certificate(
     if result.matrices is not None and (shape := transformer_of(architecture)) is not None:
         return transformer_certificate(shape)
     document = opening("dimension") | {"network": network_document(architecture)}
-    report = progress or (lambda stage, done, total: None)
+    report = progress or unheard
     found = _modulo_2(result, memory, report)
     weights, lower_bound = (None, _lower_bound(result, memory, report)) if found is None else found
     return document | {
@@ -158,7 +157,7 @@ def _modulo_2(
     require_checkable(architecture, rank, 2)
     rows = _matrix_rows(result, 1)
     require_size(rank * (rows * (3 * architecture.tokens + 2) + 30))
-    told = partial(_report_rows, report, "certificate modulo 2", rank)
+    told = of_stage(report, "certificate modulo 2", rank)
     found = minor_modulo_2(architecture, rank, result.seed, memory, told)
     if found is not None:
         require_steps(architecture, rank, found[1])
@@ -180,7 +179,7 @@ def _lower_bound(result: CertifiedDimension, memory: int, report: Progress) -> D
     def minor(p: int, terms: int | None, each: int = 1, more: int = 1) -> Document | None:
         order = None if terms is None else 2 * terms - 1
         jacobian = RandomJacobian(architecture, np.random.default_rng([result.seed, p]), p, order=order, each=each)
-        sample = jacobian.sample(more * rows, partial(_report_rows, report, f"certificate modulo {p}", more * rows))
+        sample = jacobian.sample(more * rows, of_stage(report, f"certificate modulo {p}", more * rows))
         return minor_document(jacobian.weights, sample, result.lower, p, terms)
 
     for p in primes:
@@ -208,7 +207,3 @@ def _lower_bound(result: CertifiedDimension, memory: int, report: Progress) -> D
 def _work(lower_bound: Document) -> int:
     """How long a minor takes to check, about."""
     return int(inputs(lower_bound) * (lower_bound["terms"] or 1))
-
-
-def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
-    report(stage, done, total)

@@ -13,7 +13,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.condition_tests import ConditionTests, Shown
-from lightning_sym.fibers.exact_conditions import Exact
+from lightning_sym.fibers.exact_conditions import ExactConditions
 from lightning_sym.fibers.failures import failing_relation
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
@@ -154,7 +154,7 @@ def _failing(places: list[Place], weights: Weights, tokens: int) -> Iterator[Doc
     largest = max(*shape.widths, shape.input_width, shape.output_width)
     if not places or largest > WIDEST or shape.heads * shape.depth > MOST:
         return
-    spaces = Exact(weights, tokens)
+    spaces = ExactConditions(weights, tokens)
     for at in places:
         name, i = at
         if name in "FUS":
@@ -163,7 +163,7 @@ def _failing(places: list[Place], weights: Weights, tokens: int) -> Iterator[Doc
             yield _condition(at, False, {"relation": [number_document(x) for x in relation]})
 
 
-def _rank(spaces: Exact, name: str, i: int) -> int:
+def _rank(spaces: ExactConditions, name: str, i: int) -> int:
     if name == "S":
         return Subspace.spanned(spaces.first[i]).dimension
     return (spaces.words if name == "F" else spaces.readers)[i].dimension

@@ -20,10 +20,10 @@ from lightning_sym.fibers.same_function import Answer, Comparison
 from lightning_sym.fibers.softmax import PROVED
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
@@ -55,7 +55,7 @@ def same_proof(first: Weights, second: Weights, tokens: int) -> Document:
     Raises:
         BadInput: nothing of the kinds that it knows is there.
     """
-    one, other = Circuits.of(first), Circuits.of(second)
+    one, other = NetworkCircuits.of(first), NetworkCircuits.of(second)
     if len(one.layers) == len(other.layers) and common_streams(one, other, tokens).same:
         return {"by": "streams"}
     if (theorem := _theorem(first, second, tokens)) is not None:
@@ -69,7 +69,7 @@ def same_proof(first: Weights, second: Weights, tokens: int) -> Document:
     return proof
 
 
-def _by_levels(one: Circuits, other: Circuits, tokens: int) -> Document | None:
+def _by_levels(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Document | None:
     if not one.form.skip:
         return None
     (here, places), (there, others) = (heads_in_levels(circuits, tokens) for circuits in (one, other))
@@ -79,14 +79,14 @@ def _by_levels(one: Circuits, other: Circuits, tokens: int) -> Document | None:
     return {"by": "levels", "first": places, "second": others}
 
 
-def _link(one: Circuits, other: Circuits, tokens: int) -> Document | None:
+def _link(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Document | None:
     both = padded(one, other)
     if both is not None and common_streams(*both, tokens).same:
         return {"by": "streams"}
     return _by_levels(one, other, tokens)
 
 
-def _through(one: Circuits, other: Circuits, tokens: int) -> Document | None:
+def _through(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Document | None:
     """From network to network: heads of each merged, left out and moved, as far as they go."""
     here, there = (arranged(circuits, tokens).stages for circuits in (one, other))
     way = [_filled(circuits) for circuits in (one, *here, *reversed(there), other)]
@@ -101,18 +101,18 @@ def _through(one: Circuits, other: Circuits, tokens: int) -> Document | None:
     return {"by": "through", "networks": between, "proof": proof}
 
 
-def _filled(circuits: Circuits) -> Circuits:
+def _filled(circuits: NetworkCircuits) -> NetworkCircuits:
     """One layer at least, and one head in each: of zeros, where there is none."""
     layers, widths = list(map(list, circuits.layers)), circuits.widths
     if not layers and circuits.form.skip:
         layers, widths = [[]], (*widths, *widths)
     for heads, before, behind in zip(layers, widths, widths[1:], strict=False):
         if not heads:
-            heads.append(Circuit(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before)))
+            heads.append(HeadCircuits(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before)))
     return replace(circuits, layers=layers, widths=widths)
 
 
-def _circuits_document(circuits: Circuits) -> Document:
+def _circuits_document(circuits: NetworkCircuits) -> Document:
     """Weights with Q = A and K = 1."""
     found = {"E": circuits.embed, "U": circuits.unembed}
     for i, heads in enumerate(circuits.layers, 1):
@@ -132,8 +132,8 @@ def _apart(first: Weights, second: Weights, x: ObjectArray) -> bool:
     """Whether balls show that the outputs differ."""
     outputs = []
     for weights in (first, second):
-        matrices = [Balls.of(matrix) for matrix in weights.matrices.values()]
-        outputs.append(network_output(Balls.of(x), weights.architecture(x.shape[1]), matrices).values())
+        matrices = [DualBalls.of(matrix) for matrix in weights.matrices.values()]
+        outputs.append(network_output(DualBalls.of(x), weights.architecture(x.shape[1]), matrices).values())
     return any(not a.overlaps(b) for a, b in zip(*(y.ravel() for y in outputs), strict=True))
 
 

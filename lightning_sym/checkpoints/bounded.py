@@ -163,6 +163,9 @@ class Near:
 def near(array: Any) -> Near:
     """Stored numbers, `(..., m, n)`: floats are exact, fractions are rounded.
 
+    Raises:
+        BadInput: a number is too large, or none.
+
     Example:
         >>> near(np.array([[0.5, 0.25]])).error
         array(0.)
@@ -186,6 +189,9 @@ def singular_values(left: Near, right: Near) -> Balls:
 
     Args:
         left, right: `(..., m, k)` and `(..., k, n)`, `k` at most `m` and `n`.
+
+    Raises:
+        BadInput: products are no floats of 64 bits.
 
     Example:
         >>> found = singular_values(near(np.array([[3.0], [4.0]])), near(np.array([[0.0, 2.0]])))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
-from lightning_sym.arguments import shown
 from lightning_sym.errors import FileFormatError
+from lightning_sym.network.readers.exact_json import said
 
 Activation = Literal["gelu", "gelu_new", "silu"]
 
@@ -78,7 +78,7 @@ class Config:
         """
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
-            refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {said(value)}")
+            refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {said(value, integer=True)}")
         return value
 
     def number(self, key: str, default: Fraction) -> Fraction:
@@ -133,20 +133,3 @@ class Config:
         for key, value in self._values.items():
             if key not in self._asked and key not in HARMLESS and value is not None:
                 refuse(f"every key of the configuration must be understood, got {said(key)} = {said(value)}")
-
-
-def said(value: Any) -> str:
-    """A value of a configuration in a message: one short line.
-
-    Example:
-        >>> said(None), said(True), said(Fraction(1, 3)), said("x" * 99)[:9]
-        ('none', 'true', '1/3', "'xxxxxxxx")
-    """
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Fraction):
-        text = str(value)
-        return text if len(text) <= 60 else f"{text[:52]}..."
-    return shown(value)

@@ -1,4 +1,7 @@
-"""One function in several configurations (Proposition 12): tied or not, groups written out, neurons that do nothing."""
+"""One function in several configurations: tied or not, groups written out, neurons that do nothing.
+
+`docs/checkpoints.md`, Proposition 12, proves that it is one.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
     require(fits, f"{where}neurons must be different ones of 0..{old - 1}, or -1")
 
 
-def chosen(layer: LayerSymmetry, block: Block, form: CheckpointForm, where: str) -> tuple[Any, Any]:
+def chosen(layer: LayerSymmetry, block: Block, where: str) -> tuple[Any, Any]:
     """Places of new neurons that are old ones, and which those are; what is left out must do nothing."""
     if layer.neurons is None:
         return slice(None), slice(None)
@@ -114,7 +117,7 @@ def chosen(layer: LayerSymmetry, block: Block, form: CheckpointForm, where: str)
     return places, numbers[places]
 
 
-def with_idle(layer: LayerSymmetry, block: Block, places: Any, form: CheckpointForm, where: str) -> Block:
+def with_idle(layer: LayerSymmetry, block: Block, places: Any, where: str) -> Block:
     """The MLP of a block with neurons that do nothing at their places.
 
     Raises:

@@ -13,7 +13,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, read_gguf
-from lightning_sym.checkpoints.layout import Family, Place, by_tensor, tensor_shape
+from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, tensor_shape
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
@@ -75,7 +75,7 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _family(name: Any, what: str, known: Collection[str]) -> Family:
+def _family(name: Any, what: str, known: Collection[str]) -> ModelFamily:
     if not isinstance(name, str) or name not in known:
         raise FileFormatError(f"{what} must be one of {', '.join(known)}, got {shown(name)}")
     return FAMILIES[name]
@@ -141,7 +141,7 @@ def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
 
 
 def _compared(
-    form: CheckpointForm, places: dict[str, Place], tensors: dict[str, StoredTensor], family: Family
+    form: CheckpointForm, places: dict[str, Place], tensors: dict[str, StoredTensor], family: ModelFamily
 ) -> dict[str, StoredTensor]:
     """The tensors, after they were compared with what the configuration says."""
     held = by_tensor(places)

@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.rewritings import ROWS, apply, turned_matrices
-from lightning_sym.checkpoints.stream import Reading, Stream
+from lightning_sym.checkpoints.stream import Reading, StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.errors import BadInput, TooLarge
 
@@ -104,14 +104,14 @@ class Gathered:
         self.add(lambda _: require_made(symmetry, first, second, exact))
         return None if self.why_not else symmetry
 
-    def working(self, exact: bool) -> tuple[Arithmetic, Stream]:
+    def working(self, exact: bool) -> tuple[Arithmetic, StreamAction]:
         """The ring in which numbers to be had are computed, and the stream in it."""
         ring: Arithmetic = Exact() if exact and self.stream.exact else Rounded()
         parts = {name: part for name, part in self.parts.items() if name in ("scale", "order", "signs", "rotation")}
-        return ring, Stream(Symmetry((), **parts), self.new, ring)
+        return ring, StreamAction(Symmetry((), **parts), self.new, ring)
 
 
-def _norm(stream: Stream, first: tuple[Any, Any], second: tuple[Any, Any], what: str) -> tuple[Any, Any]:
+def _norm(stream: StreamAction, first: tuple[Any, Any], second: tuple[Any, Any], what: str) -> tuple[Any, Any]:
     """Gain and bias to be had; `None` where they are the first's, carried along."""
     ring = stream.ring
     gain = stream.carried(ring.numbers(first[0]))
@@ -211,7 +211,7 @@ def _common(array: Any, axis: int, exact: bool) -> Any:
     return np.where((a == b) | (a == c), a, np.where(b == c, b, a))
 
 
-def _ones(ring: Arithmetic, stream: Stream, layer: LayerFound, first: Any, second: Any) -> dict[str, Any]:
+def _ones(ring: Arithmetic, stream: StreamAction, layer: LayerFound, first: Any, second: Any) -> dict[str, Any]:
     """The multiples of ones by which the second differs from what the rest makes of the first."""
     gauge, exact, numbers, product = layer.gauge, isinstance(ring, Exact), ring.numbers, ring.product
     few = stream.few(FEW) if exact else stream
@@ -295,7 +295,7 @@ def free_rows(first: Ends, second: Ends) -> bool:
     return bool((gain == gain[0]).all()) and (bias is None or math.fsum(map(float, bias)) == 0)
 
 
-def _rows(ring: Arithmetic, stream: Stream, found: Gathered, first: Ends, second: Ends) -> dict[str, Any]:
+def _rows(ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, second: Ends) -> dict[str, Any]:
     """What all rows have in common, and the multiples of ones of each."""
     exact = isinstance(ring, Exact)
     few, place = (stream.few(FEW), slice(FEW)) if exact else (stream, slice(ROWS))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym.checkpoints.config import Config, refuse
-from lightning_sym.checkpoints.layout import Family, Layout, Place
+from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.model import CheckpointForm
 
 PARTS = frozenset(
@@ -98,7 +98,7 @@ def _ignored(name: str) -> bool:
     return _MASK.fullmatch(name) is not None
 
 
-GPT2 = Family(
+GPT2 = ModelFamily(
     model_type="gpt2",
     read=_read,
     write=_write,

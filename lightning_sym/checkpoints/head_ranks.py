@@ -70,7 +70,7 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
             return RankBounds(least, least)
         left, right = residues[first][i].T.astype(np.float64), residues[second][j].astype(np.float64)
         lower = rank_mod_p(_product(left, right), P)
-        upper = min(least, *(_upper(block, form, name, k) for name, k in ((first, i), (second, j))))
+        upper = min(least, *(_upper(block, name, k) for name, k in ((first, i), (second, j))))
         if lower < upper and form.width <= SMALL:
             lower = upper = rank(to_objects(Exact().product(exact(first, i).T, exact(second, j))))
         return RankBounds(lower, upper)
@@ -78,7 +78,7 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
     return [(found("query", h, "key", h // share), found("output", h, "value", h // share)) for h in range(form.heads)]
 
 
-def _upper(block: Block, form: CheckpointForm, name: str, place: int) -> int:
+def _upper(block: Block, name: str, place: int) -> int:
     """Rows that are not zero: a head that was cut off is seen at once."""
     matrix = np.asarray(getattr(block, name)[place])
     axis = 0 if name == "output" else 1

@@ -11,7 +11,7 @@ import numpy as np
 from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, layer_differences
 from lightning_sym.checkpoints.exact_compare import Mask, all_off, exact_masks, up_to_ones
 from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.folded import READERS, Folded
+from lightning_sym.checkpoints.folded import READERS
 from lightning_sym.checkpoints.layer_fit import fit_layer, floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.units import COLUMNS, DIGITS, bias_sizes, block_units, nonzero, units_of_columns
@@ -71,7 +71,7 @@ def compare_layer(
     )
     _without_weights(found, masks, second)
     moves = _choose_bias(found, masks, units)
-    _blame_norms(found, masks, new, second)
+    _blame_norms(found, masks, second)
     for name, axes in COLUMNS.items():
         if name in found:
             units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, stored)
@@ -148,7 +148,7 @@ PROPORTIONAL = 1e-3
 """How well a column must follow another one, or biases a map, to say that a gain, or a norm's bias, is what differs."""
 
 
-def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, new: Folded, second: Block) -> None:
+def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, second: Block) -> None:
     """Where the maps behind a norm differ in a whole column by one factor, it is the gain that differs.
 
     And where their biases differ by what they make of one vector, it is the norm's bias. What is blamed is only how the

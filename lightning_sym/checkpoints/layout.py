@@ -39,24 +39,23 @@ class Layout:
     ends: Mapping[str, Place]
     block: Mapping[str, Place]
 
-    def places(self, form: CheckpointForm, parts: frozenset[str], left_out: str = "") -> dict[str, Place]:
+    def places(self, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Place]:
         """The place of each piece of a network, by names such as `embedding` and `3.query`.
 
         Args:
             form: of the network.
             parts: the pieces of a block.
-            left_out: what stands before names here, and not in the files.
         """
         found = {piece: self.ends[piece] for piece in self.ends if piece in end_pieces(form)}
         for layer in range(form.layers):
             for piece, place in self.block.items():
                 if piece in parts:
                     found[f"{layer}.{piece}"] = replace(place, tensor=place.tensor.format(layer))
-        return {piece: replace(at, tensor=at.tensor.removeprefix(left_out)) for piece, at in found.items()}
+        return found
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """A family of models: what its configuration means, and where its weights lie.
 
     Attributes:

@@ -6,10 +6,11 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from lightning_sym.checkpoints.config import Config, refuse, said
-from lightning_sym.checkpoints.layout import Family, Layout, Place
+from lightning_sym.checkpoints.config import Config, refuse
+from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import FileFormatError
+from lightning_sym.network.readers.exact_json import said
 
 MATRICES = frozenset(("norm1_gain", "query", "key", "value", "output", "norm2_gain", "gate", "up", "down"))
 ATTENTION_BIASES = frozenset(("query_bias", "key_bias", "value_bias", "output_bias"))
@@ -220,7 +221,7 @@ def _write_mistral(form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any
     return write_rotary(form, "MistralForCausalLM") | {"sliding_window": None}
 
 
-LLAMA = Family(
+LLAMA = ModelFamily(
     model_type="llama",
     read=_read_llama,
     write=_write_llama,
@@ -232,7 +233,7 @@ LLAMA = Family(
     gguf_layout=gguf_layout(interleaved=True),
 )
 
-MISTRAL = Family(
+MISTRAL = ModelFamily(
     model_type="mistral",
     read=_read_mistral,
     write=_write_mistral,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightning_sym.checkpoints.config import Config
-from lightning_sym.checkpoints.layout import Family
+from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.llama import (
     GGUF_KEYS,
     LAYOUT,
@@ -33,7 +33,7 @@ def _write(form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
     return write_rotary(form, "Qwen2ForCausalLM") | {"use_sliding_window": False}
 
 
-QWEN2 = Family(
+QWEN2 = ModelFamily(
     model_type="qwen2",
     read=_read,
     write=_write,

@@ -27,6 +27,9 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     All numbers are dyadic and short. With `gains` the stream is turned by reflections `1 - v v^T / 2`, where the final
     norm allows it, else its coordinates are permuted and change signs.
 
+    Raises:
+        BadInput: there is no such kind, or the seed is negative.
+
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> one = small_checkpoint("llama")
@@ -66,7 +69,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     return Symmetry(layers, **parts)
 
 
-def random_rotation(random: np.random.Generator, width: int, *, centred: bool, count: int = 3) -> _Numbers:
+def random_rotation(random: np.random.Generator, width: int, *, centred: bool) -> _Numbers:
     """A product of reflections `1 - v v^T / 2`, `v` with four entries 1 or -1; centred: two of each, ones stay ones.
 
     Example:
@@ -75,7 +78,7 @@ def random_rotation(random: np.random.Generator, width: int, *, centred: bool, c
         (True, True)
     """
     found = np.eye(width)
-    for _ in range(count if width >= 4 else 0):
+    for _ in range(3 if width >= 4 else 0):
         v = np.zeros(width)
         places = random.choice(width, size=4, replace=False)
         v[places] = [1, 1, -1, -1] if centred else random.choice([-1, 1], size=4)

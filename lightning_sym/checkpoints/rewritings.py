@@ -15,7 +15,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
-from lightning_sym.checkpoints.stream import Reading, Stream, require, require_order, require_shape
+from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order, require_shape
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 
 _CENTRED = (
@@ -45,7 +45,7 @@ class Rewritten:
     original: Checkpoint
     symmetry: Symmetry
     ring: Arithmetic
-    stream: Stream
+    stream: StreamAction
     configurations: Configurations
 
     @property
@@ -108,7 +108,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     for number, layer in enumerate(symmetry.layers):
         _require_shapes(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
-    return Rewritten(forms.new, checkpoint, symmetry, ring, Stream(symmetry, forms.between, ring), forms)
+    return Rewritten(forms.new, checkpoint, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:
@@ -257,7 +257,7 @@ def _mlp(new: Rewritten, number: int, block: Block) -> Block:
     ring, stream, layer = new.ring, new.stream, new.symmetry.layers[number]
     where = f"layer {number}: "
     norm = Reading(stream, block.norm2_gain, block.norm2_bias, layer.gain2, layer.bias2, f"{where}norm 2")
-    places, order = chosen(layer, block, new.form, where)
+    places, order = chosen(layer, block, where)
 
     def of_old(part: Any) -> Any:
         return None if part is None else np.asarray(part)[places]
@@ -285,7 +285,7 @@ def _mlp(new: Rewritten, number: int, block: Block) -> Block:
         norm2_gain=norm.gain, norm2_bias=norm.bias, gate=gate, gate_bias=gate_bias, up=up, up_bias=up_bias, down=down,
         down_bias=down_bias,
     )  # fmt: skip
-    return with_idle(layer, changed, places, new.form, where)
+    return with_idle(layer, changed, places, where)
 
 
 def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:

@@ -22,7 +22,7 @@ from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 
 
 def same_checkpoints(
@@ -69,7 +69,7 @@ def same_checkpoints(
     if not 0 <= units < float("inf"):
         raise BadInput(f"units must be a finite number of at least 0, got {units}")
     prompt = _prompt(ids, forms)
-    tell: Progress = progress or (lambda stage, done, total: None)
+    tell: Progress = progress or unheard
     reasons = unlike(*forms)
     found = _Found(first, second, units, tell)
     if not reasons:

@@ -24,7 +24,7 @@ def require(holds: Any, what: str) -> None:
         raise BadInput(what)
 
 
-class Stream:
+class StreamAction:
     """`x -> c R x`: what writes into the stream is multiplied on its axis of coordinates, what reads it by `R^T`."""
 
     def __init__(self, symmetry: Symmetry, form: CheckpointForm, ring: Arithmetic) -> None:
@@ -73,7 +73,7 @@ class Stream:
             array = np.where((self._signs > 0).reshape(-1, *[1] * (array.ndim - 1)), array, -array)
         return array
 
-    def few(self, count: int) -> Stream:
+    def few(self, count: int) -> StreamAction:
         """The same with the first coordinates alone in the end."""
         found = copy(self)
         if self._matrix is not None:
@@ -128,7 +128,7 @@ class Reading:
 
     def __init__(
         self,
-        stream: Stream,
+        stream: StreamAction,
         gain: Numbers,
         bias: Numbers | None,
         new_gain: Any = None,

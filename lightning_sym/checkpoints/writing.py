@@ -13,14 +13,14 @@ from typing import Any, BinaryIO
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.config import Config, said
+from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.layout import Family, Place, by_tensor, end_pieces, join, tensor_shape
+from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, end_pieces, join, tensor_shape
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
-from lightning_sym.network.readers.exact_json import ExactNumbers, parse
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
 from lightning_sym.whole_files import replacing
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
@@ -120,7 +120,7 @@ def _type_of_all(kinds: set[str]) -> str:
     return "float64" if "F64" in kinds else "float32"
 
 
-def _config(family: Family, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
+def _config(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
     for name, number in (("epsilon", form.epsilon), ("theta", form.theta)):
         denominator = Fraction(number or 1).denominator
         while denominator % 2 == 0:
@@ -132,7 +132,7 @@ def _config(family: Family, form: CheckpointForm, parts: frozenset[str]) -> dict
     return family.write(form, parts)
 
 
-def _require_stated(family: Family, form: CheckpointForm, parts: frozenset[str], config: dict[str, Any]) -> None:
+def _require_stated(family: ModelFamily, form: CheckpointForm, parts: frozenset[str], config: dict[str, Any]) -> None:
     """What is written is read back, and must state the same."""
     back, pieces = family.read(Config(parse(_spelled(config).encode(), ExactNumbers())))
     for name, value in vars(form).items():

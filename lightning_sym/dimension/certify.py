@@ -2,7 +2,7 @@ r"""The dimension of the neuromanifold, certified: a lower and an upper bound th
 
 Lower bound: the rank modulo a prime of the Jacobian at integer weights and inputs. A minor that is non-zero modulo
 $p$ is non-zero, and the rank at a point is at most the generic rank, which is the dimension. Columns that add nothing
-are not computed (`gauge`). With softmax the exponentials are variables of their own (`rings.exponentials`); other
+are not computed (`gauge`). With softmax the exponentials are variables of their own (`rings.free_exponentials`); other
 normalizations are Taylor series.
 
 Of residual softmax transformers too large for that the lower bound comes from ranks of their own matrices (`blocks`).
@@ -39,7 +39,7 @@ from lightning_sym.dimension.varieties import (
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.krylov import LARGEST
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import random_weights
@@ -255,7 +255,7 @@ def certified_dimension(
     require_integer(seed, "the seed")
     if (shape := transformer_of(architecture)) is not None and shape.dimension > LARGEST_JACOBIAN:
         return _by_blocks(architecture, shape, seed, memory, progress)
-    report = progress or (lambda stage, done, total: None)
+    report = progress or unheard
     parameters = architecture.parameter_count
     upper_bounds = _counted_bounds(architecture)
     orders = orders_of(architecture)

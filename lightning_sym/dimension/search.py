@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from lightning_sym.exact import kernel
 from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import buffer_bytes_for, entries_for, rank_mod_p
-from lightning_sym.limits import Progress
+from lightning_sym.limits import Progress, of_stage
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
@@ -110,10 +109,10 @@ class Search:
                     break
                 stage = f"Jacobian modulo {p}"
                 self.report(stage, 0, rows)
-                matrix = jacobian.matrix(rows, partial(_report_rows, self.report, stage, rows), entries_for(p))
+                matrix = jacobian.matrix(rows, of_stage(self.report, stage, rows), entries_for(p))
                 stage = f"rank modulo {p}"
                 self.report(stage, 0, rows)
-                eliminated = partial(_report_rows, self.report, stage, rows)
+                eliminated = of_stage(self.report, stage, rows)
                 if upper <= LARGEST and p not in SMALL_PRIMES and kernel.COMPILED is None:
                     found = rank_at_least(PrimeFieldMatrix(matrix, p), upper + 1)
                 else:
@@ -121,7 +120,3 @@ class Search:
                 if found > self.lower:
                     self.lower, self.prime, self.rows, self.order = found, p, rows, order
                 yield
-
-
-def _report_rows(report: Progress, stage: str, total: int, done: int) -> None:
-    report(stage, done, total)

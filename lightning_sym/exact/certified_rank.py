@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq_mat
 
+from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.exact.elimination import echelon_mod_p
 from lightning_sym.exact.rational import null_space
 from lightning_sym.rings.arrays import ObjectArray
@@ -62,13 +62,13 @@ def certified_rank(matrix: ObjectArray) -> CertifiedRank:
         vectors = RationalMatrix.of(np.array(found.kernel, dtype=object).reshape(-1, columns).T)
         if not any(x != 0 for x in (RationalMatrix.of(matrix) @ vectors).flint.entries()):
             return found
-    return _with_evidence(matrix, _pivot_columns(matrix.T))
+    return _with_evidence(matrix, _pivots(matrix.T))
 
 
 def _with_evidence(matrix: ObjectArray, rows: list[int]) -> CertifiedRank:
     """The evidence where the pivot rows are known."""
     chosen = matrix[rows]
-    columns = _pivot_columns(chosen) if rows else []
+    columns = _pivots(chosen) if rows else []
     if rows:
         kernel = null_space(chosen)
     else:
@@ -79,7 +79,5 @@ def _with_evidence(matrix: ObjectArray, rows: list[int]) -> CertifiedRank:
     return CertifiedRank(tuple(rows), tuple(columns), minor, tuple(map(tuple, kernel)))
 
 
-def _pivot_columns(matrix: ObjectArray) -> list[int]:
-    flint: fmpq_mat = RationalMatrix.of(matrix).flint
-    echelon, count = flint.rref()
-    return [next(j for j in range(echelon.ncols()) if echelon[i, j] != 0) for i in range(count)]
+def _pivots(matrix: ObjectArray) -> list[int]:
+    return list(row_echelon(RationalMatrix.of(matrix)).pivots)

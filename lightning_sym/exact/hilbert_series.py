@@ -14,7 +14,7 @@ from lightning_sym.rings.polynomials import PolynomialRing
 Exponents = tuple[int, ...]
 
 
-class Size(NamedTuple):
+class IdealSize(NamedTuple):
     """Of the zeros of a homogeneous ideal, as a cone: Krull dimension and degree of the quotient ring."""
 
     dimension: int
@@ -64,7 +64,7 @@ def _plus(a: Sequence[int], b: Sequence[int], shift: int, factor: int) -> list[i
     return result
 
 
-def size_of_ideal(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> Size:
+def size_of_ideal(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> IdealSize:
     """Dimension and degree of the zeros of homogeneous polynomials, multiplicities of components counted.
 
     Args:
@@ -78,7 +78,7 @@ def size_of_ideal(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> Siz
         >>> ring = PolynomialRing(["a", "b", "c"])
         >>> a, b, c = ring.generators
         >>> size_of_ideal(ring, [a * c - b**2]), size_of_ideal(ring, [a**2, a * b])
-        (Size(dimension=2, degree=2), Size(dimension=2, degree=1))
+        (IdealSize(dimension=2, degree=2), IdealSize(dimension=2, degree=1))
     """
     for polynomial in generators:
         if len({sum(map(int, exponents)) for exponents in polynomial.to_dict()}) > 1:
@@ -94,4 +94,4 @@ def size_of_ideal(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> Siz
             total += value
             quotient.append(total)
         series, dimension = quotient, dimension - 1
-    return Size(dimension, sum(series))
+    return IdealSize(dimension, sum(series))

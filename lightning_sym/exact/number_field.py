@@ -202,6 +202,9 @@ class NumberField:
         Returns:
             The field, the map of elements into it, and the square root. If this field has a real root, so has that one.
 
+        Raises:
+            BadInput: the number is not positive.
+
         Example:
             >>> field, into, root = NumberField([-2, 0, 1]).with_square_root(Fraction(3))
             >>> field.degree, root * root == 3, into(NumberField([-2, 0, 1]).of(5)) == 5

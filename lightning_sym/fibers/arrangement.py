@@ -24,7 +24,7 @@ from itertools import chain
 
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import FIXED, CommonStreams, common_streams
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -43,24 +43,24 @@ class Arrangement:
         stages: the networks on the way, each with the function of the one before; the last one is `circuits`.
     """
 
-    circuits: Circuits
+    circuits: NetworkCircuits
     places: tuple[tuple[tuple[Place, ...], ...], ...]
     zero: bool
-    stages: tuple[Circuits, ...] = ()
+    stages: tuple[NetworkCircuits, ...] = ()
 
 
 @dataclass(eq=False)
 class _Placed:
     """A head on its way."""
 
-    circuit: Circuit
+    circuit: HeadCircuits
     layer: int
     made_of: tuple[Place, ...]
     reached: RationalMatrix
     apart: RationalMatrix
 
 
-def arranged(circuits: Circuits, tokens: int) -> Arrangement:
+def arranged(circuits: NetworkCircuits, tokens: int) -> Arrangement:
     """The same function by few heads in early layers.
 
     Args:
@@ -72,7 +72,7 @@ def arranged(circuits: Circuits, tokens: int) -> Arrangement:
         >>> from lightning_sym.network.weights import Weights
         >>> one, other = {"Q1": [[1, 0]], "K1": [[1, 0]]}, {"Q2": [[1, 0]], "K2": [[2, 0]]}
         >>> weights = one | {"V1": [[0, 0], [1, 0]]} | other | {"V2": [[0, 0], [3, 0]]}
-        >>> found = arranged(Circuits.of(Weights.of(weights, NetworkForm(SOFTMAX, skip=True))), tokens=3)
+        >>> found = arranged(NetworkCircuits.of(Weights.of(weights, NetworkForm(SOFTMAX, skip=True))), tokens=3)
         >>> found.places        # the second layer reads the first coordinate alone, the first writes the other one
         ((((1, 1),), ((2, 1),)),)
     """
@@ -84,10 +84,10 @@ def arranged(circuits: Circuits, tokens: int) -> Arrangement:
     found = replace(circuits, layers=layers)
 
     @lru_cache(maxsize=1)  # most often nothing changes any more
-    def streams(network: Circuits) -> CommonStreams:
+    def streams(network: NetworkCircuits) -> CommonStreams:
         return common_streams(network, network, tokens)
 
-    stages = list[Circuits]()
+    stages = list[NetworkCircuits]()
     while True:
         size, common = list(map(len, _lists(found))), streams(found)
         found, places = _cut(*_in_letters(found, places, common, tokens), common)
@@ -101,7 +101,7 @@ def arranged(circuits: Circuits, tokens: int) -> Arrangement:
     return Arrangement(found, tuple(map(tuple, places)), zero, tuple(stages))
 
 
-def _lists(circuits: Circuits) -> list[list[Circuit]]:
+def _lists(circuits: NetworkCircuits) -> list[list[HeadCircuits]]:
     return [list(heads) for heads in circuits.layers]
 
 
@@ -110,8 +110,8 @@ def _half(space: Subspace, rows: int) -> RationalMatrix:
 
 
 def _in_letters(
-    circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams, tokens: int
-) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
+    circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams, tokens: int
+) -> tuple[NetworkCircuits, list[list[tuple[Place, ...]]]]:
     """One head for each letter whose values are not zero on what is reached."""
     layers, names = [], []
     for i, (known, common) in enumerate(zip(_lists(circuits), streams.layers, strict=True)):
@@ -134,7 +134,7 @@ def _in_letters(
             elif tokens == 2:
                 total = total.scaled(2)
             if total @ reached:
-                new.append(Circuit(attention, total))
+                new.append(HeadCircuits(attention, total))
                 parts = (places[i][h] for h, spelling in enumerate(spelled) if letter in spelling)
                 made_of.append(tuple(sorted(set(chain.from_iterable(parts)))))
         layers.append(new)
@@ -142,7 +142,7 @@ def _in_letters(
     return _with(circuits, layers), names
 
 
-def _with(circuits: Circuits, layers: list[list[Circuit]]) -> Circuits:
+def _with(circuits: NetworkCircuits, layers: list[list[HeadCircuits]]) -> NetworkCircuits:
     """The network with these heads; this very object where they are those that it has."""
     if [list(map(id, heads)) for heads in layers] == [list(map(id, heads)) for heads in _lists(circuits)]:
         return circuits
@@ -150,8 +150,8 @@ def _with(circuits: Circuits, layers: list[list[Circuit]]) -> Circuits:
 
 
 def _cut(
-    circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
-) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
+    circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
+) -> tuple[NetworkCircuits, list[list[tuple[Place, ...]]]]:
     """The layers up to where all tokens are equal; those behind are a matrix."""
     form = circuits.form
     if form.normalization is None:
@@ -170,8 +170,8 @@ def _cut(
 
 
 def _in_levels(
-    circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
-) -> tuple[Circuits, list[list[tuple[Place, ...]]]]:
+    circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
+) -> tuple[NetworkCircuits, list[list[tuple[Place, ...]]]]:
     """Leave out what is not read, and let the rest stand as early as it can."""
     heads = _placed(circuits, places, streams)
     reads = _readings(circuits, heads)
@@ -191,7 +191,7 @@ def _in_levels(
                 level[reader], changed = level[read] + 1, True
             elif heads[read].layer >= heads[reader].layer and level[read] < level[reader]:
                 level[read], changed = level[reader], True
-    layers: list[list[Circuit]] = [[] for _ in range(max(level.values(), default=0))]
+    layers: list[list[HeadCircuits]] = [[] for _ in range(max(level.values(), default=0))]
     names: list[list[tuple[Place, ...]]] = [[] for _ in layers]
     for number in sorted(live):
         layers[level[number] - 1].append(heads[number].circuit)
@@ -199,7 +199,7 @@ def _in_levels(
     return _with(circuits, layers), names
 
 
-def heads_in_levels(circuits: Circuits, tokens: int) -> tuple[Circuits, list[list[int | None]]]:
+def heads_in_levels(circuits: NetworkCircuits, tokens: int) -> tuple[NetworkCircuits, list[list[int | None]]]:
     """A network with skip connections whose heads stand in the earliest layers, nothing else done to them.
 
     Args:
@@ -217,7 +217,7 @@ def heads_in_levels(circuits: Circuits, tokens: int) -> tuple[Circuits, list[lis
     return found, [[level.get((i, h)) for h in range(len(heads))] for i, heads in enumerate(lists)]
 
 
-def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams) -> list[_Placed]:
+def _placed(circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams) -> list[_Placed]:
     """All heads, layer by layer, with what they write."""
     result = []
     for i, (layer, common) in enumerate(zip(circuits.layers, streams.layers, strict=True)):
@@ -227,7 +227,7 @@ def _placed(circuits: Circuits, places: list[list[tuple[Place, ...]]], streams: 
     return result
 
 
-def _readings(circuits: Circuits, heads: list[_Placed]) -> list[set[int]]:
+def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]:
     """For each head, by number, the heads that it reads."""
     softmax = circuits.form.normalization == SOFTMAX
     whole = Subspace.spanned(circuits.embed, *(head.reached for head in heads)).basis
@@ -264,13 +264,13 @@ def _sample(matrix: RationalMatrix) -> RationalMatrix:
     )
 
 
-def padded(first: Circuits, second: Circuits) -> tuple[Circuits, Circuits] | None:
+def padded(first: NetworkCircuits, second: NetworkCircuits) -> tuple[NetworkCircuits, NetworkCircuits] | None:
     """Both with equally many layers: with skip connections a layer without heads is the identity. Else `None`."""
     depth = max(len(first.layers), len(second.layers))
     if not first.form.skip:
         return (first, second) if len(first.layers) == len(second.layers) else None
 
-    def pad(circuits: Circuits) -> Circuits:
+    def pad(circuits: NetworkCircuits) -> NetworkCircuits:
         more = depth - len(circuits.layers)
         layers, widths = (*circuits.layers, *([],) * more), circuits.widths + circuits.widths[-1:] * more
         return replace(circuits, layers=layers, widths=widths)

@@ -19,15 +19,15 @@ from lightning_sym.fibers.arrangement import arranged
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
-from lightning_sym.fibers.cost import arrangement_cost
 from lightning_sym.fibers.fiber import fiber
 from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import is_blind
+from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import network_line
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -133,7 +133,7 @@ def _softmax(
     """The canonical weights, what says that they are, and whether it has been shown that they are the same."""
     bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
     budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
-    arrangement = arranged(Circuits.of(weights), tokens)
+    arrangement = arranged(NetworkCircuits.of(weights), tokens)
     circuits = without_uniform_heads(arrangement.circuits) if tokens == 2 else arrangement.circuits
     heads = [len(list(layer)) for layer in circuits.layers]
     m, n = circuits.unembed.shape[0], circuits.embed.shape[1]
@@ -170,17 +170,17 @@ def _softmax(
     return weights_of(normal_stream(circuits), tokens), str(known), True
 
 
-def _no_layers(circuits: Circuits, embed: RationalMatrix, unembed: RationalMatrix) -> Circuits:
+def _no_layers(circuits: NetworkCircuits, embed: RationalMatrix, unembed: RationalMatrix) -> NetworkCircuits:
     """A linear map of each token; without skip connections by values that all keys together are multiplied with."""
     if circuits.form.skip:
         return replace(circuits, embed=embed, layers=[[]], widths=(embed.shape[0],) * 2, unembed=unembed)
     m, n = unembed.shape
-    head = Circuit(RationalMatrix.zero(n, n), unembed)
+    head = HeadCircuits(RationalMatrix.zero(n, n), unembed)
     heads = [head] if unembed else []
     return replace(circuits, embed=embed, layers=[heads], widths=(n, m), unembed=RationalMatrix.identity(m))
 
 
-def _visible(circuits: Circuits, tokens: int) -> Circuits:
+def _visible(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
     """One head a layer, no skip: what docs/softmax-fibers.md says that the function shows, on the input."""
     stream, attention = circuits.embed, []
     for [head] in circuits.layers:
@@ -194,8 +194,8 @@ def _visible(circuits: Circuits, tokens: int) -> Circuits:
         attention = attention[:blind]
     m, n = value.shape
     one = RationalMatrix.identity(n)
-    layers = [[Circuit(RationalMatrix.of(a), one)] for a in attention[:-1]]
-    layers.append([Circuit(RationalMatrix.of(attention[-1]), value)])
+    layers = [[HeadCircuits(RationalMatrix.of(a), one)] for a in attention[:-1]]
+    layers.append([HeadCircuits(RationalMatrix.of(attention[-1]), value)])
     widths = (n,) * len(layers) + (m,)
     return replace(circuits, embed=one, layers=layers, widths=widths, unembed=RationalMatrix.identity(m))
 
@@ -223,7 +223,7 @@ def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str
     virtual = exact_virtual_weights(weights)
     n, m = virtual.value.shape[1], virtual.value.shape[0]
     if is_zero_function(virtual, tokens):
-        nothing = Circuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
+        nothing = NetworkCircuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
         return weights_of(nothing, tokens), "the function is zero"
     found = fiber(weights, tokens, work=work)
     points = [component.virtual for component in found.components]
@@ -235,10 +235,12 @@ def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str
     forms = [_scaled(visible_weights(point, tokens)) for point in points if point is not None]
     best = min(forms, key=lambda v: [tuple(m.ravel()) for m in (*v.attention, v.value)])
     one = RationalMatrix.identity(n)
-    layers = [[Circuit(RationalMatrix.of(a), one)] for a in best.attention]
-    layers[-1] = [Circuit(layers[-1][0].attention, RationalMatrix.of(best.value))]
+    layers = [[HeadCircuits(RationalMatrix.of(a), one)] for a in best.attention]
+    layers[-1] = [HeadCircuits(layers[-1][0].attention, RationalMatrix.of(best.value))]
     widths = (n,) * shape.depth + (m,)
-    return weights_of(Circuits(one, layers, widths, RationalMatrix.identity(m), weights.form), tokens), found.source
+    return weights_of(
+        NetworkCircuits(one, layers, widths, RationalMatrix.identity(m), weights.form), tokens
+    ), found.source
 
 
 def _scaled(virtual: VirtualWeights) -> VirtualWeights:

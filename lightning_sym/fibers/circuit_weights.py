@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.exact.echelon import columns_of, row_echelon
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
@@ -27,7 +27,7 @@ def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArr
     return result
 
 
-def weights_of(circuits: Circuits, tokens: int) -> Weights:
+def weights_of(circuits: NetworkCircuits, tokens: int) -> Weights:
     """Weights with these circuits: embeddings only where they are not 1, projections only where values are added.
 
     Args:
@@ -43,7 +43,7 @@ def weights_of(circuits: Circuits, tokens: int) -> Weights:
             named[name] = matrix.fractions()
     for i, heads in enumerate(layers, start=1):
         before, behind = circuits.widths[i - 1 : i + 1]
-        idle = Circuit(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before))
+        idle = HeadCircuits(RationalMatrix.zero(before, before), RationalMatrix.zero(behind, before))
         padded = [*heads, *([idle] * (most - len(heads)))]
         scores = _factors([head.attention for head in padded], 1)
         values = _factors([head.value for head in padded], 1) if projected else []

@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from lightning_sym.exact.subspaces import Subspace, in_a_basis
 from lightning_sym.limits import Progress
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
@@ -82,7 +82,7 @@ def _halves(space: Subspace, split: int) -> Pair[RationalMatrix]:
 class _Scores:
     """The scores of a head on spaces, multiplied when they are asked for: all of a large layer take gigabytes."""
 
-    def __init__(self, head: Circuit, keys: RationalMatrix, queries: RationalMatrix) -> None:
+    def __init__(self, head: HeadCircuits, keys: RationalMatrix, queries: RationalMatrix) -> None:
         self._head, self._keys, self._queries = head, keys, queries
         self._sample: RationalMatrix | None = None
         if columns := queries.shape[1]:
@@ -137,7 +137,7 @@ def _uniform(forms: Sequence[_Scores], form: NetworkForm) -> frozenset[int]:
 
 
 def _blind(
-    heads: Sequence[Circuit],
+    heads: Sequence[HeadCircuits],
     forms: Sequence[_Scores],
     apart: Sequence[RationalMatrix],
     form: NetworkForm,
@@ -161,7 +161,7 @@ def _blind(
 
 
 def _total(
-    heads: Sequence[Circuit], factors: Sequence[Fraction | int], rows: int, half: RationalMatrix
+    heads: Sequence[HeadCircuits], factors: Sequence[Fraction | int], rows: int, half: RationalMatrix
 ) -> RationalMatrix:
     """A sum of heads applied to the columns of one half."""
     result = RationalMatrix.zero(rows, half.shape[1])
@@ -173,7 +173,10 @@ def _total(
 
 
 def _images(
-    halves: Sequence[Sequence[Circuit]], factors: Sequence[Fraction | int], rows: Pair[int], on: Pair[RationalMatrix]
+    halves: Sequence[Sequence[HeadCircuits]],
+    factors: Sequence[Fraction | int],
+    rows: Pair[int],
+    on: Pair[RationalMatrix],
 ) -> Pair[RationalMatrix]:
     """The same sum of heads of both networks, each applied to its half."""
     cut = len(halves[0])
@@ -183,7 +186,9 @@ def _images(
     return one, _total(halves[1], factors[cut:], rows[1], on[1])
 
 
-def common_streams(first: Circuits, second: Circuits, tokens: int, progress: Progress | None = None) -> CommonStreams:
+def common_streams(
+    first: NetworkCircuits, second: NetworkCircuits, tokens: int, progress: Progress | None = None
+) -> CommonStreams:
     """Follow the streams of two networks of one form and one depth.
 
     Args:
@@ -198,7 +203,7 @@ def common_streams(first: Circuits, second: Circuits, tokens: int, progress: Pro
         >>> one = {"Q1.1": [[1, 2]], "K1.1": [[1, 0]], "V1.1": [[3, 4], [0, 1]]}
         >>> two = {"Q1.2": [[2, 4]], "K1.2": [[0.5, 0]], "V1.2": [[1, 1], [1, 1]]}
         >>> merged = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[4, 5], [1, 2]]}
-        >>> both, one_head = (Circuits.of(Weights.of(w, form)) for w in (one | two, merged))
+        >>> both, one_head = (NetworkCircuits.of(Weights.of(w, form)) for w in (one | two, merged))
         >>> common_streams(both, one_head, tokens=3).same
         True
     """

@@ -16,11 +16,11 @@ from typing import NoReturn
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
-from lightning_sym.fibers.condition_cost import conditions_cost, three_tokens_cost
 from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown, points_needed
 from lightning_sym.fibers.cost import entry_bits
-from lightning_sym.fibers.exact_conditions import Exact, is_small
+from lightning_sym.fibers.exact_conditions import ExactConditions, is_small
 from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
+from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import SHAPED, Architecture, network_line
 from lightning_sym.network.weights import Weights
@@ -194,16 +194,16 @@ def tested_conditions(
     tests = ConditionTests(weights, tokens, seed, idle_heads=idle_heads)
 
     @cache
-    def exact() -> Exact | Relations | None:
+    def exact() -> ExactConditions | Relations | None:
         if max(shape.widths) > LARGEST or max(entry_bits(weights).values()) > LONGEST_BITS:
             return None
         if is_small(shape):
-            return Exact(weights, tokens, idle_heads=idle_heads)
+            return ExactConditions(weights, tokens, idle_heads=idle_heads)
         return Relations(weights, tests)
 
     found: list[Condition] = []
 
-    def add(name: str, layer: int, shown: Shown, decide: Callable[[Exact | Relations], Shown | None]) -> None:
+    def add(name: str, layer: int, shown: Shown, decide: Callable[[ExactConditions | Relations], Shown | None]) -> None:
         if shown.holds:
             found.append(Condition(name, layer, True, shown.evidence))
             return

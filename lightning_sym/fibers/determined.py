@@ -19,7 +19,7 @@ from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
 from lightning_sym.fibers.conditions import HEADS_PAGE, tested_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Work
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -33,16 +33,18 @@ LARGEST = 1000
 class _TwoTokens:
     """Both tokens and their difference, with patterns that are numbers: (1) in section 4 of the page."""
 
-    def __init__(self, net: Circuits, tokens: tuple[RationalMatrix, RationalMatrix]) -> None:
+    def __init__(self, net: NetworkCircuits, tokens: tuple[RationalMatrix, RationalMatrix]) -> None:
         self.first, self.second = (net.embed @ x for x in tokens)
 
-    def scores(self, heads: Sequence[Circuit]) -> list[tuple[Fraction, ...]]:
+    def scores(self, heads: Sequence[HeadCircuits]) -> list[tuple[Fraction, ...]]:
         """Of each head the score of the first key less that of the second, for the second query."""
         apart = self.first - self.second
         ones = RationalMatrix.of([[1] * apart.shape[0]]) if apart.shape[0] else RationalMatrix.zero(1, 0)
         return [tuple((ones @ (apart * (h.attention @ self.second))).fractions().ravel()) for h in heads]
 
-    def carry(self, heads: Sequence[Circuit], weights: Sequence[list[RationalMatrix]], rows: int, skip: bool) -> None:
+    def carry(
+        self, heads: Sequence[HeadCircuits], weights: Sequence[list[RationalMatrix]], rows: int, skip: bool
+    ) -> None:
         """Go through a layer, query `k` of head `h` giving `weights[h][k - 1]` to the second token."""
         apart, behind = self.first - self.second, []
         for k, token in enumerate((self.first, self.second)):
@@ -54,7 +56,7 @@ class _TwoTokens:
         self.first, self.second = behind
 
 
-def seen_apart(first: Circuits, second: Circuits, source: random.Random) -> bool:
+def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.Random) -> bool:
     """Whether no order of heads makes the words and the formal scores of two tokens of two networks equal.
 
     Args:
@@ -67,7 +69,7 @@ def seen_apart(first: Circuits, second: Circuits, source: random.Random) -> bool
         >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> w = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}
         >>> form, other = NetworkForm(SOFTMAX, skip=True), w | {"K1": [[1, 1]]}
-        >>> nets = [Circuits.of(Weights.of(matrices, form)) for matrices in (w, other)]
+        >>> nets = [NetworkCircuits.of(Weights.of(matrices, form)) for matrices in (w, other)]
         >>> seen_apart(nets[0], nets[0], random.Random(0)), seen_apart(*nets, random.Random(0))
         (False, True)
     """
@@ -95,7 +97,12 @@ def seen_apart(first: Circuits, second: Circuits, source: random.Random) -> bool
 
 
 def apart_by_theorem(
-    weights: Weights | None, first: Circuits, second: Circuits, tokens: int, source: random.Random, budget: Work
+    weights: Weights | None,
+    first: NetworkCircuits,
+    second: NetworkCircuits,
+    tokens: int,
+    source: random.Random,
+    budget: Work,
 ) -> Reason | None:
     """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
 
@@ -131,6 +138,6 @@ def apart_by_theorem(
     return None
 
 
-def _without_idle(net: Circuits) -> Circuits:
+def _without_idle(net: NetworkCircuits) -> NetworkCircuits:
     layers = [[head for head in layer if head.value] for layer in net.layers]
-    return Circuits(net.embed, layers, net.widths, net.unembed, net.form)
+    return NetworkCircuits(net.embed, layers, net.widths, net.unembed, net.form)

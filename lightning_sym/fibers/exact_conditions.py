@@ -35,7 +35,7 @@ def is_small(shape: Architecture) -> bool:
     )
 
 
-class Exact:
+class ExactConditions:
     """A network over the rationals and the spaces of the conditions; each method decides one for layer `i`, or not."""
 
     def __init__(self, weights: Weights, tokens: int, *, idle_heads: bool = True) -> None:

@@ -18,7 +18,7 @@ M = TypeVar("M", bound=Any)
 
 
 @dataclass(frozen=True)
-class Head(Generic[M]):
+class FactoredHead(Generic[M]):
     """Queries and keys, `a x d`; values, `b x d`, with an output projection, or `d' x d` without."""
 
     query: M
@@ -55,7 +55,7 @@ class FactoredNetwork(Generic[M]):
     """
 
     embed: M | None
-    layers: tuple[tuple[Head[M], ...], ...]
+    layers: tuple[tuple[FactoredHead[M], ...], ...]
     unembed: M | None
     widths: tuple[int, ...]
     skip: bool
@@ -128,12 +128,12 @@ def factored(
     def made(name: str) -> Any:
         return matrix(named[name]) if name in named else None
 
-    layers: list[tuple[Head[M], ...]] = []
+    layers: list[tuple[FactoredHead[M], ...]] = []
     for i in range(1, shape.depth + 1):
         numbers = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
         if not idle_heads:
             numbers = [number for number in numbers if named["V" + number].any()]
-        layers.append(tuple(Head(*(made(letter + number) for letter in "QKVO")) for number in numbers))
+        layers.append(tuple(FactoredHead(*(made(letter + number) for letter in "QKVO")) for number in numbers))
     return FactoredNetwork(made("E"), tuple(layers), made("U"), shape.widths, shape.skip)
 
 

@@ -13,14 +13,14 @@ import numpy as np
 from lightning_sym.exact.rational import null_space
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.condition_tests import SUBSETS, subsets
-from lightning_sym.fibers.exact_conditions import Exact
+from lightning_sym.fibers.exact_conditions import ExactConditions
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 
 Relation = tuple[Fraction, ...]
 
 
-def failing_relation(spaces: Exact, name: str, i: int) -> Relation | None:
+def failing_relation(spaces: ExactConditions, name: str, i: int) -> Relation | None:
     """Numbers, one for each head of layer `i`; `None` if no relation of the kinds that are looked for is there.
 
     Args:
@@ -34,7 +34,7 @@ def failing_relation(spaces: Exact, name: str, i: int) -> Relation | None:
         >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> one, form = [[1]], NetworkForm(SOFTMAX, skip=True)
         >>> w = Weights.of({f"{c}1.{h}": one for c in "QKV" for h in (1, 2)}, form)
-        >>> failing_relation(Exact(w, tokens=3), "a", 1)
+        >>> failing_relation(ExactConditions(w, tokens=3), "a", 1)
         (Fraction(-1, 1), Fraction(1, 1))
     """
     shape, heads = spaces.shape, spaces.net.layers[i - 1]
@@ -72,7 +72,7 @@ def _rows(forms: Iterable[RationalMatrix]) -> ObjectArray:
     return np.array([m.fractions().ravel() for m in forms], dtype=object)
 
 
-def _pairings(spaces: Exact, i: int, above: RationalMatrix, below: RationalMatrix) -> ObjectArray:
+def _pairings(spaces: ExactConditions, i: int, above: RationalMatrix, below: RationalMatrix) -> ObjectArray:
     return _rows(above.mT @ head.carried(below) for head in spaces.net.layers[i - 1])
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from lightning_sym.exact.linear_maps import LinearMap, guessed_map
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import FIXED, CommonLayer, CommonStreams
-from lightning_sym.fibers.limb_heads import LimbHead, Size, read_heads, size_of
+from lightning_sym.fibers.limb_heads import DyadicBound, LimbHead, read_heads, size_of
 from lightning_sym.limits import Progress
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.dyadic import Plain, is_plain
@@ -203,7 +203,7 @@ class GraphStreams:
 
     # all of it
 
-    def _enough(self, *terms: Size) -> list[int] | None:
+    def _enough(self, *terms: DyadicBound) -> list[int] | None:
         """Primes whose product exceeds a sum of such matrices, times the common denominator; `None`: there are not."""
         least = min(term.power for term in terms)
         bound, product, primes = sum(term.bound << (term.power - least) for term in terms), 1, []

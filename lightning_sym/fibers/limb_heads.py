@@ -8,24 +8,24 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.limbs import Limbs
 
 
-class Size(NamedTuple):
+class DyadicBound(NamedTuple):
     """A matrix of rational numbers: integers below `bound` times two to a power."""
 
     power: int
     bound: int
 
-    def times(self, other: Size, inner: int) -> Size:
+    def times(self, other: DyadicBound, inner: int) -> DyadicBound:
         """A product with so many summands in each entry."""
-        return Size(self.power + other.power, inner * self.bound * other.bound)
+        return DyadicBound(self.power + other.power, inner * self.bound * other.bound)
 
-    def scaled(self, factor: int) -> Size:
+    def scaled(self, factor: int) -> DyadicBound:
         """Times an integer, or multiplied with a matrix whose rows, or columns, add up to it."""
-        return Size(self.power, self.bound * factor)
+        return DyadicBound(self.power, self.bound * factor)
 
 
-def size_of(limbs: Limbs) -> Size:
+def size_of(limbs: Limbs) -> DyadicBound:
     """How large the integers of a matrix are."""
-    return Size(limbs.power, limbs.bound)
+    return DyadicBound(limbs.power, limbs.bound)
 
 
 class LimbHead(NamedTuple):
@@ -37,12 +37,12 @@ class LimbHead(NamedTuple):
     output: Limbs | None
 
     @property
-    def form(self) -> Size:
+    def form(self) -> DyadicBound:
         """Of its form."""
         return size_of(self.key).times(size_of(self.query), self.key.pieces[0][0].shape[0])
 
     @property
-    def carried(self) -> Size:
+    def carried(self) -> DyadicBound:
         """Of the value matrix, with the output projection."""
         if self.output is None:
             return size_of(self.value)

@@ -23,7 +23,7 @@ from typing import Any
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.echelon import columns_of, independent_columns, row_echelon
 from lightning_sym.fibers.common_streams import common_streams
-from lightning_sym.network.circuits import Circuit, Circuits
+from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.rings.rationals import RationalMatrix
 
 Key = tuple[Any, ...]
@@ -59,7 +59,7 @@ def _apart(matrix: RationalMatrix, sizes: Sequence[int]) -> list[RationalMatrix]
     return [block.mT for block in matrix.mT.apart(sizes)]
 
 
-def without_uniform_heads(circuits: Circuits) -> Circuits:
+def without_uniform_heads(circuits: NetworkCircuits) -> NetworkCircuits:
     """For softmax and two tokens: the head of the form 0 of a layer left out, where heads with opposite signs can.
 
     The head $(A, V)$ is $(-A, -V)$ and $(0, 2V)$ (Theorem 1 (ii) of docs/transformer-fibers.md). Of many heads it is
@@ -81,13 +81,13 @@ def without_uniform_heads(circuits: Circuits) -> Circuits:
                     total = total + value if sign else total
                 if not total:
                     signed = zip(others, chosen, strict=True)
-                    heads = [Circuit(-h.attention, -h.value) if sign else h for h, sign in signed]
+                    heads = [HeadCircuits(-h.attention, -h.value) if sign else h for h, sign in signed]
                     break
         layers.append(heads)
     return replace(circuits, layers=layers)
 
 
-def normal_stream(circuits: Circuits) -> Circuits:
+def normal_stream(circuits: NetworkCircuits) -> NetworkCircuits:
     """A network whose words and blocks the function determines, in the coordinates of the head of this module.
 
     Args:
@@ -101,10 +101,10 @@ def normal_stream(circuits: Circuits) -> Circuits:
     echelon = row_echelon(circuits.embed)
     embed, basis = echelon.rows, columns_of(circuits.embed, echelon.pivots)
     _require_made_of(circuits.embed, basis, embed)
-    layers: list[list[Circuit]] = []
+    layers: list[list[HeadCircuits]] = []
     widths = [basis.shape[1]]
     for i, heads in enumerate(circuits.layers, start=1):
-        inside = [Circuit(basis.mT @ head.attention @ basis, head.value @ basis) for head in heads]
+        inside = [HeadCircuits(basis.mT @ head.attention @ basis, head.value @ basis) for head in heads]
         inside.sort(key=lambda head: _key(head.attention))
         if i == len(circuits.layers):
             return _last(circuits, embed, layers, widths, basis, inside)
@@ -119,12 +119,12 @@ def normal_stream(circuits: Circuits) -> Circuits:
         values = blocks[1:] if skip else blocks
         for head, value in zip(inside, values, strict=True):
             _require_made_of(head.value, basis, value)
-        layers.append([Circuit(h.attention, v) for h, v in zip(inside, values, strict=True)])
+        layers.append([HeadCircuits(h.attention, v) for h, v in zip(inside, values, strict=True)])
         widths.append(basis.shape[1])
     raise BadInput("a network in normal form must have a layer")
 
 
-def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[Circuit], layer: int) -> None:
+def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[HeadCircuits], layer: int) -> None:
     """That no vector of the stream in front of a layer is zero for all that reads it there."""
     forms = [m for head in heads for m in (head.attention, head.attention.mT)]
     space = forms[0].shape[0]
@@ -143,13 +143,13 @@ def _require_made_of(known: RationalMatrix, basis: RationalMatrix, coordinates: 
 
 
 def _last(
-    circuits: Circuits,
+    circuits: NetworkCircuits,
     embed: RationalMatrix,
-    layers: list[list[Circuit]],
+    layers: list[list[HeadCircuits]],
     widths: list[int],
     basis: RationalMatrix,
-    heads: list[Circuit],
-) -> Circuits:
+    heads: list[HeadCircuits],
+) -> NetworkCircuits:
     """The last layer, and all of the network put together."""
     outputs = [circuits.unembed @ head.value for head in heads]
     skip = circuits.form.skip
@@ -157,21 +157,21 @@ def _last(
     _require_seen([read, *outputs], heads, len(circuits.layers))
     if not skip:
         reader = row_echelon(_beside(outputs).mT)  # of the space that outputs lie in
-        last = [Circuit(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
+        last = [HeadCircuits(h.attention, y.rows(reader.pivots)) for h, y in zip(heads, outputs, strict=True)]
         for head, y in zip(last, outputs, strict=True):
             _require_made_of(y, reader.rows.mT, head.value)
-        return Circuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
+        return NetworkCircuits(embed, [*layers, last], (*widths, len(reader.pivots)), reader.rows.mT, circuits.form)
     return residual(circuits, embed, layers, read, [h.attention for h in heads], outputs)
 
 
 def residual(
-    circuits: Circuits,
+    circuits: NetworkCircuits,
     embed: RationalMatrix,
-    layers: list[list[Circuit]],
+    layers: list[list[HeadCircuits]],
     read: RationalMatrix,
     attention: list[RationalMatrix],
     outputs: list[RationalMatrix],
-) -> Circuits:
+) -> NetworkCircuits:
     """A network with skip connections from what its last layer sees.
 
     Args:
@@ -195,17 +195,17 @@ def residual(
     last = []
     for form, block in zip(attention, blocks, strict=True):
         value = RationalMatrix.zero(width, old) if spread is None else spread @ block
-        last.append(Circuit(_grown(form, width, width), _grown(value, width, width)))
-    before = [[Circuit(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
+        last.append(HeadCircuits(_grown(form, width, width), _grown(value, width, width)))
+    before = [[HeadCircuits(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
     unembed = _beside([read, columns_of(columns, new)])
     for y, head in zip(outputs, last, strict=True):
         _require_made_of(y, unembed, columns_of(head.value, tuple(range(old))))
     depth = len(layers) + 1
     grown = _grown(embed, width, embed.shape[1])
-    return Circuits(grown, [*before, last], (width,) * (depth + 1), unembed, circuits.form)
+    return NetworkCircuits(grown, [*before, last], (width,) * (depth + 1), unembed, circuits.form)
 
 
-def normal_layer(circuits: Circuits, tokens: int) -> Circuits:
+def normal_layer(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
     """A softmax network of at most one layer, two tokens or more (Theorem 8)."""
     e, u = circuits.embed, circuits.unembed
     n, m = e.shape[1], u.shape[0]
@@ -221,7 +221,7 @@ def normal_layer(circuits: Circuits, tokens: int) -> Circuits:
         return residual(
             circuits, RationalMatrix.identity(n), [], u @ e, [form for form, _ in heads], [value for _, value in heads]
         )
-    last = [Circuit(form, value) for form, value in heads]
+    last = [HeadCircuits(form, value) for form, value in heads]
     return replace(
         circuits,
         embed=RationalMatrix.identity(n), layers=[last], widths=(n, m), unembed=RationalMatrix.identity(m),

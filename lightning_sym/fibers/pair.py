@@ -13,11 +13,11 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import outputs_cost
+from lightning_sym.fibers.transformer_cost import outputs_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
@@ -57,9 +57,9 @@ class Pair:
         self.evaluated = tuple(w.architecture(self.prefix or self.tokens) for w in self.weights)
 
     @cached_property
-    def circuits(self) -> tuple[Circuits, Circuits]:
+    def circuits(self) -> tuple[NetworkCircuits, NetworkCircuits]:
         """What the functions see."""
-        return Circuits.of(self.weights[0]), Circuits.of(self.weights[1])
+        return NetworkCircuits.of(self.weights[0]), NetworkCircuits.of(self.weights[1])
 
     @cached_property
     def lengths(self) -> list[int]:

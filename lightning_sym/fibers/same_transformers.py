@@ -10,7 +10,13 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.cost import (
+from lightning_sym.fibers.determined import apart_by_theorem
+from lightning_sym.fibers.graph_streams import GraphStreams
+from lightning_sym.fibers.normal_circuits import without_uniform_heads
+from lightning_sym.fibers.pair import Pair
+from lightning_sym.fibers.softmax import first_difference
+from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
+from lightning_sym.fibers.transformer_cost import (
     arrangement_cost,
     graph_cost,
     graph_memory,
@@ -18,15 +24,9 @@ from lightning_sym.fibers.cost import (
     streams_cost,
     streams_memory,
 )
-from lightning_sym.fibers.determined import apart_by_theorem
-from lightning_sym.fibers.graph_streams import GraphStreams
-from lightning_sym.fibers.normal_circuits import without_uniform_heads
-from lightning_sym.fibers.pair import Pair
-from lightning_sym.fibers.softmax import first_difference
-from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
@@ -128,14 +128,14 @@ def _by_virtual_weights(pair: Pair) -> Comparison | None:
     return _decided_by_virtual_weights(pair, pair.circuits)
 
 
-def _decided_by_virtual_weights(pair: Pair, circuits: tuple[Circuits, Circuits]) -> Comparison:
+def _decided_by_virtual_weights(pair: Pair, circuits: tuple[NetworkCircuits, NetworkCircuits]) -> Comparison:
     one, other = map(_virtual_weights, circuits)
     differing = first_difference(one, other, pair.tokens, pair.shapes[0].causal)
     answer = Answer.SAME if differing is None else Answer.DIFFERENT
     return Comparison(answer, Reason.VISIBLE, differing=differing)
 
 
-def _virtual_weights(circuits: Circuits) -> VirtualWeights:
+def _virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
     """Of one head a layer: scores and output in terms of the input."""
     stream, attention = circuits.embed, []
     for [head] in map(list, circuits.layers):
@@ -204,7 +204,7 @@ def _by_conditions(pair: Pair) -> Comparison | None:
     if not pair.work.allows(cost):
         return None
     pair.work.spend(cost, "conditions of theorems")
-    nets: list[tuple[Weights | None, Circuits]] = list(zip(pair.weights, pair.circuits, strict=True))
+    nets: list[tuple[Weights | None, NetworkCircuits]] = list(zip(pair.weights, pair.circuits, strict=True))
     if pair.arrangements is not None:
         nets = [(None, a.circuits) for a in pair.arrangements]
         if pair.tokens == 2:

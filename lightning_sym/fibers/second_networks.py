@@ -26,9 +26,9 @@ from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.cost import entry_bits
-from lightning_sym.fibers.factored import Head, factored
+from lightning_sym.fibers.factored import FactoredHead, factored
 from lightning_sym.limits import Work
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
@@ -85,14 +85,14 @@ def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> Sec
     if not budget.allows(cost):
         return None
     cost *= (1 + max(entry_bits(weights).values()) / 64) ** 1.5
-    before = Circuits.of(weights)
+    before = NetworkCircuits.of(weights)
     for tried, (description, other) in enumerate(_candidates(weights, tests)):
         if tried == MOST_TRIED or not budget.allows(cost):
             return None
         if other == weights:  # to merge with a head that does nothing changes nothing
             continue
         budget.spend(cost, "another network")
-        if common_streams(before, Circuits.of(other), tokens).same:
+        if common_streams(before, NetworkCircuits.of(other), tokens).same:
             return SecondNetwork(description, "Theorem 1 of docs/transformer-fibers.md", other)
     if shape.skip and budget.allows(cost):
         budget.spend(cost, "heads that move")
@@ -180,7 +180,7 @@ def _moved_head(weights: Weights) -> SecondNetwork | None:
     return None
 
 
-def _is_apart(head: Head[RationalMatrix], written: RationalMatrix, streams: RationalMatrix) -> bool:
+def _is_apart(head: FactoredHead[RationalMatrix], written: RationalMatrix, streams: RationalMatrix) -> bool:
     """Whether a head does not read what others wrote, where streams lie in the span of the columns of `streams`."""
     if head.carried(written):
         return False

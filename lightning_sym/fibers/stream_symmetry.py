@@ -18,7 +18,7 @@ from lightning_sym.exact.subspaces import left_factor
 from lightning_sym.fibers.common_streams import FIXED, CommonStreams
 from lightning_sym.fibers.transform import transform
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
@@ -190,7 +190,7 @@ def group_element(first: Weights, second: Weights, streams: CommonStreams) -> di
     if shape != second.architecture(1) or (between := _stream_matrices(shape, streams)) is None:
         return None
     search = _Search(first, second, shape, between)
-    circuits = Circuits.of(first), Circuits.of(second)
+    circuits = NetworkCircuits.of(first), NetworkCircuits.of(second)
     for i, common in enumerate(streams.layers, start=1):
         if not _paired(search, i, [list(c.layers[i - 1]) for c in circuits], common.spelled):
             return None

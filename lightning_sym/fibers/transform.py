@@ -18,7 +18,7 @@ from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import ANY, LayerSymmetry, Pair, head_name
+from lightning_sym.symmetries.group import ANY, HeadSymmetry, Pair, head_name
 
 Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""
@@ -149,7 +149,7 @@ def transform(
             old, new = (head_name(shape, i - 1, k - 1) for k in (h, place))
             factor = factors.get((i, h), Fraction(1))
             change = _with_inverse(b[i, h], rows, f"B{old}") if (i, h) in b else None
-            changed = LayerSymmetry(
+            changed = HeadSymmetry(
                 query_key=_with_inverse(c[i, h], a, f"C{old}") if (i, h) in c else None,
                 before=g.get(i - 1),
                 after=g.get(i) if shape.value_ranks is None else change,

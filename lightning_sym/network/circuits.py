@@ -17,7 +17,7 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 
 @dataclass(frozen=True, eq=False)
-class Circuit:
+class HeadCircuits:
     """What the function sees of a head.
 
     Attributes:
@@ -40,7 +40,7 @@ class Circuit:
         return self.value @ columns
 
 
-class _Factored(Circuit):
+class _Factored(HeadCircuits):
     """A head by the matrices that it is given by: what is wide is multiplied last."""
 
     def __init__(
@@ -79,7 +79,7 @@ class _Heads:
     shape: Architecture  # once for all layers, for it takes all of them to find it
     layer: int
 
-    def __iter__(self) -> Iterator[Circuit]:
+    def __iter__(self) -> Iterator[HeadCircuits]:
         shape = self.shape
         for head in range(1, shape.heads + 1):
             name = str(self.layer) if shape.heads == 1 else f"{self.layer}.{head}"
@@ -89,7 +89,7 @@ class _Heads:
 
 
 @dataclass(frozen=True, eq=False)
-class Circuits:
+class NetworkCircuits:
     """A network by its circuits: as many heads in a layer as there are, zero or more.
 
     Attributes:
@@ -101,19 +101,19 @@ class Circuits:
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[3, 0]], "V1": [[5, 0]], "O1": [[1], [2]]})
-        >>> [head] = Circuits.of(w).layers[0]
+        >>> [head] = NetworkCircuits.of(w).layers[0]
         >>> head.attention.fractions().tolist()[0], head.value.shape
         ([Fraction(3, 1), Fraction(6, 1)], (2, 2))
     """
 
     embed: RationalMatrix
-    layers: Sequence[Iterable[Circuit]]
+    layers: Sequence[Iterable[HeadCircuits]]
     widths: tuple[int, ...]
     unembed: RationalMatrix
     form: NetworkForm
 
     @classmethod
-    def of(cls, weights: Weights) -> Circuits:
+    def of(cls, weights: Weights) -> NetworkCircuits:
         """The circuits of weights.
 
         Raises:

@@ -299,23 +299,14 @@ class Writer:
         return self.system.kernel.format(name=name, source=source, images=images, **variables)
 
 
-def ideal_text(
-    form: str,
-    names: Sequence[str],
-    generators: Iterable[Polynomial],
-    comments: Iterable[str] = (),
-    *,
-    ring: str = "R",
-    ideal: str = "I",
-) -> str:
-    r"""A ring and an ideal in it, ready to paste into a system.
+def ideal_text(form: str, names: Sequence[str], generators: Iterable[Polynomial], comments: Iterable[str] = ()) -> str:
+    r"""A ring `R` and an ideal `I` in it, ready to paste into a system.
 
     Args:
         form: one of `FORMATS`.
         names: the variables, letters with indices behind them.
         generators: exact polynomials, see `Polynomial`.
         comments: lines that stand before them; JSON has no place for them.
-        ring, ideal: what they are called.
 
     Raises:
         BadInput: there is no such format, or a name is not letters with indices.
@@ -331,13 +322,13 @@ def ideal_text(
     """
     require_format(form)
     if form in SYSTEMS:
-        writer = Writer(form, ring, names)
-        return "\n".join([*writer.comments(comments), *writer.ring(), writer.ideal(ideal, generators)])
+        writer = Writer(form, "R", names)
+        return "\n".join([*writer.comments(comments), *writer.ring(), writer.ideal("I", generators)])
     written = variable_names(form, names)
     texts = [polynomial_text(form, written, p) for p in generators]
     if form == "json":
         return json.dumps({"ring": written, "ideal": texts})
     inside = ",\\\\\n".join(texts or ["0"])
-    body = rf"{ideal} = \left\langle \begin{{gathered}}" + f"\n{inside}\n" + r"\end{gathered} \right\rangle"
-    variables = rf"{ring} = \mathbb{{Q}}[{', '.join(written)}]"
+    body = r"I = \left\langle \begin{gathered}" + f"\n{inside}\n" + r"\end{gathered} \right\rangle"
+    variables = rf"R = \mathbb{{Q}}[{', '.join(written)}]"
     return "\n".join([*(f"% {line}" for line in comments), variables, body])

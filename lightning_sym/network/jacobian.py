@@ -185,7 +185,7 @@ class RandomJacobian:
         columns: fold those that are kept to this many random combinations of them, by one fixed matrix: multiplied
             with it from the right, the Jacobian can only lose rank.
         order: `None` for lightning, and for softmax, where exponentials are residues of their own
-            (`rings.exponentials`): then ranks say something about generic weights, not about these. For any
+            (`rings.free_exponentials`): then ranks say something about generic weights, not about these. For any
             normalization: inputs are $\varepsilon Z$, functionals are of all Taylor coefficients up to this degree.
             Each coefficient is a polynomial in the weights with rational coefficients, and where the rank of the
             gradients of any of them modulo `p` (which divides no denominator) is `r`, the function of the weights,

@@ -7,13 +7,13 @@ refused by name. The type `attention-only` is our own: embedding, residual layer
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
-from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.errors import FileFormatError
+from lightning_sym.network.readers.bounds import read_whole
+from lightning_sym.network.readers.exact_json import ExactNumbers, parse, said
 
 LARGEST_FILE = 4 * 2**20
 LARGEST_SIZE = 10**9
@@ -159,60 +159,23 @@ def _refuse(text: str) -> NoReturn:
     raise FileFormatError(text)
 
 
-def _integer(text: str) -> int:
-    if len(text) > 18:
-        _refuse(f"config numbers must be below 10^18, got {text[:20]}...")
-    return int(text)
-
-
-def _constant(text: str) -> NoReturn:
-    _refuse(f"config numbers must be finite, got {text}")
-
-
-def _finite(text: str) -> float:
-    if not isfinite(value := float(text)):
-        _refuse(f"config numbers must be finite, got {text[:20]}")
-    return value
-
-
 def _shown(keys: list[str]) -> list[str]:
     """Keys fit to be printed, whatever the file calls them, and not too many."""
     return [ascii(key[:40])[1:-1] for key in keys[:12]] + [f"and {len(keys) - 12} more"] * (len(keys) > 12)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in seen:
-            _refuse(f"config keys must not repeat, got {key[:40]!a} twice")
-        seen[key] = value
-    return seen
 
 
 def read(file: str) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:
-        BadInput: not readable, larger than 4 MiB, or not one JSON object with unique keys and finite numbers.
+        FileFormatError: not readable, larger than 4 MiB, or not one JSON object with unique keys and finite numbers.
     """
     try:
-        path = Path(file)
-        if not path.is_file():
-            _refuse(f"the config must be a readable file, got {file!r}")
-        if path.stat().st_size > LARGEST_FILE:
-            _refuse(f"{file} must be at most {LARGEST_FILE >> 20} MiB, got {path.stat().st_size >> 20} MiB")
-        text = path.read_text(encoding="utf-8-sig")
-        document = json.loads(
-            text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_constant
-        )
-    except BadInput:
-        raise
-    except OSError as error:
-        raise BadInput(f"the config must be a readable file: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file} must be JSON: {str(error)[:200] or type(error).__name__}") from error
-    if not isinstance(document, dict):
-        _refuse(f"{file} must hold one JSON object")
+        document = parse(read_whole(Path(file), LARGEST_FILE), ExactNumbers())
+        if not isinstance(document, dict):
+            _refuse("it must hold one JSON object")
+    except FileFormatError as error:
+        raise FileFormatError(f"{file}: {error}") from error
     return document
 
 
@@ -223,7 +186,7 @@ def _size(config: dict[str, Any], name: str) -> int | None:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_SIZE:
-            _refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {str(value)[:40]!a}")
+            _refuse(f"{key} must be an integer between 1 and {LARGEST_SIZE:,}, got {said(value, integer=True)}")
         found[key] = value
     if len(set(found.values())) > 1:
         _refuse(f"the {name} must be named once, got {', '.join(f'{k} = {v}' for k, v in found.items())}")
@@ -248,28 +211,28 @@ def _causal(config: dict[str, Any], kind: ModelType) -> bool | None:
     if kind.causal is not None:
         for key in ("causal", "is_causal"):
             if config.get(key) not in (None, kind.causal):
-                _refuse(f"{key} must agree with the mask of model_type {config['model_type']}, got {config[key]!a}")
+                _refuse(f"{key} must agree with the mask of model_type {config['model_type']}, got {said(config[key])}")
         return kind.causal
-    said: set[bool] = set()
+    masks: set[bool] = set()
     for key in CAUSAL:
         value = config.get(key)
         if value is not None and not isinstance(value, bool):
-            _refuse(f"{key} must be true or false, got {str(value)[:40]!a}")
+            _refuse(f"{key} must be true or false, got {said(value)}")
         if value is not None:
-            said.add(value)
-    if len(said) > 1:
+            masks.add(value)
+    if len(masks) > 1:
         _refuse(f"{', '.join(key for key in CAUSAL if key in config)} must agree")
     names = config.get("architectures")
-    if not said and isinstance(names, list):
-        said |= {True for name in names if str(name).endswith(("ForCausalLM", "LMHeadModel"))}
-    return said.pop() if said else None
+    if not masks and isinstance(names, list):
+        masks |= {True for name in names if str(name).endswith(("ForCausalLM", "LMHeadModel"))}
+    return masks.pop() if masks else None
 
 
 def _with_defaults(config: dict[str, Any], kind: ModelType) -> dict[str, Any]:
     """The config with what its type implies, and without what it switches off."""
     full = {"tie_word_embeddings": False, **kind.defaults, **config}
     if not isinstance(full["tie_word_embeddings"], bool):
-        _refuse(f"tie_word_embeddings must be true or false, got {str(full['tie_word_embeddings'])[:40]!a}")
+        _refuse(f"tie_word_embeddings must be true or false, got {said(full['tie_word_embeddings'])}")
     if full.get("use_sliding_window") is False:
         full.pop("sliding_window", None)
     kinds = full.get("layer_types")
@@ -300,10 +263,10 @@ def _left_out(config: dict[str, Any], full: dict[str, Any], kind: ModelType) -> 
 
 def _groups(full: dict[str, Any], heads: int) -> int:
     """How many sets of keys and values a layer has."""
-    said, one = _size(full, "sets of keys and values"), full.get("multi_query")
-    if not isinstance(one, bool | None) or (one and said not in (None, 1, heads)):
-        _refuse(f"multi_query must be true or false, true for one set of keys and values, got {str(one)[:40]!a}")
-    groups = 1 if one else said or heads
+    named, one = _size(full, "sets of keys and values"), full.get("multi_query")
+    if not isinstance(one, bool | None) or (one and named not in (None, 1, heads)):
+        _refuse(f"multi_query must be true or false, true for one set of keys and values, got {said(one)}")
+    groups = 1 if one else named or heads
     if heads % groups:
         _refuse(f"the heads must be a multiple of the sets of keys and values, got {heads:,} and {groups:,}")
     return groups

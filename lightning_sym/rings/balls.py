@@ -61,15 +61,15 @@ def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
     return (exactly(around.mid()), exactly(around.rad())) if around.is_finite() else None
 
 
-class Balls:
+class DualBalls:
     """A matrix of balls with one derivative.
 
     Example:
         >>> from lightning_sym.rings.normalization import SOFTMAX
-        >>> x = Balls.of(np.array([[2]]), np.array([[1]]))
+        >>> x = DualBalls.of(np.array([[2]]), np.array([[1]]))
         >>> (x @ x.mT).derivative()[0, 0]               # d(x^2) = 2 x dx
         4.00000000000000
-        >>> zero = Balls.of(np.array([[0]]))
+        >>> zero = DualBalls.of(np.array([[0]]))
         >>> zero.evaluate(SOFTMAX).values()[0, 0]
         1.00000000000000
     """
@@ -80,7 +80,7 @@ class Balls:
         self.entries = entries
 
     @classmethod
-    def of(cls, numbers: npt.ArrayLike, direction: npt.ArrayLike | None = None) -> Balls:
+    def of(cls, numbers: npt.ArrayLike, direction: npt.ArrayLike | None = None) -> DualBalls:
         """Rational numbers, and the direction in which they move: that of `direction`, by default none."""
         source = np.asarray(numbers, dtype=object)
         moves = np.zeros(source.shape, dtype=object) if direction is None else np.asarray(direction, dtype=object)
@@ -90,11 +90,11 @@ class Balls:
         return cls(entries)
 
     @classmethod
-    def around(cls, balls: npt.ArrayLike) -> Balls:
+    def around(cls, balls: npt.ArrayLike) -> DualBalls:
         """Balls, or rational numbers, that do not move.
 
         Example:
-            >>> Balls.around([[ball(Fraction(1), Fraction(1, 2)), 2]]).values()[0, 1]
+            >>> DualBalls.around([[ball(Fraction(1), Fraction(1, 2)), 2]]).values()[0, 1]
             2.00000000000000
         """
         return cls(map_entries(lambda x: arb_series([as_ball(x), arb(0)], 2), balls))
@@ -112,25 +112,25 @@ class Balls:
         """Batches, rows and columns."""
         return self.entries.shape
 
-    def __matmul__(self, other: Balls) -> Balls:
-        return Balls(self.entries @ other.entries)
+    def __matmul__(self, other: DualBalls) -> DualBalls:
+        return DualBalls(self.entries @ other.entries)
 
-    def __add__(self, other: Balls) -> Balls:
-        return Balls(self.entries + other.entries)
+    def __add__(self, other: DualBalls) -> DualBalls:
+        return DualBalls(self.entries + other.entries)
 
-    def __mul__(self, other: Balls) -> Balls:
+    def __mul__(self, other: DualBalls) -> DualBalls:
         """The product entry by entry."""
-        return Balls(self.entries * other.entries)
+        return DualBalls(self.entries * other.entries)
 
     @property
-    def mT(self) -> Balls:  # noqa: N802
-        return Balls(self.entries.T)
+    def mT(self) -> DualBalls:  # noqa: N802
+        return DualBalls(self.entries.T)
 
-    def like(self, constants: npt.ArrayLike) -> Balls:
+    def like(self, constants: npt.ArrayLike) -> DualBalls:
         """A constant matrix of integers or fractions."""
-        return Balls.of(constants)
+        return DualBalls.of(constants)
 
-    def evaluate(self, normalization: Normalization) -> Balls:
+    def evaluate(self, normalization: Normalization) -> DualBalls:
         """`S` of every entry.
 
         Raises:
@@ -138,11 +138,11 @@ class Balls:
         """
         if normalization.function is None:
             raise BadInput(f"balls need S itself, and of {normalization.name} only the Taylor series is known")
-        return Balls(map_entries(normalization.function, self.entries))
+        return DualBalls(map_entries(normalization.function, self.entries))
 
-    def reciprocal(self, _inverse_constants: npt.ArrayLike) -> Balls:
+    def reciprocal(self, _inverse_constants: npt.ArrayLike) -> DualBalls:
         """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
-        return Balls(map_entries(_reciprocal, self.entries))
+        return DualBalls(map_entries(_reciprocal, self.entries))
 
 
 def _reciprocal(entry: arb_series) -> arb_series:
@@ -155,7 +155,7 @@ def distance(ball: arb, number: Fraction) -> tuple[Fraction, Fraction | None]:
     """Between which bounds the distance of the true number from this one lies; `None` where none above is known.
 
     Example:
-        >>> half = Balls.of(np.array([[Fraction(1, 2)]])).values()[0, 0]
+        >>> half = DualBalls.of(np.array([[Fraction(1, 2)]])).values()[0, 0]
         >>> distance(half, Fraction(3))
         (Fraction(5, 2), Fraction(5, 2))
         >>> distance(arb(0, float("inf")), Fraction(3))
@@ -213,11 +213,11 @@ def nonzero_minor(matrix: ObjectArray, size: int) -> tuple[list[int], list[int]]
     return (rows, columns) if _is_not_zero(matrix, rows, columns) else None
 
 
-def certified_rank(matrix: ObjectArray) -> int:
+def rank_of_balls(matrix: ObjectArray) -> int:
     """A lower bound of the rank: the size of the largest minor found that is certainly not zero.
 
     Example:
-        >>> certified_rank(np.array([[arb(1), arb(2)], [arb(2), arb(4)]]))
+        >>> rank_of_balls(np.array([[arb(1), arb(2)], [arb(2), arb(4)]]))
         1
     """
     size = int(min(matrix.shape))

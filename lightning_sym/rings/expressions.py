@@ -25,7 +25,7 @@ MOST_TERMS, MOST_DEGREE = 10_000, 100
 
 INPUT_NAME = re.compile(r"x_[0-9]+_[0-9]+")
 
-TERM_BYTES, TERM_SECONDS = 600, 8e-6
+TERM_BYTES = 600
 """What a term of a SymPy expression takes; measured with 16 to 24 variables."""
 
 

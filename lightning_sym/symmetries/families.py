@@ -30,7 +30,7 @@ ANY = LIGHTNING | {"normalization"}
 
 
 @dataclass(frozen=True)
-class Family:
+class DirectionFamily:
     """Directions that the function of a network does not feel.
 
     Attributes:
@@ -82,8 +82,8 @@ def _has_stream(architecture: Architecture) -> bool:
 _GROUP = "docs/upper-bound.md, Proposition 2"
 
 TABLE = (
-    Family("query-key", _GROUP, ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True),
-    Family(
+    DirectionFamily("query-key", _GROUP, ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True),
+    DirectionFamily(
         "value-output",
         _GROUP,
         ANY,
@@ -91,54 +91,60 @@ TABLE = (
         _of_the_group(group.value_output),
         symmetry=True,
     ),
-    Family("stream", _GROUP, ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
-    Family("scale", _GROUP, LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
-    Family("unwritten", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unwritten),
-    Family("unread", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unread),
-    Family(
+    DirectionFamily("stream", _GROUP, ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
+    DirectionFamily("scale", _GROUP, LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
+    DirectionFamily(
+        "unwritten", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unwritten
+    ),
+    DirectionFamily(
+        "unread", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unread
+    ),
+    DirectionFamily(
         "inside",
         "docs/transformers.md, Proposition 5",
         ANY,
         lambda network: network.value_ranks is not None,
         stream_directions.inside,
     ),
-    Family("pattern", "docs/transformers.md, Proposition 5", ANY, pattern_is_constant, stream_directions.pattern),
-    Family(
+    DirectionFamily(
+        "pattern", "docs/transformers.md, Proposition 5", ANY, pattern_is_constant, stream_directions.pattern
+    ),
+    DirectionFamily(
         "skew",
         "docs/transformers.md, Proposition 6",
         LIGHTNING,
         lambda network: any(attention_motions.counts_symmetrically(network)),
         attention_motions.skew,
     ),
-    Family(
+    DirectionFamily(
         "mixing",
         "docs/transformers.md, Propositions 8, 9, 15, 16",
         LIGHTNING,
         lambda network: network.heads > 1,
         head_mixing.mixing,
     ),
-    Family(
+    DirectionFamily(
         "cancelling",
         "docs/transformers.md, Propositions 11, 12",
         ANY,
         lambda network: attention_motions.cancelling_equations(network) is not None,
         attention_motions.cancelling,
     ),
-    Family(
+    DirectionFamily(
         "skew differences",
         "docs/transformers.md, Proposition 11",
         ANY,
         lambda network: network.normalization is not None and network.tokens == 2 and network.causal,
         attention_motions.skew_differences,
     ),
-    Family(
+    DirectionFamily(
         "symmetric products",
         "docs/transformers.md, Proposition 13",
         frozenset({"value_ranks", "skip", "embed", "unembed"}),
         lambda network: network.skip and not attention_motions.sees_one_direction(network),
         attention_motions.symmetric_products,
     ),
-    Family(
+    DirectionFamily(
         "first layers",
         "docs/transformers.md, Proposition 17",
         LIGHTNING,
@@ -148,7 +154,7 @@ TABLE = (
 )
 
 
-def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> list[Family]:
+def families_of(architecture: Architecture, *, symmetry: bool | None = None) -> list[DirectionFamily]:
     """The families that a network has, in the order of the table.
 
     Args:

@@ -35,7 +35,7 @@ Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
-class LayerSymmetry:
+class HeadSymmetry:
     r"""The part of a group element that one head sees; every matrix comes with its inverse, `None` is the identity.
 
     Attributes:
@@ -92,7 +92,7 @@ def verify_identity() -> str:
         for number in "12":
             c, b, scale = letter(f"C{number}"), letter(f"B{number}"), Words.scalar(f"lambda{number}")
             head = Layer(letter(f"Q{number}"), letter(f"K{number}"), letter(f"V{number}"))
-            element = LayerSymmetry(
+            element = HeadSymmetry(
                 query_key=(c, c.inverse),
                 before=(before, before.inverse),
                 after=(b, b.inverse),
@@ -106,7 +106,7 @@ def verify_identity() -> str:
             raise ProgramError(f"the symmetry is not one: {found} differs from {expected}")
     plain = Layer(letter("Q"), letter("K"), letter("V"))
     c, g, h, scale = letter("C"), letter("G"), letter("H"), Words.scalar("lambda")
-    one = LayerSymmetry((c, c.inverse), (g, g.inverse), (h, h.inverse), (scale, scale.inverse))
+    one = HeadSymmetry((c, c.inverse), (g, g.inverse), (h, h.inverse), (scale, scale.inverse))
     found, expected = attention_layer(g @ x, one.act(plain)), h @ attention_layer(x, plain)
     if found != expected:
         raise ProgramError(f"the symmetry is not one: {found} differs from {expected}")
@@ -140,7 +140,7 @@ class Tangents:
     """
 
     count: int
-    heads: dict[tuple[int, int], LayerSymmetry]
+    heads: dict[tuple[int, int], HeadSymmetry]
     left: dict[str, Any] = field(default_factory=dict)
     right: dict[str, Any] = field(default_factory=dict)
 
@@ -154,7 +154,7 @@ def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
     architecture.require("the symmetry query-key", ANY)
     for i, a in enumerate(architecture.attention_ranks):
         for h in range(architecture.heads):
-            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))})
+            yield Tangents(a * a, {(i, h): HeadSymmetry(query_key=_moving(_all_directions(a), p))})
 
 
 def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
@@ -164,7 +164,7 @@ def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
         change = _moving(_all_directions(b), p)
         for h in range(architecture.heads):
             name = "O" + head_name(architecture, i, h)
-            yield Tangents(b * b, {(i, h): LayerSymmetry(after=change)}, right={name: change[1]})
+            yield Tangents(b * b, {(i, h): HeadSymmetry(after=change)}, right={name: change[1]})
 
 
 def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
@@ -179,7 +179,7 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
         places = [range(i, i + 1) for i in range(first, last + 1)]
     for group in places:
         change = _moving(_all_directions(architecture.widths[group[0]]), p)
-        by_head: dict[tuple[int, int], LayerSymmetry] = {}
+        by_head: dict[tuple[int, int], HeadSymmetry] = {}
         left: dict[str, Any] = {}
         right: dict[str, Any] = {}
         for i, h in ((i, h) for i in range(depth) for h in heads):
@@ -188,7 +188,7 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
             if after is not None and architecture.value_ranks is not None:
                 left["O" + head_name(architecture, i, h)], after = after[0], None
             if before is not None or after is not None:
-                by_head[i, h] = LayerSymmetry(before=before, after=after)
+                by_head[i, h] = HeadSymmetry(before=before, after=after)
         if 0 in group:
             left["E"] = change[0]
         if depth in group and free_ends[1]:
@@ -204,7 +204,7 @@ def scale(architecture: Architecture, p: int) -> Iterator[Tangents]:
         grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
         _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
         for h in range(architecture.heads):
-            yield Tangents(1, {(i, h): LayerSymmetry(scale=(grow, shrink))})
+            yield Tangents(1, {(i, h): HeadSymmetry(scale=(grow, shrink))})
 
 
 def tangent_directions(

@@ -18,12 +18,12 @@ from lightning_sym.testing.callers import Caller, Function
 from lightning_sym.testing.exact_floats import floats_named
 from lightning_sym.testing.failures import MOST_SHOWN, Mismatch, NotDecided, power_of_ten, shown_sparsely, told
 from lightning_sym.testing.inputs import first_inputs, random_input, shrunk
-from lightning_sym.testing.truth import Enclosed, Exact, recognized
+from lightning_sym.testing.truth import EnclosedOutputs, ExactOutputs, recognized
 
 FIRST = 8
 """Random inputs with small entries, before the larger ones that are counted."""
 
-PRODUCT = {Exact: 1e-8, Enclosed: 5e-6}
+PRODUCT = {ExactOutputs: 1e-8, EnclosedOutputs: 5e-6}
 """Seconds for a product of two exact numbers; rough, and more where numbers are long."""
 
 
@@ -147,20 +147,20 @@ def assert_implements(
         require_integer(degree, "the degree", 1)
     if architecture.depth > DEEPEST:
         raise TooLarge(f"networks that are evaluated must have at most {DEEPEST} layers, got {architecture.depth}")
-    kind = Exact if architecture.normalization is None else Enclosed
+    kind = ExactOutputs if architecture.normalization is None else EnclosedOutputs
     Work(work, progress).spend(PRODUCT[kind] * _products(architecture, trials), "exact evaluations")
-    truth: Exact | Enclosed
+    truth: ExactOutputs | EnclosedOutputs
     if architecture.normalization is None:
         if ulps is not None:
             raise BadInput("lightning attention is compared exactly, so ulps must be left out")
-        truth = Exact(architecture, weights, floats)
+        truth = ExactOutputs(architecture, weights, floats)
     else:
         if degree is not None:
             raise BadInput("the degree must be left out with softmax, which is no polynomial")
         if ulps is None:
             raise BadInput("softmax is rounded in floats, so ulps must say how far off an output may be, 16 for one")
         require_integer(ulps, "ulps", 0, 2**40)
-        truth = Enclosed(architecture, weights, floats, ulps)
+        truth = EnclosedOutputs(architecture, weights, floats, ulps)
     caller = Caller(function, (architecture.output_width, tokens), floats, array)
     shape = (architecture.input_width, tokens)
     source = Random(seed)
@@ -188,7 +188,7 @@ def _products(architecture: Architecture, trials: int) -> int:
 
 
 def _complaint(
-    truth: Exact | Enclosed,
+    truth: ExactOutputs | EnclosedOutputs,
     caller: Caller,
     architecture: Architecture,
     weights: Weights,

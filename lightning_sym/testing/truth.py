@@ -15,7 +15,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import KNOWN, network_output
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, distance, precision
+from lightning_sym.rings.balls import DualBalls, distance, precision
 from lightning_sym.rings.rationals import map_entries, rational_matrix, to_fractions
 from lightning_sym.testing.callers import Caller
 from lightning_sym.testing.exact_floats import Exactness, Floats
@@ -52,7 +52,7 @@ def exactly(architecture: Architecture, weights: Weights, bound: int) -> Callabl
     return lambda x: to_fractions(network_output(rational_matrix(x), architecture, matrices))
 
 
-class Exact:
+class ExactOutputs:
     """A lightning network: outputs are equal or they are not.
 
     Attributes:
@@ -85,7 +85,7 @@ class Exact:
         return f": {self.shown(found)[place]} instead of {self.values(x)[place]}"
 
 
-class Enclosed:
+class EnclosedOutputs:
     """A network with softmax: outputs lie in balls, and floats near to them.
 
     Attributes:
@@ -105,8 +105,8 @@ class Enclosed:
         self.step = _step(architecture, weights)
 
     def _balls(self, x: ObjectArray) -> ObjectArray:
-        matrices = [Balls.of(matrix) for matrix in self._weights.named().values()]
-        outputs: Balls = network_output(Balls.of(self.step * x), self._architecture, matrices)
+        matrices = [DualBalls.of(matrix) for matrix in self._weights.named().values()]
+        outputs: DualBalls = network_output(DualBalls.of(self.step * x), self._architecture, matrices)
         return outputs.values()
 
     def output(self, x: ObjectArray) -> ObjectArray:
@@ -200,10 +200,12 @@ def _step(architecture: Architecture, weights: Weights) -> Fraction:
     return step
 
 
-def recognized(truth: Exact | Enclosed, weights: Weights, caller: Caller, inputs: list[ObjectArray]) -> str:
+def recognized(
+    truth: ExactOutputs | EnclosedOutputs, weights: Weights, caller: Caller, inputs: list[ObjectArray]
+) -> str:
     """A usual mistake that explains all these outputs, in words; empty if none does. A guess, for the reader."""
     weights.require_numbers("the networks that are tried")
-    if not isinstance(truth, Exact):
+    if not isinstance(truth, ExactOutputs):
         return ""
     outputs = [(x, caller(x)) for x in inputs]
     tokens = inputs[0].shape[1]

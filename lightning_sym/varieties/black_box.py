@@ -15,7 +15,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import precision
-from lightning_sym.varieties.black_box_arithmetic import Arithmetic, BallArithmetic, ExactArithmetic, Interval
+from lightning_sym.varieties.black_box_arithmetic import BallArithmetic, BlackBoxArithmetic, ExactArithmetic, Interval
 from lightning_sym.varieties.decimals import answered
 from lightning_sym.varieties.jets import unit_vectors
 from lightning_sym.varieties.query_plan import FURTHER, QueryPlan, left_out, multipliers
@@ -98,7 +98,9 @@ class _Conversation:
         self.asked: list[Asked] = []
         self.error = Fraction(1, 10**plan.digits)
         self.found = Found(self.shape)
-        self.arithmetic: Arithmetic = BallArithmetic(plan) if plan.denominators is None else ExactArithmetic(plan)
+        self.arithmetic: BlackBoxArithmetic = (
+            BallArithmetic(plan) if plan.denominators is None else ExactArithmetic(plan)
+        )
 
     def _ask(self, x: Rows, what: str) -> ObjectArray:
         """One question, its answer looked at before anything is computed."""

@@ -17,7 +17,7 @@ from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, ball, distance, middle_and_radius, precision
+from lightning_sym.rings.balls import DualBalls, ball, distance, middle_and_radius, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.decimals import least_power_of_ten
@@ -48,7 +48,7 @@ class Question(Protocol):
         """The output, exact decimals."""
 
 
-class Arithmetic(Protocol):
+class BlackBoxArithmetic(Protocol):
     """What is done with numbers of one kind, exact or balls."""
 
     bits: int
@@ -291,5 +291,5 @@ def _output(attention: Sequence[ObjectArray], value: ObjectArray, x: Any, plan: 
     for i in range(shape.depth):
         last = i == shape.depth - 1
         matrices += [attention[i] if i < len(attention) else zero, one, value if last else one]
-    output = network_output(Balls.of(np.array(x, dtype=object)), plain, [Balls.around(m) for m in matrices])
+    output = network_output(DualBalls.of(np.array(x, dtype=object)), plain, [DualBalls.around(m) for m in matrices])
     return np.asarray(output.values(), dtype=object)

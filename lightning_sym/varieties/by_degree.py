@@ -32,8 +32,8 @@ from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.weight_space import (
     Expansion,
     Lazy,
-    Piece,
     Terms,
+    WeightPiece,
     dense,
     evaluated,
     kernel_of,
@@ -70,14 +70,14 @@ class Ideal:
     def __init__(self, system: CoordinateSystem, seed: int, memory: int, progress: Progress) -> None:
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
-        self.pieces: list[dict[int, Piece]] = []
+        self.pieces: list[dict[int, WeightPiece]] = []
         self._expansion = Expansion(system, memory)
         self._points, self._values = 0, list[Lazy]()
         self._any_below = True  # whether there are equations one degree lower
         for degree in (0, 1):
             self.pieces.append(
                 {
-                    code: Piece(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
+                    code: WeightPiece(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
                     for code, rows in self.grading.monomials(degree, memory).items()
                 }
                 if degree
@@ -130,7 +130,7 @@ class Ideal:
     def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
         return lambda: self.system.at_random_points(np.random.default_rng([self.seed, degree, p]), points, p)
 
-    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> Piece:
+    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> WeightPiece:
         count = len(rows)
         p = PRIMES[0]
         basis, last = self._with_different_last(code, rows, p)
@@ -139,14 +139,14 @@ class Ideal:
         matrix = evaluated(values[0](), rows[middle], len(middle) + SPARE_POINTS, p)
         pivots = middle[independent_columns(matrix, p)]
         if len(pivots) == count:
-            return Piece(rows, count, np.zeros((0, count), dtype=np.int64))
+            return WeightPiece(rows, count, np.zeros((0, count), dtype=np.int64))
         free = others(pivots, count)
         known = self._row_basis(code, rows, basis, last, free, p)
         if len(known) == len(free):
-            return Piece(rows, len(pivots), known)
+            return WeightPiece(rows, len(pivots), known)
         new, is_minimal = self._new_generators(code, rows, values, known)
         vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
-        return Piece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
+        return WeightPiece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
     def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[Any]]:
         """The multiples, by a coordinate, of the equations one degree lower, in this weight."""

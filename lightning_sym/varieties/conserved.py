@@ -24,7 +24,7 @@ from lightning_sym.dimension.certify import Status
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights, sweep_bytes
 from lightning_sym.network.weight_values import variable_prefix
@@ -292,7 +292,7 @@ def conserved_quantities(
     require_memory(4 * (fixed + each), memory, f"a bracket of gradients ({architecture.tokens:,} tokens)")
 
     verify_identity()
-    report = progress or (lambda stage, done, total: None)
+    report = progress or unheard
     quantities = tuple(moments_of(architecture))
     best = _at_a_point(architecture, quantities, (seed, 0), report)
     if best.count is None and len(best.lie_ranks) < LONGEST_BRACKET:  # else longer brackets are missing, no better luck

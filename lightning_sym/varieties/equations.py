@@ -13,7 +13,7 @@ from math import comb
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
@@ -95,7 +95,7 @@ def successive_equations(
         require_integer(degree, "the degree", 1, 1000)
     if not work > 0:
         raise BadInput(f"work must be a positive number of seconds, got {work}")
-    report = progress or (lambda stage, done, total: None)
+    report = progress or unheard
     require_codes(smallest_network(architecture))
     report("coordinates", 0, 1)
     system = coordinate_system(architecture, memory=memory)

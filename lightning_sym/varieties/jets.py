@@ -32,7 +32,7 @@ from lightning_sym.varieties.two_tokens import (
 )
 
 PROVED = frozenset({"normalization"})
-"""The options that Theorem 7 is about."""
+"""The options that Theorem 7 of `docs/softmax-fibers.md` is about."""
 
 DEEPEST = 5
 """Layers of a jet: the degree grows by three with each."""
@@ -68,7 +68,7 @@ class Jet(Result):
 
     Attributes:
         architecture: one head, normalized scores, nothing added; at least two tokens.
-        lines: the lines, and the coefficients along each, at least up to degree $2 \cdot 3^{l-1} + 1$.
+        series: the lines, and the coefficients along each, at least up to degree $2 \cdot 3^{l-1} + 1$.
 
     Raises:
         BadInput: the network is another one, or the lines are not of it.

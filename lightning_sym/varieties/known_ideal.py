@@ -100,8 +100,8 @@ class Equations(Result):
     def hilbert_polynomial(self) -> Poly | None:
         """The Hilbert polynomial of M, in SymPy's `k`, over the rationals; None where it is not proved.
 
-        Proved where M fills its linear span or is a hypersurface there (Proposition 6), and for one head of rank one
-        with one output (Proposition 7). Where M is no cone, it is that of its projective closure.
+        Proved where M fills its linear span or is a hypersurface there, and for one head of rank one with one
+        output (`docs/equations.md`, Propositions 6 and 7). Where M is no cone, it is that of its projective closure.
 
         Example:
             >>> from lightning_sym import Architecture, equations

@@ -233,6 +233,7 @@ def checked_map(entries: Any, ring: PolynomialRing, architecture: Architecture) 
 
     Raises:
         BadInput: they are not.
+        TooLarge: there are too many terms.
     """
     architecture.require_plain("the weights of a polynomial map")
     if sum(map(len, entries.ravel())) > MOST_TERMS:

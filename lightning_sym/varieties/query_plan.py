@@ -244,7 +244,11 @@ def coefficients_row(wanted: int, count: int) -> tuple[Fraction, ...]:
 
 
 def left_out(nodes: Nodes, node: int, radius_squared: Fraction) -> Fraction:
-    """A bound for the terms of degree more than twice the count, at a node."""
+    """A bound for the terms of degree more than twice the count, at a node.
+
+    Raises:
+        BadInput: the node does not lie in the disc.
+    """
     ratio = Fraction(node**2, 10 ** (2 * nodes.places)) / radius_squared
     if ratio >= 1:
         raise BadInput("nodes must lie in the disc")

@@ -133,9 +133,9 @@ def _power_of_ten(number: Fraction) -> str:
 def stands_behind(attention: ObjectArray, architecture: Architecture) -> str | None:
     """Why two distinct tokens show nothing of the layers behind one with this matrix: `blind`, `skew`; or `None`.
 
-    Behind a *blind* layer no tokens do (Theorem 1). Skew for three tokens or more, the layers behind are determined,
-    but two distinct tokens become equal; for another normalization than softmax, skew says only that the terms that
-    Theorem 7 reads are zero.
+    Behind a *blind* layer no tokens do (`docs/softmax-fibers.md`, Theorem 1). Skew for three tokens or more, the layers
+    behind are determined, but two distinct tokens become equal; for another normalization than softmax, skew says only
+    that the terms that Theorem 7 of that page reads are zero.
     """
     architecture.require("what layers show", PROVED)
     normalization, tokens = architecture.normalization, architecture.tokens

@@ -24,7 +24,7 @@ _INTEGERS = 2**40
 
 
 @dataclass
-class Piece:
+class WeightPiece:
     """The equations of one dominant weight in one degree.
 
     Attributes:

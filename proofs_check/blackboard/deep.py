@@ -10,7 +10,7 @@ from lightning_sym import VirtualWeights, forward, virtual_weights
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.network.virtual_weights import closed_form, recursive_form, unrolled_factors
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.symmetries.group import LayerSymmetry
+from lightning_sym.symmetries.group import HeadSymmetry
 from proofs_check.blackboard.step import (
     Matrix,
     Shown,
@@ -49,8 +49,8 @@ def change_between_layers() -> Iterator[Step]:
     one = identity(2), identity(2)
     last = identity(1), identity(1)
     moved = [
-        LayerSymmetry(one, one, (C, C_INVERSE), one).act(layers[0]),
-        LayerSymmetry(one, (C, C_INVERSE), last, (identity(2), identity(1))).act(layers[1]),
+        HeadSymmetry(one, one, (C, C_INVERSE), one).act(layers[0]),
+        HeadSymmetry(one, (C, C_INVERSE), last, (identity(2), identity(1))).act(layers[1]),
     ]
     must((identity(2) == C @ C_INVERSE).all(), "C has this inverse")
     yield Step(

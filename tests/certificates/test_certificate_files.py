@@ -13,7 +13,6 @@ from bad_fibers import FIBER_REASONS
 from checker import CORPUS, GOOD, REJECTED, SCHEMA, checked_alone, copied_checker, matches
 
 ROOT = Path(__file__).parents[2]
-Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -12,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from checker import proved
 from flint import arb, ctx
 from form_pairs import drawn, drawn_form, moved, named, nearly, weights
 from judge_functions import are_the_same
@@ -22,7 +22,7 @@ from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.same_function import Answer, Comparison, Reason
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from proofs_check.checker import verify
 from proofs_check.checker.functions.network import Form, Network
@@ -52,20 +52,13 @@ def by_streams(form: NetworkForm, tokens: int, first: Any, second: Any) -> Docum
     }  # fmt: skip
 
 
-def proved(document: Document) -> bool:
-    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
-    try:
-        verify.check(json.loads(json.dumps(document)))
-    except verify.Rejected:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_common_streams_are_those_of_the_program(seed: int) -> None:
     found = Counter[bool]()
     for form, tokens, first, second in pairs(150, seed):
-        same = common_streams(Circuits.of(weights(first, form)), Circuits.of(weights(second, form)), tokens).same
+        same = common_streams(
+            NetworkCircuits.of(weights(first, form)), NetworkCircuits.of(weights(second, form)), tokens
+        ).same
         assert proved(by_streams(form, tokens, first, second)) is same
         found[same] += 1
     assert min(found.values()) > 20

@@ -8,14 +8,13 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from checker import CORPUS
+from checker import CORPUS, proved
 from form_pairs import matrix, named, weights
 from judge_functions import are_the_same
 
 from lightning_sym import SOFTMAX, Answer, Comparison, NetworkForm, Reason
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
-from proofs_check.checker import verify
 
 Document = dict[str, Any]
 
@@ -49,14 +48,6 @@ def document(form: NetworkForm, tokens: int, first: Any, second: Any, proof: Doc
     one, other = ({name: [[str(x) for x in row] for row in m] for name, m in named(w).items()} for w in (first, second))
     return {"format": "lightning-sym/certificate", "version": 1, "kind": "same", "form": form.to_json(),
             "tokens": tokens, "first": one, "second": other, "proof": proof}  # fmt: skip
-
-
-def proved(claim: Document) -> bool:
-    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
-    try:
-        return bool(verify.check(json.loads(json.dumps(claim))))
-    except verify.Rejected:
-        return False
 
 
 def test_levels_that_are_accepted_keep_the_function() -> None:

@@ -21,7 +21,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
 
 SAME, ROUNDING = CheckpointAnswer.SAME, CheckpointAnswer.ROUNDING
-DIFFERENT, UNDECIDED = CheckpointAnswer.DIFFERENT, CheckpointAnswer.UNDECIDED
+DIFFERENT = CheckpointAnswer.DIFFERENT
 NETWORKS = [(family, tied) for family in ("gpt2", "llama", "qwen2") for tied in (True, False)]
 SOME = [("gpt2", False), ("llama", False), ("qwen2", True)]
 

@@ -96,7 +96,7 @@ def test_random_networks_keep_their_limits() -> None:
     networks = list(
         random_networks(
             60, 3, depth=(2, 3), width=(2, 6), rank=(1, 5), tokens=(1, 3), heads=(2, 3), value_rank=(1, 2),
-            equal_widths=True, parameters=(50, 250), fits=lambda n: n.widths[0] != 4, skip=True, causal=True, embed=3,
+            wider=(0, 0), parameters=(50, 250), fits=lambda n: n.widths[0] != 4, skip=True, causal=True, embed=3,
         )
     )  # fmt: skip
     assert {n.depth for n in networks} == {2, 3}

@@ -10,7 +10,7 @@ from judge_functions import are_the_same
 from lightning_sym import Weights, fiber
 from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.conditions import Condition
-from lightning_sym.fibers.exact_conditions import Exact
+from lightning_sym.fibers.exact_conditions import ExactConditions
 from lightning_sym.network.form import NetworkForm
 
 Document = dict[str, Any]
@@ -26,7 +26,7 @@ def _known(listed: tuple[Condition, ...]) -> dict[tuple[str, int], bool | None]:
 
 def _decided(weights: Weights, t: int, name: str, i: int, known: dict[tuple[str, int], bool | None]) -> bool | None:
     """Whether a condition holds: exactly if that is decided, else by residues at other points."""
-    spaces, causal = Exact(weights, t), weights.form.causal
+    spaces, causal = ExactConditions(weights, t), weights.form.causal
     if name in "FUS":
         return spaces.span(name, i).holds
     if name in ("b", "b unmasked"):

@@ -11,7 +11,7 @@ import numpy as np
 from lightning_sym import Weights
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.balls import DualBalls, precision
 
 Document = dict[str, Any]
 BITS, INPUTS = 400, 5
@@ -55,10 +55,10 @@ def are_the_same(document: Document) -> bool | None:
     networks = [Weights.of(_rectangular(document[side]), form) for side in ("first", "second")]
     shapes = [w.architecture(tokens) for w in networks]
     with precision(BITS):
-        matrices = [[Balls.of(m) for m in w.matrices.values()] for w in networks]
+        matrices = [[DualBalls.of(m) for m in w.matrices.values()] for w in networks]
         for _ in range(INPUTS):
             rows = [[Fraction(rng.randint(-99, 99), 64) for _ in range(tokens)] for _ in range(shapes[0].input_width)]
-            x = Balls.of(np.array(rows, dtype=object))
+            x = DualBalls.of(np.array(rows, dtype=object))
             first, second = (
                 network_output(x, shape, m).values().ravel() for shape, m in zip(shapes, matrices, strict=True)
             )

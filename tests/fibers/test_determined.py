@@ -17,7 +17,7 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers import determined
 from lightning_sym.fibers.determined import apart_by_theorem, seen_apart
 from lightning_sym.limits import Work
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from proofs_check.checker import verify
 
 A, B = np.array([[[1, 2], [0, 1]], [[2, -1], [1, 1]]])
@@ -95,7 +95,7 @@ def test_equal_networks_are_never_apart() -> None:
         moved = [[(back.T @ a @ back, base @ v @ back) for a, v in reversed(heads)] for heads in layers]
         one = net(*layers, form=form, E=np.eye(2, dtype=int), U=np.eye(2, dtype=int))
         other = net(*moved, form=form, E=base, U=back)
-        first, second = Circuits.of(one), Circuits.of(other)
+        first, second = NetworkCircuits.of(one), NetworkCircuits.of(other)
         assert not seen_apart(first, second, rng)
         for tokens in (2, 3):
             assert apart_by_theorem(None, first, second, tokens, rng, Work()) is None

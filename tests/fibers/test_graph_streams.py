@@ -15,8 +15,8 @@ from lightning_sym.fibers import graph_streams, same_transformers
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.graph_streams import GraphStreams
-from lightning_sym.fibers.limb_heads import Size
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.fibers.limb_heads import DyadicBound
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings import arrays
 from lightning_sym.rings.normalization import SOFTMAX
@@ -61,7 +61,7 @@ def _net(matrices: Matrices, form: NetworkForm | None = None) -> Weights:
 
 
 def _streams(one: Weights, other: Weights, tokens: int) -> tuple[bool, list[object]]:
-    found = common_streams(Circuits.of(one), Circuits.of(other), tokens)
+    found = common_streams(NetworkCircuits.of(one), NetworkCircuits.of(other), tokens)
     return found.same, [(layer.spelled, layer.reached.basis, layer.apart.basis) for layer in found.layers]
 
 
@@ -126,7 +126,7 @@ def test_a_difference_that_is_zero_modulo_some_primes_is_seen() -> None:
         found = GraphStreams(_net(given), _net(changed), 3)
         assert found.classes is not None  # at the random vector it is not seen
         assert found.proved() is None
-    assert GraphStreams(_net(given), _net(_moved(given)), 3)._enough(Size(0, 2**900)) is None
+    assert GraphStreams(_net(given), _net(_moved(given)), 3)._enough(DyadicBound(0, 2**900)) is None
 
 
 def test_a_wrong_matrix_is_not_taken() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_transformers import apart
 
-from lightning_sym import SOFTMAX, Answer, Architecture, NetworkForm, Reason, Weights, network_output, same_function
+from lightning_sym import SOFTMAX, Answer, Architecture, NetworkForm, Reason, Weights, same_function
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
 from lightning_sym.fibers import softmax as theorem
-from lightning_sym.rings.balls import Balls, precision
 
 FORM = NetworkForm(SOFTMAX)
 CAUSAL = NetworkForm(SOFTMAX, causal=True)
@@ -30,25 +30,6 @@ def network(layers: Sequence[tuple[Any, Any]], form: NetworkForm = FORM) -> Weig
     for i, (a, v) in enumerate(layers, start=1):
         named |= {f"Q{i}": a, f"K{i}": np.eye(len(a), dtype=int).tolist(), f"V{i}": v}
     return Weights.of(named, form)
-
-
-def ball_outputs(weights: Weights, x: Any, tokens: int, bits: int = 120) -> Any:
-    with precision(bits):
-        matrices = [Balls.of(matrix) for matrix in weights.named().values()]
-        return network_output(Balls.of(x), weights.architecture(tokens), matrices).values()
-
-
-def apart(first: Weights, second: Weights, tokens: int, tries: int, seed: int = 0) -> bool:
-    """Whether balls prove the outputs apart at one of some random inputs."""
-    source = random.Random(seed)
-    rows = first.architecture(tokens).widths[0]
-    for _ in range(tries):
-        entries = [[Fraction(source.randint(-6, 6), 3) for _ in range(tokens)] for _ in range(rows)]
-        x = np.array(entries, dtype=object)
-        pairs = zip(ball_outputs(first, x, tokens).ravel(), ball_outputs(second, x, tokens).ravel(), strict=True)
-        if any(not one.overlaps(other) for one, other in pairs):
-            return True
-    return False
 
 
 def small_layers(seed: int, width: int, depth: int) -> list[tuple[Matrix, Matrix]]:

@@ -14,7 +14,7 @@ from lightning_sym import SOFTMAX, Answer, Architecture, NetworkForm, Normalizat
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
 from lightning_sym.fibers import arrangement, common_streams, same_transformers
 from lightning_sym.fibers.transform import transform
-from lightning_sym.network.circuits import Circuits
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.rings.ball_matrices import DecimalBall
 
 SHAPE = Architecture((3, 3, 3), (2, 1), 3, heads=2, value_ranks=(2, 3), embed=4, unembed=3, skip=True)
@@ -223,9 +223,9 @@ def test_a_mean_that_is_zero_stays_zero() -> None:
     """Heads with A = 0 read the mean of the stream alone, and the first layer makes it 0."""
     form = NetworkForm(SOFTMAX, skip=True)
 
-    def net(last: int) -> Circuits:
+    def net(last: int) -> NetworkCircuits:
         values = [-1, 0, last]
         weights = {f"{s}{i}": [[v if s == "V" else 0]] for i, v in enumerate(values, start=1) for s in "QKV"}
-        return Circuits.of(Weights.of(weights, form))
+        return NetworkCircuits.of(Weights.of(weights, form))
 
     assert common_streams.common_streams(net(1), net(3), 2).same

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from public_functions import modules_of, public_functions
 
 import lightning_cli.options
 import lightning_sym
@@ -43,10 +42,10 @@ UNKNOWN = {
 
 # these compute nothing from a network: they hold what was found, or say that nothing is proved
 COMPUTES_NOTHING = {
-    "Agreement.__init__", "BallRank.__init__", "CertifiedDimension.__init__", "Classification.__init__",
+    "Agreement.__init__", "CertifiedDimension.__init__", "Classification.__init__",
     "Comparison.__init__", "ConservedQuantities.__init__", "CoordinateSystem.__init__", "Equations.__init__",
-    "Family.__init__",
-    "Family.belongs_to",
+    "DirectionFamily.__init__",
+    "DirectionFamily.belongs_to",
     "Fiber.__init__",
     "Formula.at",
     "Held.__init__",
@@ -66,23 +65,9 @@ COMPUTES_NOTHING = {
 
 def entries() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public function and method of the library, and of the options, that takes an `Architecture`."""
-    names = [info.name for info in pkgutil.walk_packages(lightning_sym.__path__, "lightning_sym.")]
-    for module in [*map(importlib.import_module, names), lightning_cli.options]:
-        for name, value in vars(module).items():
-            if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
-                continue
-            members = {name: value}
-            if inspect.isclass(value):
-                members = {
-                    f"{name}.{key}": getattr(value, key) for key in vars(value) if key[0] != "_" or key == "__init__"
-                }
-                members[f"{name}.__init__"] = value
-            for label, function in members.items():
-                source = function.__init__ if inspect.isclass(function) else function
-                kinds = getattr(source, "__annotations__", {})
-                takes = [key for key, kind in kinds.items() if key != "return" and "Architecture" in str(kind)]
-                if takes and label not in COMPUTES_NOTHING:
-                    yield f"{module.__name__}.{label}", function
+    for module, label, function, kinds in public_functions([*modules_of(lightning_sym), lightning_cli.options]):
+        if label not in COMPUTES_NOTHING and any("Architecture" in kind for kind in kinds.values()):
+            yield f"{module}.{label}", function
 
 
 ENTRIES = dict(entries())

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import inspect
 import pickle
-import pkgutil
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from public_functions import modules_of, public_functions
 
 import lightning_sym
 import proofs_check
@@ -48,26 +47,9 @@ TAKES_LETTERS = {
 
 def entries() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public function and method of the library, and of the claims, that takes `Weights`."""
-    for package in (lightning_sym, proofs_check):
-        names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-        for module in map(importlib.import_module, names):
-            for name, value in vars(module).items():
-                if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
-                    continue
-                members = {name: value}
-                if inspect.isclass(value):
-                    members = {
-                        f"{name}.{key}": getattr(value, key)
-                        for key in vars(value)
-                        if key[0] != "_" and callable(getattr(value, key))
-                    }
-                    members[f"{name}.__init__"] = value
-                for label, function in members.items():
-                    source = function.__init__ if inspect.isclass(function) else function
-                    kinds = getattr(source, "__annotations__", {})
-                    takes = [key for key, kind in kinds.items() if key != "return" and kind == "Weights"]
-                    if takes and label not in TAKES_LETTERS:
-                        yield f"{module.__name__}.{label}", function
+    for module, label, function, kinds in public_functions([*modules_of(lightning_sym), *modules_of(proofs_check)]):
+        if label not in TAKES_LETTERS and "Weights" in kinds.values():
+            yield f"{module}.{label}", function
 
 
 ENTRIES = dict(entries())

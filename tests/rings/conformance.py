@@ -21,7 +21,7 @@ from lightning_sym import SOFTMAX, Architecture
 from lightning_sym.errors import RingError
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.ball_matrices import BallMatrix
-from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.midpoint_radius import MidpointRadius
@@ -160,8 +160,8 @@ RINGS = [
     Ring("matrices of balls", lambda _, m: BallMatrix.of(m), lambda v, _: map_entries(exactly, v.flint.tolist())),
     Ring("balls of floats", lambda _, m: MidpointRadius.of(m), lambda v, _: enclosed(v), digits=-4),
     Ring(
-        "balls", lambda _, m: Balls.of(m), lambda v, _: map_entries(exactly, v.values()),
-        moving=Balls.of, derivative=lambda v: map_entries(exactly, v.derivative()),
+        "balls", lambda _, m: DualBalls.of(m), lambda v, _: map_entries(exactly, v.values()),
+        moving=DualBalls.of, derivative=lambda v: map_entries(exactly, v.derivative()),
     ),
     Ring("words", lambda name, _: Words.letter(name), substituted, masks=False),
 ]  # fmt: skip
@@ -251,7 +251,7 @@ def ask_softmax(ring: Ring, shape: Architecture) -> None:
         found = run(lambda name: ring.make(name, numbers[name]), shape)
         if isinstance(found, MidpointRadius):
             found = found.balls()
-        balls = found.values().ravel() if isinstance(found, Balls) else found.flint.entries()
+        balls = found.values().ravel() if isinstance(found, DualBalls) else found.flint.entries()
         for ball, number in zip(balls, [v for row in expected for v in row], strict=True):
             known = arb(mpmath.nstr(number, 55), 1e-45)
             assert abs(ball - known) < arb(f"1e{ring.digits}")

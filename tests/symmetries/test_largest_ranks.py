@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from lightning_sym import Architecture
@@ -18,7 +17,6 @@ from lightning_sym.symmetries import families, first_layers, head_mixing
 from lightning_sym.symmetries.point import Point
 
 P = PRIMES[0]
-Residues = npt.NDArray[np.int64]
 
 # where only directions of one kind are looked for: two or three heads, ranks above and below the widths
 HEADS = [

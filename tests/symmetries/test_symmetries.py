@@ -16,7 +16,7 @@ from lightning_sym.network.jacobian import random_layers, random_weights, weight
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
-from lightning_sym.symmetries.group import LayerSymmetry, verify_identity
+from lightning_sym.symmetries.group import HeadSymmetry, verify_identity
 
 
 def unimodular(size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +43,7 @@ def test_the_whole_group_leaves_the_function_alone(shape: Architecture, seed: in
     for i, layer in enumerate(layers):
         grow = rational_matrix(np.eye(shape.attention_ranks[i], dtype=object)) * 3
         shrink = rational_matrix(np.eye(shape.widths[i + 1], dtype=object)) / 3
-        element = LayerSymmetry(
+        element = HeadSymmetry(
             unimodular(shape.attention_ranks[i], generator), between[i], between[i + 1], (grow, shrink)
         )
         changed.append(element.act(layer))
@@ -54,11 +54,11 @@ def test_the_whole_group_leaves_the_function_alone(shape: Architecture, seed: in
 def test_the_identity_is_verified_and_a_wrong_action_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verify_identity().endswith("= H layer[W](X)")
 
-    def wrong(self: LayerSymmetry, layer: Layer) -> Layer:
+    def wrong(self: HeadSymmetry, layer: Layer) -> Layer:
         assert self.query_key is not None
         return Layer(layer.query, self.query_key[0] @ layer.key, layer.value)
 
-    monkeypatch.setattr(symmetries.LayerSymmetry, "act", wrong)
+    monkeypatch.setattr(symmetries.HeadSymmetry, "act", wrong)
     with pytest.raises(ProgramError, match="the symmetry is not one"):
         symmetries.verify_identity.__wrapped__()
 
@@ -111,5 +111,5 @@ def test_one_layer_alone_is_covariant() -> None:
     g, h, c = unimodular(2, generator), unimodular(3, generator), unimodular(2, generator)
     one = (rational_matrix(np.eye(2, dtype=object)), rational_matrix(np.eye(3, dtype=object)))
     x = rational_matrix(integer_input(shape, 1))
-    changed = LayerSymmetry(c, g, h, one).act(layer)
+    changed = HeadSymmetry(c, g, h, one).act(layer)
     assert np.array_equal(attention_layer(g[0] @ x, changed), h[0] @ attention_layer(x, layer))

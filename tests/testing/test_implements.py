@@ -17,7 +17,7 @@ from lightning_sym.testing import Mismatch, NotDecided, assert_implements
 from lightning_sym.testing.exact_floats import FLOATS
 from lightning_sym.testing.failures import power_of_ten
 from lightning_sym.testing.inputs import random_input
-from lightning_sym.testing.truth import Exact, exactly
+from lightning_sym.testing.truth import ExactOutputs, exactly
 
 NETWORKS = {
     "one layer": Architecture((3, 2), (2,), 3),
@@ -247,7 +247,7 @@ def test_a_function_with_dropout_is_told_apart_from_a_wrong_one() -> None:
 def test_machine_integers_and_rationals_agree(name: str) -> None:
     """Two roads to the exact outputs, at the largest inputs that the bound allows."""
     network, weights = NETWORKS[name], weights_of(name)
-    truth = Exact(network, weights, FLOATS["float64"])
+    truth = ExactOutputs(network, weights, FLOATS["float64"])
     x = random_input(Random(1), (network.input_width, network.tokens), truth.bound)
     assert np.array_equal(truth.values(x), network_output(x, network, weights))
     halves = Weights.of({n: m / 2 for n, m in weights.named().items()}, weights.form)

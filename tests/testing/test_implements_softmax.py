@@ -12,7 +12,7 @@ from numpy_attention import attention
 from lightning_sym import SOFTMAX, Architecture, BadInput, NetworkForm, Weights
 from lightning_sym.testing import Mismatch, NotDecided, assert_implements
 from lightning_sym.testing.exact_floats import FLOATS
-from lightning_sym.testing.truth import Enclosed, unit_in_last_place
+from lightning_sym.testing.truth import EnclosedOutputs, unit_in_last_place
 
 NETWORKS = {
     "one layer": Architecture((3, 2), (2,), 3, normalization=SOFTMAX),
@@ -75,7 +75,7 @@ def test_the_unit_is_that_of_the_largest_output() -> None:
 
 def test_exactly_at_the_limit_is_not_off() -> None:
     """An output that is exactly as far off as it may be is never called wrong, one a little further is."""
-    truth = Enclosed(ONE.architecture(1), ONE, FLOATS["float64"], 1)
+    truth = EnclosedOutputs(ONE.architecture(1), ONE, FLOATS["float64"], 1)
     x = np.array([[1]], dtype=object)
     unit = Fraction(float(np.spacing(float(truth.step))))
     assert truth.wrong(x, np.array([[truth.step + unit]])) is None

@@ -66,6 +66,15 @@ def verdict(capsys: pytest.CaptureFixture[str], path: Path) -> str:
     return line
 
 
+def proved(document: Document) -> bool:
+    """Whether the checker accepts a document, in this process and with all that it may spend."""
+    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+    try:
+        return bool(verify.check(json.loads(json.dumps(document))))
+    except verify.Rejected:
+        return False
+
+
 def matches(schema: Document, value: Any) -> bool:
     """Whether a value is of a schema, for the words that the schema of certificates uses."""
     if "$ref" in schema:

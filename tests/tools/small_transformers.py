@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from ball_rank import ball_jacobian
 
 from lightning_sym import SOFTMAX, Architecture, Weights, network_output
 from lightning_sym.exact.rational import unique_solution
-from lightning_sym.rings.balls import Balls, nonzero_minor, precision
+from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision
 
 
 def shape(
@@ -45,8 +46,8 @@ def changed(weights: Weights, **matrices: Any) -> Weights:
 
 def outputs(weights: Weights, x: Any, tokens: int, bits: int = 200) -> Any:
     with precision(bits):
-        matrices = [Balls.of(matrix) for matrix in weights.named().values()]
-        return network_output(Balls.of(x), weights.architecture(tokens), matrices).values()
+        matrices = [DualBalls.of(matrix) for matrix in weights.named().values()]
+        return network_output(DualBalls.of(x), weights.architecture(tokens), matrices).values()
 
 
 def apart(first: Weights, second: Weights, tokens: int, tries: int = 3, seed: int = 0) -> bool:
@@ -66,27 +67,9 @@ def has_rank(weights: Weights, tokens: int, rank: int, inputs: int, seed: int = 
     """Whether balls prove that the differential of the function at these weights has at least this rank."""
     source, architecture = random.Random(seed), weights.architecture(tokens)
     rows = architecture.input_width
-    matrices = list(weights.named().values())
     points = [[[Fraction(source.randint(-8, 8), 7) for _ in range(tokens)] for _ in range(rows)] for _ in range(inputs)]
     with precision(200):
-        still = [Balls.of(matrix) for matrix in matrices]
-        columns = []
-        for place, matrix in enumerate(matrices):
-            for index in np.ndindex(*matrix.shape):
-                direction = np.zeros(matrix.shape, dtype=object)
-                direction[index] = 1
-                moving = [*still[:place], Balls.of(matrix, direction), *still[place + 1 :]]
-                columns.append(
-                    np.concatenate(
-                        [
-                            network_output(Balls.of(np.array(x, dtype=object)), architecture, moving)
-                            .derivative()
-                            .ravel()
-                            for x in points
-                        ]
-                    )
-                )
-        return nonzero_minor(np.array(columns, dtype=object).T, rank) is not None
+        return nonzero_minor(ball_jacobian(architecture, list(weights.named().values()), points), rank) is not None
 
 
 def invertible(size: int, source: random.Random) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from hypothesis import strategies as st
 
 from lightning_sym import SOFTMAX, NetworkForm, Weights
 
@@ -22,6 +23,18 @@ def network(attention: Sequence[Any], value: Any) -> Weights:
     for i, a in enumerate(attention, start=1):
         matrices |= {f"Q{i}": a, f"K{i}": one, f"V{i}": one}
     return Weights.of(matrices | {f"V{len(attention)}": value}, NetworkForm(SOFTMAX))
+
+
+@st.composite
+def networks(draw: st.DrawFn, denominators: int) -> Weights:
+    """Small ones: numbers of at most 3 with small denominators."""
+    d, d_out, depth = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    numbers = st.fractions(min_value=-3, max_value=3, max_denominator=denominators)
+
+    def matrix(rows: int) -> Any:
+        return draw(st.lists(st.lists(numbers, min_size=d, max_size=d), min_size=rows, max_size=rows))
+
+    return network([matrix(d) for _ in range(depth)], matrix(d_out))
 
 
 def rounded(number: Any, digits: int) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from softmax_boxes import box, lying, network, rounded
+from softmax_boxes import box, lying, network, networks, rounded
 
 import lightning_sym.varieties.black_box as black_box
 import lightning_sym.varieties.black_box_arithmetic as arithmetic
@@ -35,7 +35,6 @@ from lightning_sym.varieties.decimals import decimal
 from lightning_sym.varieties.query_plan import Nodes
 from lightning_sym.varieties.two_tokens import Line, two_token_form
 
-NUMBERS = st.fractions(min_value=-3, max_value=3, max_denominator=3)
 SKEW, ZERO, ONE = [[0, 1], [-1, 0]], [[0, 0], [0, 0]], [[1, 0], [0, 1]]
 HIDDEN = network([[[1, 2], [0, -1]], [[Fraction(1, 2), -1], [3, 2]]], [[1, 2]])
 
@@ -46,18 +45,8 @@ def ask_about(hidden: Weights, tokens: int, ask: Any = None, **said: Any) -> Sof
     return recover_from_answers(ask or box(hidden), plan)
 
 
-def matrices(rows: int, columns: int) -> st.SearchStrategy[list[list[Fraction]]]:
-    return st.lists(st.lists(NUMBERS, min_size=columns, max_size=columns), min_size=rows, max_size=rows)
-
-
-@st.composite
-def networks(draw: st.DrawFn) -> Weights:
-    d, d_out, depth = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    return network([draw(matrices(d, d)) for _ in range(depth)], draw(matrices(d_out, d)))
-
-
 @settings(max_examples=25, deadline=None)
-@given(networks(), st.integers(2, 4))
+@given(networks(denominators=3), st.integers(2, 4))
 def test_exact_weights_with_bounded_denominators(hidden: Weights, tokens: int) -> None:
     plan = query_plan(hidden.architecture(tokens), bound=3, denominators=3)
     found = recover_from_answers(box(hidden), plan)
@@ -72,7 +61,7 @@ def test_exact_weights_with_bounded_denominators(hidden: Weights, tokens: int) -
 
 
 @settings(max_examples=15, deadline=None)
-@given(networks(), st.integers(2, 4))
+@given(networks(denominators=3), st.integers(2, 4))
 def test_balls_contain_the_true_weights(hidden: Weights, tokens: int) -> None:
     plan = query_plan(hidden.architecture(tokens), bound=3, digits=150)
     found = recover_from_answers(box(hidden), plan)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from softmax_boxes import network
+from softmax_boxes import network, networks
 
 import lightning_sym.varieties.jet_recovery as recovery
 from lightning_sym import (
@@ -34,22 +34,11 @@ from lightning_sym import (
 )
 from lightning_sym.varieties.two_tokens import Line, two_token_form
 
-NUMBERS = st.fractions(min_value=-3, max_value=3, max_denominator=4)
 SKEW, ZERO, ONE = [[0, 1], [-1, 0]], [[0, 0], [0, 0]], [[1, 0], [0, 1]]
 
 
-def matrices(rows: int, columns: int) -> st.SearchStrategy[list[list[Fraction]]]:
-    return st.lists(st.lists(NUMBERS, min_size=columns, max_size=columns), min_size=rows, max_size=rows)
-
-
-@st.composite
-def networks(draw: st.DrawFn) -> Weights:
-    d, d_out, depth = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    return network([draw(matrices(d, d)) for _ in range(depth)], draw(matrices(d_out, d)))
-
-
 @settings(max_examples=60, deadline=None)
-@given(networks(), st.integers(2, 4))
+@given(networks(denominators=4), st.integers(2, 4))
 def test_there_and_back(hidden: Weights, tokens: int) -> None:
     found = recover_from_jet(softmax_jet(hidden, tokens))
     if found.answer is Membership.UNDECIDED:  # a skew first matrix of three tokens or more, and not zero
@@ -119,7 +108,7 @@ def scalars(attention: list[Any], m: Any, y: Any, tokens: int) -> Series:
 
 
 @settings(max_examples=25, deadline=None)
-@given(networks(), st.integers(2, 4))
+@given(networks(denominators=4), st.integers(2, 4))
 def test_the_jet_by_the_scalars_of_lemma_1(hidden: Weights, tokens: int) -> None:
     named = hidden.named()
     depth = len(named) // 3

@@ -16,7 +16,7 @@ BYTES = {
 """The types, and how many bytes a number takes."""
 
 
-class Entry(NamedTuple):
+class TensorEntry(NamedTuple):
     """A tensor: its type, its shape, where it begins and ends behind the header."""
 
     kind: str
@@ -41,7 +41,7 @@ def header_length(first: bytes, size: int) -> int:
     return length
 
 
-def read_entries(text: bytes, size: int) -> tuple[dict[str, Entry], Any]:
+def read_entries(text: bytes, size: int) -> tuple[dict[str, TensorEntry], Any]:
     """The tensors by name, and the metadata, `None` where there are none.
 
     Args:
@@ -78,7 +78,7 @@ def _size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**18
 
 
-def _entry(name: str, about: Any) -> Entry:
+def _entry(name: str, about: Any) -> TensorEntry:
     if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
         refuse(f"{shown(name)} must be described by dtype, shape and data_offsets")
     kind, shape, where = about["dtype"], about["shape"], about["data_offsets"]
@@ -90,4 +90,4 @@ def _entry(name: str, about: Any) -> Entry:
         refuse(f"the data_offsets of {shown(name)} must be two sizes")
     if where[1] - where[0] != prod(shape) * BYTES[kind]:
         refuse(f"{shown(name)} must have as many bytes as its shape and type say")
-    return Entry(kind, tuple(shape), where[0], where[1])
+    return TensorEntry(kind, tuple(shape), where[0], where[1])

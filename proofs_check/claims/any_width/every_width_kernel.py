@@ -110,7 +110,7 @@ def positive(p: Any, q: Any, r: Any, t: Any) -> Any:
 def larger_kernel(sign: int) -> str:
     r"""Where $\tilde A_2 = f f^\top$, $\tilde V = f^\top$, moving by $(u f^\top, -u^\top)$ is in the kernel.
 
-    It leaves the variety of width one, where the three vectors stay proportional (Section 4 of the note).
+    It leaves the variety of width one, where the three vectors stay proportional (`docs/every-width.md`, Section 4).
     """
     s = symbols(2, 2)
     u = s.value.T

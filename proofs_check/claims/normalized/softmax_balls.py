@@ -19,7 +19,7 @@ from lightning_sym.fibers.softmax import is_blind
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.balls import DualBalls, precision
 from proofs_check.claim import Refutation, Tally, Undecided
 from proofs_check.expect import spell
 
@@ -54,18 +54,18 @@ class Network(NamedTuple):
     def balls(self, x: ObjectArray) -> ObjectArray:
         """The output, entry by entry."""
         depth, d, d_out = len(self.attention), len(self.attention[0]), len(self.value)
-        *attention, value = map(Balls.of, self.matrices)
-        one = Balls.of(np.eye(d, dtype=int))
+        *attention, value = map(DualBalls.of, self.matrices)
+        one = DualBalls.of(np.eye(d, dtype=int))
         values = [one] * (depth - 1) + [value]
         shape = Architecture((*(d,) * depth, d_out), (d,) * depth, self.tokens, SOFTMAX, causal=self.causal)
         with precision(BITS):
             weights = [m for a, v in zip(attention, values, strict=True) for m in (a, one, v)]
-            output: Balls = network_output(Balls.of(x), shape, weights)
+            output: DualBalls = network_output(DualBalls.of(x), shape, weights)
             return output.values().ravel()
 
 
 def visible(network: Network) -> int:
-    """Theorem 1, and Theorem 4 for three tokens."""
+    """Theorem 1 of docs/softmax-fibers.md, and Theorem 4 for three tokens."""
     *attention, value = network.matrices
     if is_zero(value):
         return -1

@@ -13,7 +13,7 @@ import numpy as np
 from lightning_sym import SOFTMAX
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, certified_rank, precision
+from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
 from lightning_sym.rings.protocol import normalized
 from proofs_check.claims.transformers.small_networks import BITS, Head, Matrix, Network, as_array, as_rows, points
 from proofs_check.expect import Bounds
@@ -39,12 +39,12 @@ def with_matrices(network: Network, matrices: list[Matrix]) -> Network:
     return network._replace(embed=matrices[0], layers=layers, unembed=matrices[-1])
 
 
-def _lift(matrix: ObjectArray) -> Balls:
+def _lift(matrix: ObjectArray) -> DualBalls:
     def split(entry: Any) -> tuple[Any, int]:
         return (entry.value, 1) if isinstance(entry, Entry) else (entry, 0)
 
     parts = [[split(entry) for entry in row] for row in matrix]
-    return Balls.of([[p[0] for p in row] for row in parts], [[p[1] for p in row] for row in parts])
+    return DualBalls.of([[p[0] for p in row] for row in parts], [[p[1] for p in row] for row in parts])
 
 
 def moving_one_entry(network: Network, ends: bool) -> Iterator[Network]:
@@ -95,9 +95,9 @@ def rank_of_differential(network: Network, ends: bool) -> tuple[int, int, Bounds
     with precision(BITS):
         pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
         columns = [
-            np.concatenate([n.run(Balls.of(x), _lift, pattern).derivative().ravel() for x in inputs])
+            np.concatenate([n.run(DualBalls.of(x), _lift, pattern).derivative().ravel() for x in inputs])
             for n in directions
         ]
-        lower = certified_rank(np.stack(columns, axis=1))
+        lower = rank_of_balls(np.stack(columns, axis=1))
     upper = len(directions) - (rank(vectors) if vectors else 0)
     return len(directions), group, Bounds(lower, upper)

@@ -15,7 +15,10 @@ from proofs_check.claims.transformers.small_networks import Head, Matrix, Networ
 
 
 class Pair(NamedTuple):
-    """Two networks with one function, one that looks like the second and has another; whether Theorem 1 says so."""
+    """Two networks with one function, one that looks like the second and has another.
+
+    At the end, whether Theorem 1 of docs/transformer-fibers.md says so.
+    """
 
     kind: str
     one: Network

@@ -1,4 +1,4 @@
-"""Weights that miss one hypothesis of Corollary 5: with a second network that then appears, or without one."""
+"""Weights that miss one hypothesis of Corollary 5 of docs/transformer-fibers.md: with a second network, or without."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def instances(quick: bool, normalization: Normalization | None = None) -> Iterat
 def random_networks(quick: bool, normalization: Normalization | None = None) -> Iterator[Architecture]:
     """Beyond the small ones: widths up to eight, all ranks, up to four layers and tokens."""
     return random_shapes(
-        10 if quick else 40, 20261121, depth=(1, 4), width=(4, 8), rank=(1, 8), tokens=(2, 4), equal_widths=True,
+        10 if quick else 40, 20261121, depth=(1, 4), width=(4, 8), rank=(1, 8), tokens=(2, 4), wider=(0, 0),
         parameters=(1, 150 if quick else 300), skip=True, normalization=normalization,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from lightning_sym import SOFTMAX, Architecture
 from lightning_sym.network.attention import Form, attended, attention_layer
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import Balls, precision
+from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.protocol import normalized
 from proofs_check.expect import spell
@@ -102,7 +102,7 @@ class Network(NamedTuple):
         mask = self.attended.astype(int).astype(object)
         with precision(BITS):
             pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
-            return list(self.run(Balls.of(x), Balls.of, pattern).values().ravel())
+            return list(self.run(DualBalls.of(x), DualBalls.of, pattern).values().ravel())
 
     def with_any_exponential(self, x: ObjectArray, seed: int) -> list[int]:
         """The output modulo `P`, where the exponential is any function `S` with `S(-s) S(s) = 1`."""

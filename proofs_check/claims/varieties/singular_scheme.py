@@ -18,14 +18,14 @@ from functools import partial
 from typing import Any
 
 from lightning_sym import Architecture, variety_degree
-from lightning_sym.exact.hilbert_series import Size, size_of_ideal
+from lightning_sym.exact.hilbert_series import IdealSize, size_of_ideal
 from lightning_sym.exact.ideals import groebner_basis, is_in_radical
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.claim import Claim, Part, Refutation, Scope
 from proofs_check.claims.geometry.figure_1 import RING, F, G, minors, sylvester_resultant
 from proofs_check.expect import expect_equal
 
-STATED = Size(dimension=4, degree=3)
+STATED = IdealSize(dimension=4, degree=3)
 
 
 def derivatives() -> list[Any]:
@@ -36,10 +36,10 @@ def degree_four(_: Any, a: int = 2) -> None:
     """The resultant has the degree that the theorem gives."""
     stated = variety_degree(Architecture((2, 1), (a,), 2))
     size = size_of_ideal(RING, [sylvester_resultant()])
-    expect_equal(size, Size(stated.dimension or 0, stated.degree or 0), at="dimension and degree of the closure")
+    expect_equal(size, IdealSize(stated.dimension or 0, stated.degree or 0), at="dimension and degree of the closure")
 
 
-def sizes(_: Any, stated: Size = STATED) -> None:
+def sizes(_: Any, stated: IdealSize = STATED) -> None:
     """Dimension and degree, of the singular scheme and of the Segre cone."""
     expect_equal(size_of_ideal(RING, derivatives()), stated, at="the singular scheme")
     expect_equal(size_of_ideal(RING, minors(F, G)), stated, at="the Segre cone")
@@ -94,7 +94,10 @@ CLAIM = Claim(
         ),
         Part(
             "dimension 4, degree 3", Scope.IDENTITY, lambda quick: (None,), sizes,
-            {"degree four": partial(sizes, stated=Size(4, 4)), "dimension three": partial(sizes, stated=Size(3, 3))},
+            {
+                "degree four": partial(sizes, stated=IdealSize(4, 4)),
+                "dimension three": partial(sizes, stated=IdealSize(3, 3)),
+            },
             instance="the quartic",
         ),
         Part(
