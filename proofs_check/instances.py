@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Part
+
+_NUMBERS = {int, float, Fraction}
 
 
 def value_of(instance: Any) -> Hashable:
@@ -25,7 +28,9 @@ def value_of(instance: Any) -> Hashable:
         False
     """
     if isinstance(instance, np.ndarray):
-        return "matrix", instance.shape, tuple(map(value_of, instance.ravel().tolist()))
+        entries = instance.ravel().tolist()
+        plain = set(map(type, entries)) <= _NUMBERS
+        return "matrix", instance.shape, tuple(entries if plain else map(value_of, entries))
     if is_dataclass(instance) and not isinstance(instance, type):
         return type(instance), tuple(value_of(getattr(instance, f.name)) for f in fields(instance))
     if isinstance(instance, (tuple, list)):
@@ -39,11 +44,11 @@ def value_of(instance: Any) -> Hashable:
     return instance  # type: ignore[no-any-return]
 
 
-def key_in_claim(part: Part, instance: Any) -> Hashable:
-    """What tells an instance from the others of all parts of a claim.
+def key_in_claim(part: Part, instance: Any, value: Hashable) -> Hashable:
+    """What tells an instance, of this value, from the others of all parts of a claim.
 
     A network, or weights, are the same in whichever part they stand. A number means something else in each part, unless
     both parts say that it is the same.
     """
     says_what_it_is = is_dataclass(instance) or hasattr(instance, "_fields")
-    return value_of(instance) if says_what_it_is else (part.instance or part.name, value_of(instance))
+    return value if says_what_it_is else (part.instance or part.name, value)
