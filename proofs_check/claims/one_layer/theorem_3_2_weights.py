@@ -114,9 +114,19 @@ def rescaling_class(attention: Integers, value: Integers, p: int) -> Integers:
 
 
 def numbered(rows: Integers) -> Integers:
-    """Equal rows get equal numbers, from 0."""
-    numbers: Integers = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    return numbers
+    """Equal rows of residues get equal numbers, from 0.
+
+    Example:
+        >>> numbered(np.array([[1, 2], [0, 2], [1, 2]])).tolist()
+        [1, 0, 1]
+    """
+    base = int(rows.max(initial=0)) + 1
+    numbers = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        if (int(numbers.max(initial=0)) + 1) * base > 2**62:  # the longer numbers are, the fewer have to be sorted
+            numbers = np.unique(numbers, return_inverse=True)[1].ravel()
+        numbers = numbers * base + column
+    return np.unique(numbers, return_inverse=True)[1].ravel()
 
 
 def solve(phi: PolynomialMap) -> list[Pair] | None:
