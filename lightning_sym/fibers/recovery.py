@@ -248,7 +248,8 @@ def _products_of_forms(
 
     points = (rational_matrix(generator.integers(-9, 10, size=(d, t))) for _ in range(unknowns + 4))
     equations: list[list[Any]] = []
-    for more in (unknowns // t + 4, unknowns):  # one equation a token: most often the first points are enough
+    enough = unknowns // (1 if single_direction else t) + 4  # most often: what tokens say is independent
+    for more in (enough, unknowns):
         equations += chain.from_iterable(map(equations_at, islice(points, more)))
         basis = null_space(np.array(equations, dtype=object))
         if all(any(vector[unknowns:]) for vector in basis):

@@ -195,9 +195,7 @@ class Weights(InLetters, ShownWeights):
             ShapeError: skip connections with unequal widths.
         """
         form = self.form
-        return replace(
-            self._shape, tokens=tokens, normalization=form.normalization, causal=form.causal, skip=form.skip
-        )
+        return replace(self._shape, tokens=tokens, normalization=form.normalization, causal=form.causal, skip=form.skip)
 
     def with_form(self, form: NetworkForm) -> Weights:
         """The same matrices in a network of another form.

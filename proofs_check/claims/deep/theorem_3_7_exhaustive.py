@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lightning_sym import Layer, forward
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
-Integers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.signedinteger[Any]]
 J = np.array([[0, 1], [-1, 0]])
 
 

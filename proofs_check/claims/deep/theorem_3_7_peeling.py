@@ -80,7 +80,8 @@ def _equations(x: Integers, y: Integers, layers: list[Layer]) -> RationalMatrix:
     of = RationalMatrix.of
     output = derivative(Dual(of(np.hstack([x, 0 * x])), of(np.hstack([0 * y, y]))), layers)
     alone, linear = output.value @ of([[1], [0]]), output.tangent @ of([[0], [1]])
-    return linear @ of((x @ x.T).reshape(1, -1)) - alone @ of((x @ y.T).reshape(1, -1))
+    rows: RationalMatrix = linear @ of((x @ x.T).reshape(1, -1)) - alone @ of((x @ y.T).reshape(1, -1))
+    return rows
 
 
 def _differential(matrix: Any, x: Integers) -> RationalMatrix:

@@ -15,33 +15,16 @@ import numpy as np
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from proofs_check.claim import Part, Refutation, Scope
-from proofs_check.claims.one_layer.theorem_3_2_weights import Integers
 from proofs_check.expect import expect_equal
+from proofs_check.finite_matrices import Integers, every_matrix, numbers
 
 Instance = tuple[int, int, int]
 Forms = Callable[[int, int, int], Iterable[NormalForm]]
 
 
-def matrices(p: int, rows: int, columns: int) -> Integers:
-    """All matrices over GF(p); the digits of its number are the entries of a matrix, row by row."""
-    entries = rows * columns
-    return (np.arange(p**entries)[:, None] // p ** np.arange(entries) % p).reshape(-1, rows, columns)
-
-
-def numbers(every: Integers, p: int) -> Integers:
-    """The numbers of matrices of integers, modulo `p`.
-
-    Example:
-        >>> numbers(matrices(3, 2, 1)[5:8], 3).tolist()
-        [5, 6, 7]
-    """
-    digits = every.reshape(len(every), -1) % p
-    return np.asarray(digits @ p ** np.arange(digits.shape[1]))
-
-
 def pairs(p: int, d: int, d_out: int, block: int = 2**18) -> Iterator[tuple[Integers, Integers]]:
-    """All `(A, V)` over GF(p), in blocks; the number of a pair is that of `A` plus `p^(d d)` times that of `V`."""
-    attention, value = matrices(p, d, d), matrices(p, d_out, d)
+    """All `(A, V)` over GF(p), in blocks and in the order of their numbers."""
+    attention, value = every_matrix(d, d, p), every_matrix(d_out, d, p)
     for start in range(0, len(attention) * len(value), block):
         v, a = np.divmod(np.arange(start, min(start + block, len(attention) * len(value))), len(attention))
         yield attention[a], value[v]
@@ -70,11 +53,11 @@ def generators(p: int, n: int) -> Iterator[Integers]:
 
 def orbits(p: int, d: int, d_out: int) -> Integers:
     """For the number of each pair, the least number in its orbit under `(g A h, k V g^T)`."""
-    attention, value = matrices(p, d, d), matrices(p, d_out, d)
+    attention, value = every_matrix(d, d, p), every_matrix(d_out, d, p)
     unmoved = np.arange(len(attention)), np.arange(len(value))
-    moves = [(numbers(g @ attention, p), numbers(value @ g.T, p)) for g in generators(p, d)]
-    moves += [(numbers(attention @ h, p), unmoved[1]) for h in generators(p, d)]
-    moves += [(unmoved[0], numbers(k @ value, p)) for k in generators(p, d_out)]
+    moves = [(numbers([g @ attention], p), numbers([value @ g.T], p)) for g in generators(p, d)]
+    moves += [(numbers([attention @ h], p), unmoved[1]) for h in generators(p, d)]
+    moves += [(unmoved[0], numbers([k @ value], p)) for k in generators(p, d_out)]
     least = np.arange(len(attention) * len(value)).reshape(len(value), len(attention))
     while True:
         before = least
@@ -107,8 +90,7 @@ def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> N
         at = f"GF({p}), d = {d}, d' = {d_out}, rk A <= {alpha}"
         chosen: list[int] = []
         for form in forms(d, d_out, alpha):
-            a, v = (int(numbers(matrix[None], p)[0]) for matrix in (form.attention, form.value))
-            chosen.append(a + p ** (d * d) * v)
+            chosen.append(int(numbers([form.attention.astype(int)[None], form.value.astype(int)[None]], p)[0]))
             stated = [form.attention_rank, form.value_rank, form.common]
             expect_equal(found[chosen[-1]].tolist(), stated, at=f"{at}: rk A, rk V, dim of the intersection")
         allowed = found[:, 0] <= alpha
@@ -116,7 +98,7 @@ def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> N
         missing = np.flatnonzero(allowed & ~np.isin(orbit, held))
         for n in missing[:1]:
             v, a = divmod(int(n), p ** (d * d))
-            attention, value = matrices(p, d, d)[a], matrices(p, d_out, d)[v]
+            attention, value = every_matrix(d, d, p)[a], every_matrix(d_out, d, p)[v]
             raise Refutation(
                 f"{at}: A = {attention.tolist()}, V = {value.tolist()} is in the orbit of no normal form, "
                 f"rk A, rk V, dim of the intersection = {found[n].tolist()}"
