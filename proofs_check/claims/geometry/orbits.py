@@ -69,7 +69,7 @@ def orbits(p: int, d: int, d_out: int) -> Integers:
 
 
 @cache
-def every_pair(p: int, d: int, d_out: int) -> tuple[Integers, Integers]:
+def triples_and_orbits(p: int, d: int, d_out: int) -> tuple[Integers, Integers]:
     """By the number of a pair: its triple of dimensions, and the least number in its orbit."""
     ((attention, value),) = pairs(p, d, d_out, block=p ** (d * d + d_out * d))
     return triples(attention, value, p), orbits(p, d, d_out)
@@ -85,7 +85,7 @@ def fields(quick: bool) -> Iterator[Instance]:
 def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> None:
     """For every rank allowed of A; the three dimensions of a form tell its orbit from all others."""
     p, d, d_out = instance
-    found, orbit = every_pair(*instance)
+    found, orbit = triples_and_orbits(*instance)
     for alpha in range(1, d + 1):
         at = f"GF({p}), d = {d}, d' = {d_out}, rk A <= {alpha}"
         chosen: list[int] = []

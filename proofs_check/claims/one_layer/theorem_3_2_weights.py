@@ -67,7 +67,7 @@ def all_weights(field: Field) -> AllWeights:
     points = np.indices((p,) * len(phi.weight_names), dtype=np.int64).reshape(len(phi.weight_names), -1).T
     columns = [values_at(polynomial, points) % p for polynomial in phi.ring_coefficients().values()]
     attention, value = points[:, : d * d].reshape(-1, d, d), points[:, d * d :].reshape(-1, d_out, d)
-    return AllWeights(p, attention, value, np.stack(columns, axis=1))
+    return AllWeights(p, attention, value, np.stack(columns).T)
 
 
 def inverses(p: int) -> Integers:
@@ -123,7 +123,7 @@ def numbered(rows: Integers) -> Integers:
     base = int(rows.max(initial=0)) + 1
     numbers = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
-        if (int(numbers.max(initial=0)) + 1) * base > 2**62:  # the longer numbers are, the fewer have to be sorted
+        if (int(numbers.max(initial=0)) + 1) * base > 2**62:  # no room for one more digit
             numbers = np.unique(numbers, return_inverse=True)[1].ravel()
         numbers = numbers * base + column
     return np.unique(numbers, return_inverse=True)[1].ravel()
