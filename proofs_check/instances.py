@@ -12,7 +12,8 @@ import numpy as np
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Part
 
-_NUMBERS = {int, float, Fraction}
+_VALUES = {bool, int, float, Fraction, str, type(None)}
+"""Types of what is its own value, as most things are."""
 
 
 def value_of(instance: Any) -> Hashable:
@@ -27,10 +28,10 @@ def value_of(instance: Any) -> Hashable:
         >>> value_of(np.array([[2, 3]])) == value_of(np.array([2, 3]))
         False
     """
+    if type(instance) in _VALUES:
+        return instance  # type: ignore[no-any-return]
     if isinstance(instance, np.ndarray):
-        entries = instance.ravel().tolist()
-        plain = set(map(type, entries)) <= _NUMBERS
-        return "matrix", instance.shape, tuple(entries if plain else map(value_of, entries))
+        return "matrix", instance.shape, tuple(map(value_of, instance.ravel().tolist()))
     if is_dataclass(instance) and not isinstance(instance, type):
         return type(instance), tuple(value_of(getattr(instance, f.name)) for f in fields(instance))
     if isinstance(instance, (tuple, list)):
