@@ -1,10 +1,11 @@
-"""How long each claim of `lightning-sym check` takes at full size, against another checkout of this project.
+"""How long the claims of `lightning-sym check` take at full size, against another checkout of this project.
 
     python benchmarks/claims.py --against PATH [--only ID ...] [--rounds 1] [--json FILE]
 
-PATH may be release 0.1.0 (`git worktree add PATH v0.1.0`). Claims that both have are run by both in turn, each in a
-process of its own with one thread; times are of the processor, the least of all rounds, in seconds. What a claim checks
-may have grown since, so instances are counted too.
+PATH may be release 0.1.0 (`git worktree add PATH v0.1.0`). Claims grow, so what is compared are their parts: those that
+both have, under one name, are run by both in turn, each in a process of its own with one thread; times are of the
+processor, the least of all rounds, in seconds. Instances are counted, as a part may have grown too; what the other
+checkout does not check is counted and timed in columns of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from many import ask, start_worker
@@ -22,20 +25,34 @@ from rich.table import Table
 
 
 def answer_timings() -> int:
-    """Read ids of claims from standard input, or a question mark for all ids; print answers as JSON."""
+    """Read `[claim, part]` from standard input, as JSON, or a question mark for all of them; print answers as JSON."""
     from proofs_check.registry import all_claims
-    from proofs_check.run import run_claim
+    from proofs_check.run import run_part
 
-    claims = {claim.id: claim for claim in all_claims()}
+    parts = {(claim.id, part.name): part for claim in all_claims() for part in claim.parts}
     for line in sys.stdin:
         if line.strip() == "?":
-            print(json.dumps(list(claims)), flush=True)
+            print(json.dumps(list(parts)), flush=True)
             continue
+        part = parts[tuple(json.loads(line))]
         start = time.process_time()
-        found = run_claim(claims[line.strip()], quick=False)
+        found = run_part(part, quick=False)
         seconds = time.process_time() - start
-        print(json.dumps([seconds, found.instances, found.as_expected]), flush=True)
+        print(json.dumps([seconds, found.instances, found.verdict is part.expected]), flush=True)
     return 0
+
+
+def measured(there: Popen[str], here: Popen[str], only: list[str], rounds: int) -> Iterator[dict[str, Any]]:
+    """Each part: its claim, its name, and `[seconds, instances, as expected]` of both checkouts, `there` or `None`."""
+    known = {tuple(each) for each in ask(there, "?")}
+    for claim, part in ask(here, "?"):
+        if only and claim not in only:
+            continue
+        question = json.dumps([claim, part])
+        workers = (there, here) if (claim, part) in known else (here,)
+        turns = [[ask(worker, question) for worker in workers] for _ in range(rounds)]
+        best = [[min(turn[i][0] for turn in turns), *turns[0][i][1:]] for i in range(len(workers))]
+        yield {"claim": claim, "part": part, "there": best[0] if len(best) == 2 else None, "here": best[-1]}
 
 
 def main() -> int:
@@ -43,8 +60,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", type=Path, help="the other checkout")
     parser.add_argument("--only", nargs="+", default=[], help="these claims only")
-    parser.add_argument("--rounds", type=int, default=1, help="how often each claim is asked of both")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each part is asked of both")
+    parser.add_argument("--json", type=Path, help="also write the figures of every part to this file")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.answer:
@@ -55,29 +72,33 @@ def main() -> int:
 
     here = Path(__file__).resolve()
     workers = [start_worker(here, root) for root in (arguments.against.resolve(), here.parents[1])]
-    ids: list[list[Any]] = [ask(worker, "?") for worker in workers]
-    both = [each for each in ids[1] if each in ids[0] and (not arguments.only or each in arguments.only)]
-    if not both:
-        print("--only must name claims that both have", file=sys.stderr)
-        return 2
-    table = Table(title="lightning-sym check at full size, seconds")
-    for heading in ("claim", "instances there", "here", "seconds there", "here", "there / here"):
-        table.add_column(heading, justify="left" if heading == "claim" else "right")
-    rows, expected = [], True
-    for each in both:
-        found = [[ask(worker, each) for worker in workers] for _ in range(arguments.rounds)]
-        there, now = (min(turn[i][0] for turn in found) for i in (0, 1))
-        expected = expected and all(answer[2] for turn in found for answer in turn)
-        rows.append([each, found[0][0][1], found[0][1][1], there, now])
-        table.add_row(each, f"{rows[-1][1]:,}", f"{rows[-1][2]:,}", f"{there:.2f}", f"{now:.2f}", f"{there / now:.2f}")
+    rows = list(measured(workers[0], workers[1], arguments.only, arguments.rounds))
     for worker in workers:
         worker.communicate()
-    there, now = (sum(row[i] for row in rows) for i in (3, 4))
-    table.add_row("all of them", "", "", f"{there:.1f}", f"{now:.1f}", f"{there / now:.2f}", style="bold")
+    if not rows:
+        print("--only must name claims", file=sys.stderr)
+        return 2
+
+    table = Table(title="lightning-sym check at full size, seconds")
+    for heading in ("claim", "parts", "instances there", "here", "seconds there", "here", "x", "new parts", "seconds"):
+        table.add_column(heading, justify="left" if heading == "claim" else "right")
+    for claim in [*dict.fromkeys(row["claim"] for row in rows), None]:
+        of_claim = [row for row in rows if claim in (row["claim"], None)]
+        both, new = [row for row in of_claim if row["there"]], [row for row in of_claim if not row["there"]]
+        there, now = (sum(row[side][0] for row in both) for side in ("there", "here"))
+        counts = (sum(row[side][1] for row in both) for side in ("there", "here"))
+        table.add_row(
+            claim or "all of them",
+            f"{len(both)}",
+            *(f"{count:,}" if both else "" for count in counts),
+            *((f"{there:.2f}", f"{now:.2f}", f"{there / now:.2f}") if both else ("", "", "")),
+            *((f"{len(new)}", f"{sum(row['here'][0] for row in new):.2f}") if new else ("", "")),
+            style=None if claim else "bold",
+        )
     Console(width=120, highlight=False).print(table)
     if arguments.json:
-        arguments.json.write_text(json.dumps({"rows": rows, "ratio": there / now}, indent=2) + "\n", encoding="utf-8")
-    return 0 if expected else 1
+        arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    return 0 if all(side is None or side[2] for row in rows for side in (row["there"], row["here"])) else 1
 
 
 if __name__ == "__main__":
