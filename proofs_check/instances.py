@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Part
+
+_VALUES = {bool, int, float, Fraction, str, type(None)}
+"""Types of what is its own value, as most things are."""
 
 
 def value_of(instance: Any) -> Hashable:
@@ -24,6 +28,8 @@ def value_of(instance: Any) -> Hashable:
         >>> value_of(np.array([[2, 3]])) == value_of(np.array([2, 3]))
         False
     """
+    if type(instance) in _VALUES:
+        return instance  # type: ignore[no-any-return]
     if isinstance(instance, np.ndarray):
         return "matrix", instance.shape, tuple(map(value_of, instance.ravel().tolist()))
     if is_dataclass(instance) and not isinstance(instance, type):
@@ -39,11 +45,11 @@ def value_of(instance: Any) -> Hashable:
     return instance  # type: ignore[no-any-return]
 
 
-def key_in_claim(part: Part, instance: Any) -> Hashable:
-    """What tells an instance from the others of all parts of a claim.
+def key_in_claim(part: Part, instance: Any, value: Hashable) -> Hashable:
+    """What tells an instance, of this value, from the others of all parts of a claim.
 
     A network, or weights, are the same in whichever part they stand. A number means something else in each part, unless
     both parts say that it is the same.
     """
     says_what_it_is = is_dataclass(instance) or hasattr(instance, "_fields")
-    return value_of(instance) if says_what_it_is else (part.instance or part.name, value_of(instance))
+    return value if says_what_it_is else (part.instance or part.name, value)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import lcm
 
-from flint import Ordering, fmpq_mpoly, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_mpoly_vec
+from flint import Ordering, fmpq_mat, fmpq_mpoly, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_mpoly_vec
 
 from lightning_sym.errors import ProgramError
+from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.polynomials import PolynomialRing
+from lightning_sym.rings.rationals import RationalMatrix
 
 
 def _primitive(polynomial: fmpq_mpoly, context: fmpz_mpoly_ctx) -> fmpz_mpoly:
@@ -40,6 +42,28 @@ def groebner_basis(ring: PolynomialRing, generators: Sequence[fmpq_mpoly]) -> li
         raise ProgramError("the basis is not a Groebner basis")
     reduced = [ring.from_terms(element.to_dict()) for element in basis.autoreduction()]
     return [element / element.leading_coefficient() for element in reduced]
+
+
+def linear_basis(ring: PolynomialRing, polynomials: Sequence[fmpq_mpoly]) -> list[fmpq_mpoly]:
+    """A basis of the linear span of polynomials, in echelon form: generators of the same ideal, as few as that gives.
+
+    Example:
+        >>> ring = PolynomialRing(["a", "b"])
+        >>> a, b = ring.generators
+        >>> linear_basis(ring, [a + b, 2*a + 2*b, a - b, b - a])
+        [a, b]
+    """
+    terms = {frozenset(p.to_dict().items()) for p in polynomials}  # the same one often stands there twice
+    monomials = sorted({m for each in terms for m, _ in each}, reverse=True)
+    column = {m: j for j, m in enumerate(monomials)}
+    rows = fmpq_mat(len(terms), len(monomials))
+    for i, each in enumerate(terms):
+        for m, c in each:
+            rows[i, column[m]] = c
+    echelon, _ = row_echelon(RationalMatrix(rows))
+    return [
+        ring.from_terms({m: c for m, c in zip(monomials, row, strict=True) if c != 0}) for row in echelon.flint.tolist()
+    ]
 
 
 def is_in_radical(ring: PolynomialRing, polynomial: fmpq_mpoly, generators: Sequence[fmpq_mpoly]) -> bool:

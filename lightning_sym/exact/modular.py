@@ -116,21 +116,27 @@ def ranks_mod_p(matrices: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64
         >>> ranks_mod_p(np.array([[[1, 2], [3, 1]], [[0, 0], [0, 5]]]), 5).tolist()
         [1, 0]
     """
-    work = np.mod(matrices, p)
-    count, rows, columns = work.shape
-    inverse = np.array([0] + [pow(x, -1, p) for x in range(1, p)])
+    # the matrices side by side in the smallest type that holds what is reduced
+    kind = next(k for k in (np.uint8, np.uint16, np.uint32, np.uint64) if p * (p - 1) <= np.iinfo(k).max)
+    work = np.ascontiguousarray(np.moveaxis(np.mod(matrices, p).astype(kind), 0, -1))
+    rows, columns, count = work.shape
+    minus_inverse = np.array([0] + [p - pow(x, -1, p) for x in range(1, p)], dtype=kind)
     ranks = np.zeros(count, dtype=np.int64)
-    for column in range(columns):
-        below = (work[:, :, column] != 0) & (np.arange(rows) >= ranks[:, None])
-        (found,) = np.nonzero(below.any(axis=1))
-        pivot, target = below[found].argmax(axis=1), ranks[found]
-        row = work[found, pivot]
-        work[found, pivot] = work[found, target]
-        row = row * inverse[row[:, column]][:, None] % p
-        work[found] = (work[found] - work[found][:, :, column, None] * row[:, None]) % p
-        work[found, target] = row
-        ranks[found] += 1
+    for column in range(columns if rows else 0):
+        first, rest = work[:, column], work[:, column + 1 :]
+        pivot = (first != 0).argmax(axis=0)[None]
+        scale = minus_inverse[np.take_along_axis(first, pivot, axis=0)]  # zero where there is no pivot
+        ranks += scale[0] != 0
+        row = _reduced(np.take_along_axis(rest, pivot[None], axis=0) * scale, p)
+        rest += first[:, None] * row  # the row of the pivot becomes zero with the others
+        _reduced(rest, p)
     return ranks
+
+
+def _reduced(numbers: npt.NDArray[Any], p: int) -> npt.NDArray[Any]:
+    """Modulo `p`, in place: several times faster than NumPy's remainder."""
+    numbers -= numbers // p * p
+    return numbers
 
 
 def row_basis_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:

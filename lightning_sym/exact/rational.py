@@ -23,7 +23,7 @@ def rank(matrix: Rows | RationalMatrix, most: int | None = None) -> int:
     return RationalMatrix.of(matrix).rank(most)
 
 
-def null_space(matrix: Rows) -> list[list[Fraction]]:
+def null_space(matrix: Rows | RationalMatrix) -> list[list[Fraction]]:
     """A basis of `{v : matrix v = 0}` over the rationals, from the reduced row echelon form.
 
     Example:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,9 +227,8 @@ def _products_of_forms(
     unknowns = len(monomials) * columns
     generator = np.random.default_rng(0)
     one = rational_matrix(np.eye(d, dtype=int))
-    equations = []
-    for _ in range(unknowns + 4):
-        x = rational_matrix(generator.integers(-9, 10, size=(d, t)))
+
+    def equations_at(x: ObjectArray) -> Iterator[list[Any]]:
         y = x
         for a in before:
             y = attention_layer(y, Layer(rational_matrix(a), one, one))
@@ -245,9 +244,17 @@ def _products_of_forms(
             else:
                 gram = y @ y.T
                 known = [gram[a, b] * y[k, j] for k in range(d) for a, b in monomials]
-            equations.append(known + [row[j] for row in output])
-    basis = null_space(np.array(equations, dtype=object))
-    if any(not any(vector[unknowns:]) for vector in basis):
+            yield known + [row[j] for row in output]
+
+    points = (rational_matrix(generator.integers(-9, 10, size=(d, t))) for _ in range(unknowns + 4))
+    equations: list[list[Any]] = []
+    enough = unknowns // (1 if single_direction else t) + 4  # most often: what tokens say is independent
+    for more in (enough, unknowns):
+        equations += chain.from_iterable(map(equations_at, islice(points, more)))
+        basis = null_space(np.array(equations, dtype=object))
+        if all(any(vector[unknowns:]) for vector in basis):
+            break
+    else:
         raise ProgramError(f"{phi.architecture}: the points do not determine the last layer")
     if len(basis) < d_out:
         return None

@@ -148,7 +148,7 @@ class Weights(InLetters, ShownWeights):
 
     def _require_shapes(self) -> None:
         """The shapes fit together: those of the first head of each layer say what all others must be."""
-        shape = self._shape(1)
+        shape = self._shape
         for i, width in enumerate(shape.widths[:-1], start=1):
             first = str(i) if shape.heads == 1 else f"{i}.1"
             query, key, value = (self.size(c + first) for c in "QKV")
@@ -164,8 +164,9 @@ class Weights(InLetters, ShownWeights):
                 raise ShapeError(f"{name} must have the shape {size}, which the other matrices give it, got {given}")
         self.architecture(1)
 
-    def _shape(self, tokens: int) -> Architecture:
-        """The architecture but for the form."""
+    @cached_property
+    def _shape(self) -> Architecture:
+        """The architecture for one token, but for the form."""
         places, _ = _places(self.matrices)
         heads = max(place.head for place in places)
         depth = max(place.layer for place in places)
@@ -180,7 +181,7 @@ class Weights(InLetters, ShownWeights):
         return Architecture(
             widths=(width, *behind),
             attention_ranks=tuple(first("Q", i)[0] for i in range(1, depth + 1)),
-            tokens=tokens,
+            tokens=1,
             heads=heads,
             value_ranks=tuple(first("V", i)[0] for i in range(1, depth + 1)) if projected else None,
             embed=outer["E"][1],
@@ -194,7 +195,7 @@ class Weights(InLetters, ShownWeights):
             ShapeError: skip connections with unequal widths.
         """
         form = self.form
-        return replace(self._shape(tokens), normalization=form.normalization, causal=form.causal, skip=form.skip)
+        return replace(self._shape, tokens=tokens, normalization=form.normalization, causal=form.causal, skip=form.skip)
 
     def with_form(self, form: NetworkForm) -> Weights:
         """The same matrices in a network of another form.
@@ -259,7 +260,7 @@ class Weights(InLetters, ShownWeights):
 
     def _additions(self) -> str:
         """All that is not a lightning network with one head, by name."""
-        shape, words = self._shape(1), self.form.words
+        shape, words = self._shape, self.form.words
         for more, name in (
             (shape.heads > 1, f"{shape.heads} heads"),
             (shape.value_ranks is not None, "output projections O"),

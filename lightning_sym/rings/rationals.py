@@ -21,12 +21,10 @@ from lightning_sym.rings.dyadic import dyadic, is_plain
 def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
     """Apply `function` to every entry; the result is an object array of the same shape.
 
-    Filled one by one, because NumPy would try to unpack entries that look like sequences.
+    Put into an array that is there, because NumPy would try to unpack entries that look like sequences.
     """
     source = np.asarray(array, dtype=object)
-    result = np.empty(source.shape, dtype=object)
-    for index, entry in np.ndenumerate(source):
-        result[index] = function(entry)
+    result: ObjectArray = np.frompyfunc(function, 1, 1)(source, out=np.empty(source.shape, dtype=object))
     return result
 
 
@@ -85,8 +83,8 @@ def clear_denominators(matrix: ObjectArray) -> ObjectArray:
         >>> clear_denominators(np.array([[Fraction(1, 2), Fraction(2, 3)]])).tolist()
         [[3, 4]]
     """
-    common = lcm(*(x.denominator for x in matrix.ravel()))
-    return map_entries(lambda x: int(x * common), matrix)
+    common = lcm(*{int(x.denominator) for x in matrix.ravel().tolist()})
+    return map_entries(lambda x: int(x.numerator) * (common // int(x.denominator)), matrix)
 
 
 _SHORT = 2048
@@ -120,6 +118,16 @@ def _large_prime(index: int) -> int:
             return number
 
 
+def _square_bits(numbers: fmpz_mat) -> tuple[list[int], list[int]]:
+    """Bits of the squares of the lengths of all rows, and of all columns, the largest first."""
+    squares = [[x * x for x in row] for row in numbers.tolist()]
+    by_rows, by_columns = (
+        sorted((int(sum(line)).bit_length() for line in lines), reverse=True)
+        for lines in (squares, zip(*squares, strict=True))
+    )
+    return by_rows, by_columns
+
+
 class RationalMatrix:
     """A matrix over the rationals as flint holds it, for the forward pass and everything that multiplies.
 
@@ -147,7 +155,10 @@ class RationalMatrix:
         source = np.asarray(array, dtype=object)
         rows, columns = two_axes(source)
         numbers = source.ravel().tolist()
-        if set(map(type, numbers)) <= {int, Fraction} and (common := _short_denominator(numbers)):
+        kinds = set(map(type, numbers))
+        if kinds <= {int}:
+            return cls(fmpq_mat(fmpz_mat(rows, columns, numbers)))
+        if kinds <= {int, Fraction} and (common := _short_denominator(numbers)):
             over = [x.numerator * (common // x.denominator) for x in numbers]
             return cls(fmpq_mat(fmpz_mat(rows, columns, over)) / common)
         return cls(fmpq_mat(rows, columns, [as_fmpq(x) for x in numbers]))
@@ -236,18 +247,16 @@ class RationalMatrix:
         if min(rows, columns) <= _SMALL_RANK:
             return min(int(self.flint.rank()), most)
         numbers = self.flint.numer_denom()[0]
-        squares = [[int(x) ** 2 for x in row] for row in numbers.tolist()]
-        by_rows, by_columns = (
-            sorted((sum(line).bit_length() for line in lines), reverse=True)
-            for lines in (squares, zip(*squares, strict=True))
-        )
+        lengths: tuple[list[int], list[int]] | None = None
         found, known = 0, 0
         for prime in map(_large_prime, count()):
             if (more := int(nmod_mat(numbers, prime).rank())) > found:
                 found, known = more, 0
+            if found >= most:
+                break
             known += _PRIME_BITS
-            longest = min(sum(by_rows[: found + 1]), sum(by_columns[: found + 1]))
-            if found >= most or 2 * known > longest:
+            lengths = lengths or _square_bits(numbers)
+            if 2 * known > min(sum(line[: found + 1]) for line in lengths):
                 break
         return min(found, most)
 

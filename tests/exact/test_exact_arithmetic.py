@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,13 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod
-from lightning_sym.rings.rationals import RationalMatrix, rational_matrix, to_fractions
+from lightning_sym.rings.rationals import (
+    RationalMatrix,
+    clear_denominators,
+    map_entries,
+    rational_matrix,
+    to_fractions,
+)
 
 
 def plain_rank(rows: list[list[int]], p: int | None) -> int:
@@ -167,3 +174,17 @@ def test_lowest_terms_are_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> N
     for matrix in found:
         assert matrix.tolist() == wanted
         assert [(type(x), hash(x)) for x in matrix.ravel()] == [(Fraction, hash(x)) for row in wanted for x in row]
+
+
+@given(st.lists(st.lists(st.fractions(max_denominator=12), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_entries_one_by_one(rows: list[list[Fraction]]) -> None:
+    matrix = np.array(rows, dtype=object)
+    doubled = map_entries(lambda x: (x, 2 * x), matrix)  # tuples stay entries
+    assert doubled.shape == matrix.shape
+    assert doubled[0, 1] == (rows[0][1], 2 * rows[0][1])
+    common = lcm(*(x.denominator for row in rows for x in row))
+    cleared = clear_denominators(matrix)
+    assert cleared.tolist() == [[int(x * common) for x in row] for row in rows]
+    assert {type(x) for x in cleared.ravel()} == {int}
+    assert RationalMatrix.of(cleared).fractions().tolist() == [[x * common for x in row] for row in rows]
+    assert clear_denominators(rational_matrix(rows)).tolist() == cleared.tolist()

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from lightning_sym import Architecture, VirtualWeights, Weights, forward, polynomial_map, virtual_weights
-from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.errors import BadInput, ProgramError, ShapeError
+from lightning_sym.exact.rational import null_space
+from lightning_sym.fibers import recovery
 from lightning_sym.fibers.recovery import Solution, is_rescaling, network_of, reconstruct
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import exact_matrix
@@ -127,3 +129,24 @@ def test_refusals() -> None:
         reconstruct(polynomial_map(Architecture((2, 1), (1,), 2)))
     with pytest.raises(BadInput, match="must not be zero"):
         solutions(exact([[1, 2], [3, 4]], [[0, 1], [5, 0]], [[0, 0]]))
+
+
+def test_more_points_where_the_first_do_not_determine_the_last_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, sizes = exact([[1, 2], [0, 3]], [[1, 1], [0, 1]], [[1, 2]]), []
+    expected = solutions(given)
+
+    def undetermined(equations: Any) -> Any:
+        return [[1] + [0] * (equations.shape[1] - 1)]
+
+    def undetermined_first(equations: Any) -> Any:
+        sizes.append(len(equations))
+        return undetermined(equations) if len(sizes) == 1 else null_space(equations)
+
+    monkeypatch.setattr(recovery, "null_space", undetermined_first)
+    found = solutions(given)
+    few, more = sizes
+    assert few < more
+    assert [s.weights.value.tolist() for s in found] == [s.weights.value.tolist() for s in expected] != []
+    monkeypatch.setattr(recovery, "null_space", undetermined)
+    with pytest.raises(ProgramError, match="the points do not determine the last layer"):
+        solutions(given)

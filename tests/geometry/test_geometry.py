@@ -153,10 +153,13 @@ def test_rank_one_factors() -> None:
         assert all(isinstance(x, Fraction) for x in right)
 
 
-@pytest.mark.parametrize("p", [2, 3, 5])
-def test_ranks_of_many_matrices(p: int) -> None:
-    matrices = np.random.default_rng(p).integers(0, p, size=(200, 4, 5))
-    matrices[:50, 2] = matrices[:50, 0]
+@pytest.mark.parametrize("p", [2, 3, 5, 13, 17, 251, 257])
+@pytest.mark.parametrize("shape", [(4, 5), (5, 3), (1, 1), (3, 0), (0, 3)])
+def test_ranks_of_many_matrices(p: int, shape: tuple[int, int]) -> None:
+    matrices = np.random.default_rng(p).integers(-p, p, size=(200, *shape))
+    matrices[:50, 2:3] = matrices[:50, :1]
+    matrices[30:70, :, 1:2] = 0
+    matrices[60:100, 1:] = (p - 1) * matrices[60:100, :1]
     assert ranks_mod_p(matrices, p).tolist() == [rank_mod_p(m, p) for m in matrices]
 
 

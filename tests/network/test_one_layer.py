@@ -11,7 +11,8 @@ from sympy.polys.orderings import grevlex
 
 from lightning_sym import Architecture, Weights, ambient_dimension, polynomial_map
 from lightning_sym.errors import ShapeError
-from lightning_sym.exact.ideals import groebner_basis, is_in_radical
+from lightning_sym.exact.ideals import groebner_basis, is_in_radical, linear_basis
+from lightning_sym.exact.rational import rank
 from lightning_sym.network.one_layer import (
     attention_layer_weights,
     coefficients_from_products,
@@ -106,6 +107,25 @@ def test_groebner_basis_against_sympy(ideal: object) -> None:
     found = {to_sympy(g, ring.names).as_expr() for g in groebner_basis(ring, generators)}
     expressions = [to_sympy(g, ring.names).as_expr() for g in generators]
     assert found == set(sympy.groebner(expressions, *sympy.symbols("a b c"), order=grevlex).exprs)
+
+
+def test_few_generators_of_the_same_span() -> None:
+    ring = PolynomialRing(["a", "b", "c"])
+    a, b, c = ring.generators
+    monomials = [ring.constant(1), a, b, c, a * b, b**2, a * c**2]
+    generator = np.random.default_rng(0)
+    for given in range(1, 9):
+        drawn = generator.integers(-3, 4, size=(given, 4)) @ generator.integers(-3, 4, size=(4, len(monomials)))
+        rows = drawn.astype(object) / Fraction(1 + given)
+        polynomials = [
+            sum((ring.constant(x) * m for x, m in zip(row, monomials, strict=True)), ring.constant(0)) for row in rows
+        ]
+        found = linear_basis(ring, [*polynomials, *polynomials, ring.constant(0)])
+        by_monomial = [[p.to_dict().get(m.monoms()[0], 0) for m in monomials] for p in found]
+        assert len(found) == rank(rows) == rank([*by_monomial, *rows.tolist()])
+        few, many = ({str(e) for e in groebner_basis(ring, each)} for each in (found, polynomials))
+        assert few == many
+    assert linear_basis(ring, [ring.constant(0)]) == linear_basis(ring, []) == []
 
 
 def test_radical_membership() -> None:

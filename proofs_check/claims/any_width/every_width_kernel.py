@@ -47,8 +47,8 @@ def symbols(depth: int, d: int) -> Symbols:
 
 
 def derivative(x: Dual, layers: list[Layer], moved: dict[int, Layer] | None = None) -> Dual:
-    """The network over dual numbers; the tangents of the weights are zero but for the layers in `moved`."""
-    still = [Layer(*(Dual(w, 0 * w) for w in layer)) for layer in layers]
+    """The network over dual numbers; weights do not move but for the layers in `moved`."""
+    still = [Layer(*map(Dual, layer)) for layer in layers]
     for i, tangent in (moved or {}).items():
         still[i] = Layer(*(Dual(w, dw) for w, dw in zip(layers[i], tangent, strict=True)))
     return forward(x, still)

@@ -14,8 +14,8 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import ranks_mod_p
 from proofs_check.claim import Refutation
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network
+from proofs_check.finite_matrices import Integers, every_matrix, numbers
 
-Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 
@@ -42,19 +42,6 @@ def narrowing_fields(quick: bool) -> Iterator[FiniteField]:
     """Widths that never grow before the last, and are no bottleneck."""
     sizes = [(2, (3, 2, 1)), (2, (2, 2, 1, 1))] if quick else [(2, (3, 2, 1)), (3, (2, 2, 1)), (2, (3, 2, 1, 2))]
     return (FiniteField(*size) for size in sizes)
-
-
-def every_matrix(rows: int, columns: int, p: int) -> Integers:
-    """All matrices of a shape over GF(p), as a batch."""
-    digits = np.indices((p,) * (rows * columns)).reshape(rows * columns, -1).T
-    return digits.reshape(-1, rows, columns).astype(np.int64)
-
-
-def numbers(matrices: list[Integers], p: int) -> Integers:
-    """One number for each member of a batch: the entries are its digits."""
-    digits = np.concatenate([m.reshape(len(m), -1) for m in matrices], axis=1) % p
-    packed: Integers = digits @ p ** np.arange(digits.shape[1])
-    return packed
 
 
 def value_has_rank_delta(weights: VirtualWeights, widths: tuple[int, ...], p: int) -> Truths:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lightning_sym import Layer, forward
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 
-Integers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.signedinteger[Any]]
 J = np.array([[0, 1], [-1, 0]])
 
 
@@ -30,18 +30,19 @@ class WeightsModulo3(NamedTuple):
 
     def numbers(self) -> Integers:
         """The number of each: its base-3 digits are the entries."""
-        count = max(len(m) for m in self)
-        digits = np.concatenate([np.broadcast_to(m, (count, *m.shape[1:])).reshape(count, -1) for m in self], axis=1)
-        powers = 3 ** np.arange(digits.shape[1] - 1, -1, -1)
-        numbers: Integers = (digits % 3) @ powers
+        numbers = np.zeros(1, dtype=np.int64)
+        for matrices in self:
+            for digit in (matrices % 3).reshape(len(matrices), -1).T:
+                numbers = 3 * numbers + digit
         return numbers
 
 
 def all_matrices(rows: int) -> Integers:
     """All `rows x 2` matrices over GF(3), in the order of their numbers."""
-    return np.array(list(product(range(3), repeat=2 * rows)), dtype=np.int64).reshape(-1, rows, 2)
+    return np.array(list(product(range(3), repeat=2 * rows)), dtype=np.int8).reshape(-1, rows, 2)
 
 
+@cache
 def all_weights(d_out: int) -> WeightsModulo3:
     """All virtual weights, in the order of their numbers."""
     attention, values = all_matrices(2), all_matrices(d_out)
@@ -104,7 +105,7 @@ def _outer(left: Integers, right: Integers) -> Integers:
 
 def _vectors(*sizes: int) -> list[Integers]:
     """All tuples of vectors of these lengths over GF(3), one batch for each member of the tuple."""
-    every = np.array(list(product(range(3), repeat=sum(sizes))), dtype=np.int64)
+    every = np.array(list(product(range(3), repeat=sum(sizes))), dtype=np.int8)
     return np.split(every, np.cumsum(sizes)[:-1], axis=1)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym import Layer, VirtualWeights, forward
-from lightning_sym.exact.ideals import groebner_basis
+from lightning_sym.exact.ideals import groebner_basis, linear_basis
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import rational_matrix
 from proofs_check.claim import Refutation
@@ -54,7 +54,7 @@ def fiber_ideals(given: VirtualWeights, tokens: int) -> Iterator[tuple[Places, S
     for token, entry in np.ndenumerate(unknown - target):
         for exponents, c in entry.to_dict().items():
             equations.setdefault((token, exponents[len(names) :]), {})[exponents[: len(names)]] = c
-    generators = [weights.from_terms(terms) for terms in equations.values()]
+    generators = linear_basis(weights, [weights.from_terms(terms) for terms in equations.values()])
     matrices = [*(weights.matrix(letter, d, d) for letter in letters), weights.matrix("V", d_out, d)]
     for places in product(np.ndindex(d, d), repeat=len(letters)):
         fixed = [

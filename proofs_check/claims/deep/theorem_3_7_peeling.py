@@ -13,14 +13,18 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, virtual_weights
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.derivatives import Dual
+from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claim import Refutation
 from proofs_check.claims.any_width.every_width_kernel import derivative
 from proofs_check.expect import spell
+
+Integers = npt.NDArray[np.int64]
 
 
 class Deep(NamedTuple):
@@ -54,12 +58,13 @@ def peeled(instance: Deep, first_rank_one: bool = False, transposed: bool = Fals
     if first_rank_one:
         attention[0] = np.outer(*attention[0][:2])
     d = value.shape[1]
-    one, generator = np.eye(d, dtype=int).astype(object), np.random.default_rng(seed)
+    one, generator = RationalMatrix.identity(d), np.random.default_rng(seed)
     for i, matrix in enumerate(attention):
-        values = [one] * (len(attention) - i - 1) + [value]
-        layers = [Layer(a, one, v) for a, v in zip(attention[i:], values, strict=True)]
-        inputs = generator.integers(-4, 5, size=(d * d + 4, 2, d, 1)).astype(object)
-        found = null_space(np.concatenate([_equations(x, y, layers) for x, y in inputs]))
+        values = [one] * (len(attention) - i - 1) + [RationalMatrix.of(value)]
+        layers = [Layer(RationalMatrix.of(a), one, v) for a, v in zip(attention[i:], values, strict=True)]
+        inputs = generator.integers(-4, 5, size=(d * d + 4, 2, d, 1))
+        first, *others = [_equations(x, y, layers) for x, y in inputs]
+        found = null_space(first.above(*others))
         stated = (matrix.T if transposed else matrix).ravel()
         if len(found) != 1 or rank(np.array([found[0], stated])) != 1:
             raise Refutation(
@@ -70,16 +75,19 @@ def peeled(instance: Deep, first_rank_one: bool = False, transposed: bool = Fals
             raise Refutation(f"X X^T A X is not seen to be dominant for A = {spell(matrix)}")
 
 
-def _equations(x: Any, y: Any, layers: list[Layer]) -> Any:
+def _equations(x: Integers, y: Integers, layers: list[Layer]) -> RationalMatrix:
     """Rows of the linear system in the entries of B, one for each output."""
-    output = derivative(Dual(np.hstack([x, 0 * x]), np.hstack([0 * y, y])), layers)
-    alone, linear = output.value[:, :1], output.tangent[:, 1:]
-    return linear * (x @ x.T).ravel() - alone * (x @ y.T).ravel()
+    of = RationalMatrix.of
+    output = derivative(Dual(of(np.hstack([x, 0 * x])), of(np.hstack([0 * y, y]))), layers)
+    alone, linear = output.value @ of([[1], [0]]), output.tangent @ of([[0], [1]])
+    rows: RationalMatrix = linear @ of((x @ x.T).reshape(1, -1)) - alone @ of((x @ y.T).reshape(1, -1))
+    return rows
 
 
-def _differential(matrix: Any, x: Any) -> Any:
+def _differential(matrix: Any, x: Integers) -> RationalMatrix:
     """The derivative of X -> X X^T A X, one row for each direction."""
-    d, x = len(matrix), x.astype(object)
-    one = np.eye(d, dtype=int).astype(object)
-    directions = np.eye(2 * d, dtype=int).astype(object).reshape(-1, d, 2)
-    return np.array([derivative(Dual(x, e), [Layer(matrix, one, one)]).tangent.ravel() for e in directions])
+    d, of = len(matrix), RationalMatrix.of
+    layer = Layer(of(matrix), RationalMatrix.identity(d), RationalMatrix.identity(d))
+    directions = np.eye(2 * d, dtype=np.int64).reshape(-1, d, 2)
+    moved = (derivative(Dual(of(x), of(e)), [layer]).tangent for e in directions)
+    return of(np.array([tangent.flint.entries() for tangent in moved], dtype=object))

@@ -29,12 +29,13 @@ import numpy as np
 
 from lightning_sym import Architecture, Weights, certified_dimension, classify
 from lightning_sym.exact.rational import rank
+from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
-from proofs_check.claims.geometry.lemma_a_3 import restricted_differential
+from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
     conjugate_pairs,
@@ -165,8 +166,10 @@ def dimension_of(shape: Architecture) -> int:
 
 def kernel_and_rank(point: Point) -> tuple[int, int]:
     alpha = min(point.architecture.attention_ranks[0], point.architecture.widths[0])
-    differential = restricted_differential(point.attention, point.value, alpha)
-    return len(differential) - rank(differential), rank(differential)
+    directions = tangent_directions(point.attention, alpha)
+    differential = restricted_differential(point.attention, point.value, directions)
+    found = rank(differential)
+    return differential.shape[0] - found, found
 
 
 def boundary_iff_critical(point: Point, boundary: Stated = is_limit) -> str | None:

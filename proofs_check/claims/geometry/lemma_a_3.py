@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from lightning_sym.geometry.layer_function import differential, tangent_directio
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
-from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
+from proofs_check.claims.geometry.measured import restricted_differential
+from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs, triples
 from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
@@ -71,10 +73,9 @@ def every_pair(instance: Shape, stated: Stated = as_stated) -> str:
         both = attention.any(axis=(1, 2)) & value.any(axis=(1, 2))
         attention, value = attention[both], value[both]
         found = ranks_mod_p(differential(attention, value), p) < d * d + d_out * d - 1
-        ranks = [
-            ranks_mod_p(m, p) for m in (attention, value, np.concatenate([attention.swapaxes(1, 2), value], axis=1))
-        ]
-        expected = np.array([stated(*map(int, triple)) for triple in zip(*ranks, strict=True)])
+        rank_a, rank_v, common = triples(attention, value, p).T
+        kinds, which = np.unique(np.stack([rank_a, rank_v, rank_a + rank_v - common]), axis=1, return_inverse=True)
+        expected = np.array([stated(*map(int, triple)) for triple in kinds.T])[which.ravel()]
         for wrong in np.flatnonzero(found != expected)[:1]:
             raise Refutation(
                 f"GF({p}), A = {attention[wrong].tolist()}, V = {value[wrong].tolist()}: "
@@ -95,15 +96,10 @@ class Point(NamedTuple):
         return f"alpha = {self.alpha}, A = {self.form.attention.tolist()}, V = {self.form.value.tolist()}"
 
 
-def restricted_differential(attention: Any, value: Any, alpha: int) -> Any:
-    """One row for each direction: those of `A` within the matrices of rank at most `alpha`, then those of `V`."""
-    directions, jacobian = tangent_directions(attention, alpha), differential(attention, value)
-    return np.concatenate([directions @ jacobian[:, : attention.size].T, jacobian[:, attention.size :].T])
-
-
 def point_at(form: NormalForm, alpha: int) -> Point:
-    restricted = restricted_differential(form.attention, form.value, alpha)
-    return Point(alpha, form, len(restricted) - rank(restricted))
+    directions = tangent_directions(form.attention, alpha)
+    restricted = restricted_differential(form.attention, form.value, directions)
+    return Point(alpha, form, restricted.shape[0] - rank(restricted))
 
 
 def points(quick: bool) -> Iterator[Point]:
@@ -134,9 +130,10 @@ def critical_as_stated(
         return
     expect_equal(point.kernel, kernel_dimension(d), at=f"{point}: dimension of the kernel")
     (_, q), (w, _) = rank_one_factors(a), rank_one_factors(v)
-    exhibited = [np.concatenate([np.outer(u, q).ravel(), -np.outer(w, u).ravel()]) for u in np.eye(d, dtype=int)]
+    one = np.eye(d, dtype=int)
+    exhibited = RationalMatrix.of([[*np.outer(u, q).ravel(), *-np.outer(w, u).ravel()] for u in one])
     expect_equal(rank(exhibited), point.kernel, at=f"{point}: span of the vectors exhibited")
-    if (differential(a, v) @ np.array(exhibited).T).any():
+    if exhibited @ RationalMatrix.of(differential(a, v).T):
         raise Refutation(f"{point}: (u q^T, -v u^T) is not in the kernel")
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from lightning_sym.geometry.layer_orbits import Label
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.rationals import clear_denominators
+from lightning_sym.rings.rationals import RationalMatrix, clear_denominators
 
 dimension_of = cache(certified_dimension)
 
@@ -58,6 +57,7 @@ class Measured:
         return self.dimension.value is not None
 
 
+@cache
 def linear_span(d: int, d_out: int) -> int:
     """Dimension of the linear span of $M$, from the functions of elementary matrices, which have rank one."""
     a = np.eye(d * d, dtype=np.int64).reshape(-1, 1, d, d)
@@ -67,13 +67,14 @@ def linear_span(d: int, d_out: int) -> int:
     return d_out * rank(functions.reshape(-1, functions.shape[-1]))
 
 
-def image(attention: Integers, value: Integers, along: ObjectArray) -> Integers:
+def restricted_differential(attention: Integers, value: Integers, along: ObjectArray) -> RationalMatrix:
     """The differential at a pair: one row for each direction of `A`, then one for each entry of `V`."""
-    jacobian = differential(attention, value)
-    return np.concatenate([along @ jacobian[:, : attention.size].T, jacobian[:, attention.size :].T])
+    jacobian = differential(attention, value).T
+    by_attention, by_value = map(RationalMatrix.of, np.split(jacobian, [attention.size]))
+    return (RationalMatrix.of(along) @ by_attention).above(by_value)
 
 
-def limits_at_square(attention: Integers, value: Integers, alpha: int) -> Integers:
+def limits_at_square(attention: Integers, value: Integers, alpha: int) -> RationalMatrix:
     """Functions `F(A', v u^T)` and `F(u q^T, V')`, which are limits of tangent vectors; see above."""
     d, d_out = len(attention), len(value)
     (_, q), (v, _) = (map(clear_denominators, rank_one_factors(matrix)) for matrix in (attention, value))
@@ -81,8 +82,9 @@ def limits_at_square(attention: Integers, value: Integers, alpha: int) -> Intege
     by_q, by_v = np.array([np.outer(u, q) for u in one]), np.array([np.outer(v, u) for u in one])
     every = np.eye(d * d, dtype=np.int64).astype(object).reshape(-1, d, d)
     values = np.eye(d_out * d, dtype=np.int64).astype(object).reshape(-1, d_out, d)
-    rows = [layer_function(a, v) for a, v in product(every if alpha > 1 else by_q, by_v)]
-    return np.array(rows + [layer_function(a, v) for a, v in product(by_q, values)], dtype=object)
+    pairs = ((every if alpha > 1 else by_q, by_v), (by_q, values))
+    limits = [layer_function(a[:, None], v[None]) for a, v in pairs]
+    return RationalMatrix.of(np.concatenate([rows.reshape(-1, rows.shape[-1]) for rows in limits]))
 
 
 def measured_ranks(attention: Integers, value: Integers, alpha: int) -> LayerRanks:
@@ -90,22 +92,23 @@ def measured_ranks(attention: Integers, value: Integers, alpha: int) -> LayerRan
     d, d_out = len(attention), len(value)
     rank_a, rank_v = rank(attention), rank(value)
     common = rank_a + rank_v - rank(np.concatenate([attention.T, value]))
-    directions, everything = tangent_directions(attention, alpha), np.eye(d * d, dtype=np.int64).astype(object)
-    here = image(attention, value, directions)
-    full, restricted = rank(image(attention, value, everything)), rank(here)
+    directions = tangent_directions(attention, alpha)
+    here = restricted_differential(attention, value, directions)
+    restricted = rank(here)
+    full = restricted if len(directions) == d * d else rank(differential(attention, value))
     points: int | None = 1
     tangent = restricted
     if not layer_function(attention, value).any():
         points, tangent = None, linear_span(d, d_out)  # M is a cone: the line s F lies inside
     elif (rank_a, rank_v, common) == (1, 1, 1):
-        tangent = rank(np.concatenate([here, limits_at_square(attention, value, alpha)]))
+        tangent = rank(here.above(limits_at_square(attention, value, alpha)))
     elif (rank_a, rank_v) == (1, 1):
-        (p, q), (v, w) = rank_one_factors(attention), rank_one_factors(value)
-        twin = np.outer(w, q), np.outer(v, p)
+        (p, q), (v, w) = (map(clear_denominators, rank_one_factors(matrix)) for matrix in (attention, value))
+        twin = np.outer(w, q), np.outer(v, p)  # up to scalars
         if (layer_function(*twin) != layer_function(np.outer(p, q), np.outer(v, w))).any():
             raise ProgramError(f"the swap changes the function at A = {attention.tolist()}, V = {value.tolist()}")
         points = 2
-        tangent = rank(np.concatenate([here, image(*twin, tangent_directions(twin[0], alpha))]))
+        tangent = rank(here.above(restricted_differential(*twin, tangent_directions(twin[0], alpha))))
     domain = len(directions) + d_out * d
     return LayerRanks(rank_a, rank_v, common, full, domain, restricted, tangent, points)
 

@@ -8,27 +8,26 @@ group of $(g A h, k V g^\top)$, and each class must hold exactly one normal form
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from proofs_check.claim import Part, Refutation, Scope
-from proofs_check.claims.one_layer.theorem_3_2_weights import Integers
 from proofs_check.expect import expect_equal
+from proofs_check.finite_matrices import Integers, every_matrix, numbers
 
 Instance = tuple[int, int, int]
 Forms = Callable[[int, int, int], Iterable[NormalForm]]
 
 
 def pairs(p: int, d: int, d_out: int, block: int = 2**18) -> Iterator[tuple[Integers, Integers]]:
-    """All `(A, V)` over GF(p), in blocks; the digits of its number are the entries of a pair, row by row."""
-    entries = d * d + d_out * d
-    for start in range(0, p**entries, block):
-        numbers = np.arange(start, min(start + block, p**entries))
-        digits = numbers[:, None] // p ** np.arange(entries) % p
-        yield digits[:, : d * d].reshape(-1, d, d), digits[:, d * d :].reshape(-1, d_out, d)
+    """All `(A, V)` over GF(p), in blocks and in the order of their numbers."""
+    attention, value = every_matrix(d, d, p), every_matrix(d_out, d, p)
+    for start in range(0, len(attention) * len(value), block):
+        v, a = np.divmod(np.arange(start, min(start + block, len(attention) * len(value))), len(attention))
+        yield attention[a], value[v]
 
 
 def triples(attention: Integers, value: Integers, p: int) -> Integers:
@@ -54,23 +53,26 @@ def generators(p: int, n: int) -> Iterator[Integers]:
 
 def orbits(p: int, d: int, d_out: int) -> Integers:
     """For the number of each pair, the least number in its orbit under `(g A h, k V g^T)`."""
-    ((attention, value),) = pairs(p, d, d_out, block=p ** (d * d + d_out * d))
-    powers = p ** np.arange(d * d + d_out * d)
-
-    def number(a: Integers, v: Integers) -> Integers:
-        return np.asarray(np.concatenate([a.reshape(len(a), -1), v.reshape(len(v), -1)], axis=1) % p @ powers)
-
-    moves = [number(g @ attention, value @ g.T) for g in generators(p, d)]
-    moves += [number(attention @ h, value) for h in generators(p, d)]
-    moves += [number(attention, k @ value) for k in generators(p, d_out)]
-    least = np.arange(len(attention))
+    attention, value = every_matrix(d, d, p), every_matrix(d_out, d, p)
+    unmoved = np.arange(len(attention)), np.arange(len(value))
+    moves = [(numbers([g @ attention], p), numbers([value @ g.T], p)) for g in generators(p, d)]
+    moves += [(numbers([attention @ h], p), unmoved[1]) for h in generators(p, d)]
+    moves += [(unmoved[0], numbers([k @ value], p)) for k in generators(p, d_out)]
+    least = np.arange(len(attention) * len(value)).reshape(len(value), len(attention))
     while True:
         before = least
-        for move in moves:
-            least = np.minimum(least, least[move])  # a move is a permutation: its cycles lie in one orbit
-        least = least[least]
+        for of_a, of_v in moves:
+            least = np.minimum(least, least[of_v][:, of_a])  # a move is a permutation: its cycles lie in one orbit
+        least = least.ravel()[least]
         if np.array_equal(least, before):
-            return least
+            return least.ravel()
+
+
+@cache
+def triples_and_orbits(p: int, d: int, d_out: int) -> tuple[Integers, Integers]:
+    """By the number of a pair: its triple of dimensions, and the least number in its orbit."""
+    ((attention, value),) = pairs(p, d, d_out, block=p ** (d * d + d_out * d))
+    return triples(attention, value, p), orbits(p, d, d_out)
 
 
 def fields(quick: bool) -> Iterator[Instance]:
@@ -83,26 +85,26 @@ def fields(quick: bool) -> Iterator[Instance]:
 def one_form_in_each_orbit(instance: Instance, forms: Forms = normal_forms) -> None:
     """For every rank allowed of A; the three dimensions of a form tell its orbit from all others."""
     p, d, d_out = instance
-    ((attention, value),) = pairs(*instance, block=p ** (d * d + d_out * d))
-    found, orbit = triples(attention, value, p), orbits(*instance)
-    powers = p ** np.arange(d * d + d_out * d)
+    found, orbit = triples_and_orbits(*instance)
     for alpha in range(1, d + 1):
         at = f"GF({p}), d = {d}, d' = {d_out}, rk A <= {alpha}"
-        numbers = []
+        chosen: list[int] = []
         for form in forms(d, d_out, alpha):
-            numbers.append(int(np.concatenate([form.attention.ravel(), form.value.ravel()]) @ powers))
+            chosen.append(int(numbers([form.attention.astype(int)[None], form.value.astype(int)[None]], p)[0]))
             stated = [form.attention_rank, form.value_rank, form.common]
-            expect_equal(found[numbers[-1]].tolist(), stated, at=f"{at}: rk A, rk V, dim of the intersection")
+            expect_equal(found[chosen[-1]].tolist(), stated, at=f"{at}: rk A, rk V, dim of the intersection")
         allowed = found[:, 0] <= alpha
-        held = orbit[numbers].tolist()
+        held = orbit[chosen].tolist()
         missing = np.flatnonzero(allowed & ~np.isin(orbit, held))
         for n in missing[:1]:
+            v, a = divmod(int(n), p ** (d * d))
+            attention, value = every_matrix(d, d, p)[a], every_matrix(d_out, d, p)[v]
             raise Refutation(
-                f"{at}: A = {attention[n].tolist()}, V = {value[n].tolist()} is in the orbit of no normal form, "
+                f"{at}: A = {attention.tolist()}, V = {value.tolist()} is in the orbit of no normal form, "
                 f"rk A, rk V, dim of the intersection = {found[n].tolist()}"
             )
         expect_equal(len(set(held)), len(held), at=f"{at}: orbits with a normal form, stated one each")
-        distinct = {tuple(triple) for triple in found[allowed].tolist()}
+        distinct = np.unique(found[allowed] @ (d + 1) ** np.arange(3))  # dimensions up to d
         expect_equal(len(distinct), len(held), at=f"{at}: triples of dimensions, stated one for each orbit")
 
 

@@ -34,11 +34,13 @@ from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
-from lightning_sym import Architecture, Weights
+from lightning_sym import Weights
 from lightning_sym.errors import ProgramError
 from lightning_sym.geometry.layer_orbits import Label
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
+from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.rationals import rational_product
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, Verdict
 from proofs_check.claims.geometry.measured import Measured, measure
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT
@@ -97,10 +99,10 @@ def changes_linearly(_: None, inverse: bool = False) -> None:
 def moved(weights: Weights, seed: int) -> Weights:
     """The weights of `(g A h, k V g^T)` for random invertible `g, h, k`."""
     (layer,), (d, d_out) = weights.layers, weights.architecture(2).widths
-    square = Architecture((d, d, d, d), (1, 1, 1), 2)
-    g, h, _ = (part.value for part in Weights.random(square, seed=seed, bound=3, value_ranks=[d, d, d]).layers)
-    k = Weights.random(Architecture((d_out, d_out), (1,), 2), seed=seed, bound=3, value_ranks=[d_out])["V1"]
-    return Weights.of({"Q1": layer.query @ h, "K1": layer.key @ g.T, "V1": k @ layer.value @ g.T})
+    random = RandomMatrices(seed=seed, bound=3)
+    g, h, k = (random.of_rank(n, n, n) for n in (d, d, d_out))
+    of = rational_product
+    return Weights.of({"Q1": of(layer.query, h), "K1": of(layer.key, g.T), "V1": of(k, layer.value, g.T)})
 
 
 def shapes(quick: bool) -> Iterator[Shape]:

@@ -8,7 +8,7 @@ $\alpha (2d - \alpha)$.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -77,11 +77,17 @@ def fibers(quick: bool) -> Iterator[Fiber]:
         yield from (Fiber(p, d, a, pairs) for pairs in chosen)
 
 
-def one_matrix_connects(fiber: Fiber, only_diagonal: bool = False) -> None:
-    p, a = fiber.p, fiber.a
+@cache
+def invertible(a: int, p: int) -> list[tuple[Matrix, Matrix]]:
+    """Every matrix of GL_a over GF(p), with its inverse."""
     one = tuple(tuple(int(i == j) for j in range(a)) for i in range(a))
     everything = _matrices(a, a, p)
-    group = [(c, e) for c in everything for e in everything if _times(c, e, p) == one]
+    return [(c, e) for c in everything for e in everything if _times(c, e, p) == one]
+
+
+def one_matrix_connects(fiber: Fiber, only_diagonal: bool = False) -> None:
+    p, a = fiber.p, fiber.a
+    group = invertible(a, p)
     if only_diagonal:
         group = [(c, e) for c, e in group if all(c[i][j] == 0 for i in range(a) for j in range(a) if i != j)]
     k, q = fiber.pairs[0]

@@ -67,7 +67,7 @@ def all_weights(field: Field) -> AllWeights:
     points = np.indices((p,) * len(phi.weight_names), dtype=np.int64).reshape(len(phi.weight_names), -1).T
     columns = [values_at(polynomial, points) % p for polynomial in phi.ring_coefficients().values()]
     attention, value = points[:, : d * d].reshape(-1, d, d), points[:, d * d :].reshape(-1, d_out, d)
-    return AllWeights(p, attention, value, np.stack(columns, axis=1))
+    return AllWeights(p, attention, value, np.stack(columns).T)
 
 
 def inverses(p: int) -> Integers:
@@ -114,9 +114,19 @@ def rescaling_class(attention: Integers, value: Integers, p: int) -> Integers:
 
 
 def numbered(rows: Integers) -> Integers:
-    """Equal rows get equal numbers, from 0."""
-    numbers: Integers = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    return numbers
+    """Equal rows of residues get equal numbers, from 0.
+
+    Example:
+        >>> numbered(np.array([[1, 2], [0, 2], [1, 2]])).tolist()
+        [1, 0, 1]
+    """
+    base = int(rows.max(initial=0)) + 1
+    numbers = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        if (int(numbers.max(initial=0)) + 1) * base > 2**62:  # no room for one more digit
+            numbers = np.unique(numbers, return_inverse=True)[1].ravel()
+        numbers = numbers * base + column
+    return np.unique(numbers, return_inverse=True)[1].ravel()
 
 
 def solve(phi: PolynomialMap) -> list[Pair] | None:
