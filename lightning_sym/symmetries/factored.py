@@ -13,17 +13,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.modular import null_space_mod_p, row_basis_mod_p
+from lightning_sym.exact.modular import row_basis_mod_p
 
 Residues = npt.NDArray[np.int64]
 
 
 class Form:
-    """The reduced echelon form of a matrix, `form = steps @ matrix`, without rows that are zero.
+    """The reduced echelon form of a matrix, `form = steps @ matrix`, without its zero rows.
 
     Attributes:
         form: one row for each pivot.
         steps: what the matrix is multiplied with.
+        relations: a basis of what it may be multiplied with to get zero.
         pivots: columns in which the form is the identity.
         free: the other columns.
         is_full: whether the rank is the smaller side.
@@ -40,6 +41,7 @@ class Form:
         first = (both != 0).argmax(axis=1)
         rank = int((first < columns).sum())
         self.form, self.steps, self.pivots = both[:rank, :columns], both[:rank, columns:], first[:rank]
+        self.relations = both[rank:, columns:]
         self.is_full: bool = rank == min(rows, columns)
         rest = np.ones(columns, dtype=bool)
         rest[self.pivots] = False
@@ -49,6 +51,19 @@ class Form:
 def _flat(matrices: Residues) -> Residues:
     """A row for each matrix, also of none."""
     return matrices.reshape(len(matrices), matrices.shape[1] * matrices.shape[2])
+
+
+def _units(rows: int, columns: int) -> Residues:
+    """One entry each."""
+    return np.eye(rows * columns, dtype=np.int64).reshape(rows * columns, rows, columns)
+
+
+def _outer(vectors: Residues, columns: int) -> Residues:
+    """Matrices with one of these vectors, the rows, in one of so many columns."""
+    count, size = vectors.shape
+    result = np.zeros((count, columns, size, columns), dtype=np.int64)
+    result[:, range(columns), :, range(columns)] = vectors
+    return result.reshape(count * columns, size, columns)
 
 
 class Product:
@@ -103,8 +118,8 @@ class Product:
         """Motions of the factors that give a basis of all motions."""
         (a, f), (b, r) = (len(self._rows.pivots), self.matrix.shape[1]), (len(self._columns.pivots), len(self.matrix))
         free = self._columns.free
-        above = np.eye(a * f, dtype=np.int64).reshape(a, f, a, f)[:, free].reshape(a * len(free), a, f)
-        beside = np.eye(r * b, dtype=np.int64).reshape(r * b, r, b)
+        above = _units(a, f).reshape(a, f, a, f)[:, free].reshape(a * len(free), a, f)
+        beside = _units(r, b)
         still = np.zeros((len(above), r, b), dtype=np.int64), np.zeros((len(beside), a, f), dtype=np.int64)
         return self._motions(np.concatenate([above, still[1]]), np.concatenate([still[0], beside]))
 
@@ -113,9 +128,16 @@ class Product:
         return np.zeros((count, self.left.size + self.right.size), dtype=np.int64)
 
     def kernel(self) -> Residues:
-        """Motions of the factors that leave the product in place."""
-        units = np.eye(self.left.size + self.right.size, dtype=np.int64)
-        return null_space_mod_p(_flat(self.moved(units)).T, self.prime)
+        """Motions of the factors that leave the product in place, a basis."""
+        rows, columns = self._rows, self._columns
+        # C F_Y and - F_X^T C, with any C; and what `X` or `Y` maps to zero
+        units = _units(len(rows.form), len(columns.form))
+        changes = _flat(rows.steps.T @ (units @ columns.form)), _flat(-columns.steps.T @ (units.mT @ rows.form))
+        above = _flat(_outer(rows.relations, self.right.shape[1]))
+        beside = _flat(_outer(columns.relations, self.left.shape[1]))
+        still = np.zeros((len(above), self.left.size), np.int64), np.zeros((len(beside), self.right.size), np.int64)
+        pairs = changes, (above, still[0]), (still[1], beside)
+        return np.concatenate([np.concatenate(pair, axis=1) for pair in pairs]) % self.prime
 
 
 class SymmetricProduct(Product):
@@ -157,14 +179,22 @@ class SymmetricProduct(Product):
         found = super().moved(motions)
         return (found + found.mT) % self.prime
 
+    def kernel(self) -> Residues:
+        """Motions of the factors that leave the symmetric product in place, a basis."""
+        first, second = np.triu_indices(len(self._rows.form), 1)
+        units = _units(len(self._rows.form), len(self._rows.form))
+        n = len(self._rows.form)
+        skew = units[first * n + second] - units[second * n + first]
+        changes = _flat(self._rows.steps.T @ (skew @ self._rows.form))
+        return np.concatenate([changes, _flat(_outer(self._rows.relations, len(self.matrix)))]) % self.prime
+
     def basis(self) -> Residues:
         """Motions of the factors that give a basis of all motions: a triangle of those in the pivots, all others."""
         a, f = self._rows.form.shape
         place = np.full(f, a)
         place[self._rows.pivots] = np.arange(a)
         kept = place >= np.arange(a)[:, None]
-        units = np.eye(a * f, dtype=np.int64).reshape(a, f, a, f)
-        return self._stacked(units[kept])
+        return self._stacked(_units(a, f)[kept.ravel()])
 
 
 class Matrix(Product):

@@ -39,6 +39,7 @@ from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.factored import Matrix, Product, SymmetricProduct
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
+from lightning_sym.symmetries.stream import in_columns, pivots_of
 
 Residues = npt.NDArray[np.int64]
 
@@ -260,26 +261,20 @@ def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
             )
             for name in names
         ]  # fmt: skip
-        # bases in reduced echelon form: what moves on the stream moves in the pivots alone
-        columns, rows = ((basis != 0).argmax(axis=1) for basis in (written, read))
+        columns, rows = pivots_of(written), pivots_of(read)
         for motions in mixing_directions(heads, point.prime):
             count, blocks = len(motions[0]), dict[str, Residues]()
             if not count:
                 continue
             for name, head, attention, value in zip(names, heads, motions[::2], motions[1::2], strict=True):
                 for letter, matrices in zip("QK", head.attention.factors(attention), strict=True):
-                    blocks[letter + name] = _in_columns(matrices, columns, point.shapes[letter + name][1])
+                    blocks[letter + name] = in_columns(matrices, columns, point.shapes[letter + name][1])
                 if architecture.value_ranks is None:
-                    inside = _in_columns(head.value.moved(value), columns, point.shapes["V" + name][1])
-                    blocks["V" + name] = _in_columns(inside.mT, rows, point.shapes["V" + name][0]).mT
+                    inside = in_columns(head.value.moved(value), columns, point.shapes["V" + name][1])
+                    blocks["V" + name] = in_columns(inside.mT, rows, point.shapes["V" + name][0]).mT
                 else:
                     inside, before = head.value.factors(value)
-                    blocks["V" + name] = _in_columns(inside, columns, point.shapes["V" + name][1])
-                    blocks["O" + name] = _in_columns(before, rows, point.shapes["O" + name][0]).mT
+                    blocks["V" + name] = in_columns(inside, columns, point.shapes["V" + name][1])
+                    blocks["O" + name] = in_columns(before, rows, point.shapes["O" + name][0]).mT
             yield point.moving(**blocks)
 
-
-def _in_columns(matrices: Residues, columns: Residues, width: int) -> Residues:
-    result = np.zeros((*matrices.shape[:2], width), dtype=np.int64)
-    result[:, :, columns] = matrices
-    return result

@@ -31,6 +31,26 @@ def value_of(architecture: Architecture, weights: dict[str, Residues], i: int, h
     return value if architecture.value_ranks is None else weights["O" + name] @ value % p
 
 
+def pivots_of(basis: Residues) -> Residues:
+    """Coordinates in which vectors of a space are what they are in its basis, a reduced echelon form."""
+    found: Residues = (basis != 0).argmax(axis=1)
+    return found
+
+
+def in_columns(matrices: Residues, columns: Residues, width: int) -> Residues:
+    """Matrices, `n x rows x columns`, with their columns in these places, of so many, and zero in the others.
+
+    On a space with a basis in reduced echelon form a matrix with its columns in the pivots does what it did.
+
+    Example:
+        >>> in_columns(np.array([[[5, 6]]]), np.array([0, 2]), 3).tolist()
+        [[[5, 0, 6]]]
+    """
+    result = np.zeros((*matrices.shape[:2], width), dtype=np.int64)
+    result[:, :, columns] = matrices
+    return result
+
+
 @dataclass(frozen=True)
 class Stream:
     """What is written to, and read from, the residual stream between layers.
