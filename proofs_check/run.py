@@ -77,7 +77,7 @@ class ClaimResult:
 def run_part(
     part: Part,
     quick: bool,
-    step: Callable[[Any], None] = lambda instance: None,
+    step: Callable[[Any, Hashable], None] = lambda instance, value: None,
     write: Callable[[Certifiable], None] | None = None,
 ) -> PartResult:
     """Check a part, instance by instance; the first refutation ends it, an undecided instance does not.
@@ -85,7 +85,7 @@ def run_part(
     Args:
         part: the part; instances that are equal are checked once.
         quick: the quick sizes instead of the full ones.
-        step: called with each instance after it was checked.
+        step: called with each instance, and its value, after it was checked.
         write: takes what the part certifies, of every instance that was checked.
 
     Raises:
@@ -113,7 +113,7 @@ def run_part(
         if write is not None and part.certifies is not None:
             for certifiable in part.certifies(instance):
                 write(certifiable)
-        step(instance)
+        step(instance, value)
         if refuted is not None:
             break
     if not seen:
@@ -181,9 +181,9 @@ def run_claim(
     last = start
     seen: set[Hashable] = set()
 
-    def step(part: Part, instance: Any) -> None:
+    def step(part: Part, instance: Any, value: Hashable) -> None:
         nonlocal last
-        seen.add(key_in_claim(part, instance))
+        seen.add(key_in_claim(part, instance, value))
         now = time.perf_counter()
         if now - last > _REPORT_EVERY:
             last = now

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -113,14 +113,52 @@ def verify_identity() -> str:
     return f"layer[gW](G X) = {found} = H layer[W](X)"
 
 
+class _NearOne(Dual):
+    r"""$1 + \varepsilon E$, a batch over the directions `E`: as any dual matrix, without products with 1."""
+
+    __slots__ = ()
+
+    def __matmul__(self, other: Dual) -> Dual:
+        moved = self.tangent @ other.value
+        return Dual(other.value, moved if other.tangent is None else moved + other.tangent)
+
+    def __rmatmul__(self, other: Dual) -> Dual:  # asked first, as this is a subclass
+        moved = other.value @ self.tangent
+        return Dual(other.value, moved if other.tangent is None else other.tangent + moved)
+
+    @property
+    def mT(self) -> Dual:  # noqa: N802
+        return _NearOne(self.value, self.tangent.mT)
+
+
 def _moving(directions: Integers, p: int) -> Pair:
     r"""$(1 + \varepsilon E, 1 - \varepsilon E)$, a batch over the directions $E$."""
     one = PrimeFieldMatrix.of(np.eye(directions.shape[-1], dtype=np.int64), p)
-    return Dual(one, PrimeFieldMatrix.of(directions, p)), Dual(one, PrimeFieldMatrix.of(-directions, p))
+    moved = PrimeFieldMatrix.of(directions, p)
+    return _NearOne(one, moved), _NearOne(one, PrimeFieldMatrix(-moved.entries, p))
 
 
-def _all_directions(n: int) -> Integers:
+_KEPT = 8
+
+
+def _all_directions(n: int, p: int) -> Pair:
+    """`_moving` for all directions, `n x n` matrices with one entry."""
+    return _small_directions(n, p) if n <= _KEPT else _moving(_units(n), p)
+
+
+@lru_cache(maxsize=64)
+def _small_directions(n: int, p: int) -> Pair:
+    return _moving(_units(n), p)
+
+
+def _units(n: int) -> Integers:
     return np.eye(n * n, dtype=np.int64).reshape(n * n, n, n)
+
+
+@lru_cache(maxsize=64)
+def _scaling(n: int, p: int) -> Pair:
+    """`_moving` in the direction of all multiples of 1."""
+    return _moving(np.eye(n, dtype=np.int64)[None], p)
 
 
 def head_name(architecture: Architecture, layer: int, head: int) -> str:
@@ -154,14 +192,14 @@ def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
     architecture.require("the symmetry query-key", ANY)
     for i, a in enumerate(architecture.attention_ranks):
         for h in range(architecture.heads):
-            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))})
+            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_all_directions(a, p))})
 
 
 def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Basis changes between values and output projections, head by head."""
     architecture.require("the symmetry value-output", ANY)
     for i, b in enumerate(architecture.value_ranks or ()):
-        change = _moving(_all_directions(b), p)
+        change = _all_directions(b, p)
         for h in range(architecture.heads):
             name = "O" + head_name(architecture, i, h)
             yield Tangents(b * b, {(i, h): LayerSymmetry(after=change)}, right={name: change[1]})
@@ -178,7 +216,7 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
         first, last = (0 if free_ends[0] else 1), (depth if free_ends[1] else depth - 1)
         places = [range(i, i + 1) for i in range(first, last + 1)]
     for group in places:
-        change = _moving(_all_directions(architecture.widths[group[0]]), p)
+        change = _all_directions(architecture.widths[group[0]], p)
         by_head: dict[tuple[int, int], LayerSymmetry] = {}
         left: dict[str, Any] = {}
         right: dict[str, Any] = {}
@@ -201,8 +239,7 @@ def scale(architecture: Architecture, p: int) -> Iterator[Tangents]:
     architecture.require("the symmetry scale", ANY - {"normalization"})
     for i, a in enumerate(architecture.attention_ranks):
         rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
-        grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
-        _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
+        grow, shrink = _scaling(a, p)[0], _scaling(rows, p)[1]
         for h in range(architecture.heads):
             yield Tangents(1, {(i, h): LayerSymmetry(scale=(grow, shrink))})
 
