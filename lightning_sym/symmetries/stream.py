@@ -78,6 +78,9 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
         inside = limits[-1] if architecture.value_ranks is None else min(limits[-1], architecture.value_ranks[i])
         kept = limits[-1] if architecture.skip else 0
         limits.append(min(widths[i + 1], kept + heads * inside))
+        if architecture.skip and len(written[-1]) == widths[i]:
+            written.append(ones[i + 1])  # all, and it stays
+            continue
         rows = [written[-1]] if architecture.skip else []
         rows += [written[-1] @ value_of(architecture, weights, i, h, p).T % p for h in range(heads)]
         if architecture.normalization is None and not architecture.skip and len(written[-1]) == 1:
@@ -93,6 +96,9 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
         kept = limits[-1] if architecture.skip else 0
         scores = 0 if pattern_is_constant(architecture) else 2 * architecture.attention_ranks[i]
         limits.append(min(widths[i], kept + heads * (inside + scores)))
+        if architecture.skip and len(read[-1]) == widths[i]:
+            read.append(ones[i])
+            continue
         rows = [read[-1]] if architecture.skip else []
         for h in range(heads):
             name = head_name(architecture, i, h)
