@@ -277,4 +277,3 @@ def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
                     blocks["V" + name] = in_columns(inside, columns, point.shapes["V" + name][1])
                     blocks["O" + name] = in_columns(before, rows, point.shapes["O" + name][0]).mT
             yield point.moving(**blocks)
-
