@@ -26,6 +26,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.cancelling_forms import (
     CountedParts,
+    HeadWord,
     cancelling_forms,
     generic_rank,
     is_in_open_orbit,
@@ -184,16 +185,21 @@ class _Head:
                 continue
             if (most := self._generic_rank(start, dimension, seen)) is not None:
                 largest = min(determinantal(self.stream, self.stream, self.rank), most)
-                product = Product(self.key, self.query, p)
-                basis = product.basis()
-                on_stream = {word: matrix[self.pivots] for word, matrix in words.items()}
-                system = cancelling_forms(on_stream, product.moved(basis), seen, p)
-                for found in null_space_of_rank(system, largest, p):
-                    solutions = found @ basis % p
-                    if not product.is_full:
-                        solutions = np.concatenate([solutions, product.kernel()])
-                    if len(solutions):
-                        yield self._moving(solutions)
+                yield from self._cancelled(words, seen, largest)
+
+    def _cancelled(
+        self, words: dict[HeadWord, Residues], seen: CountedParts, largest: int
+    ) -> Iterator[tuple[Residues, Residues]]:
+        product = Product(self.key, self.query, self.prime)
+        basis = product.basis()
+        on_stream = {word: matrix[self.pivots] for word, matrix in words.items()}
+        system = cancelling_forms(on_stream, product.moved(basis), seen, self.prime)
+        for found in null_space_of_rank(system, largest, self.prime):
+            solutions = found @ basis % self.prime
+            if not product.is_full:
+                solutions = np.concatenate([solutions, product.kernel()])
+            if len(solutions):
+                yield self._moving(solutions)
 
     def _generic_rank(self, start: int, dimension: int, seen: CountedParts) -> int | None:
         """The rank of the equations on all forms, over the rationals, from small integers in the same open orbit."""

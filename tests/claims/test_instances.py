@@ -89,7 +89,10 @@ def test_the_weights_of_the_singular_points_are_counted_once() -> None:
     """471 of them are checked, most of them by two parts."""
     claim = claim_by_id("theorem-3.4-singular")
     points = {
-        key_in_claim(part, point) for part in claim.parts for point in part.instances(True) if isinstance(point, Point)
+        key_in_claim(part, point, value_of(point))
+        for part in claim.parts
+        for point in part.instances(True)
+        if isinstance(point, Point)
     }
     assert len(points) == 471
     result = run_claim(claim, quick=True)
