@@ -137,7 +137,8 @@ class _Layer:
         found = (found + found.swapaxes(-1, -2)) % self.prime
         if self.symmetric:
             found = found + np.moveaxis(found, 2, 4) + np.moveaxis(found, 4, 2)
-        return found.reshape(len(found), -1).T % self.prime
+        rows: Residues = found.reshape(len(found), -1).T % self.prime
+        return rows
 
     def coefficient(self, h: int, k: int) -> tuple[Residues, Residues]:
         a, v = np.zeros_like(self.a), np.zeros_like(self.v)
