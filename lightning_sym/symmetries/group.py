@@ -133,32 +133,36 @@ class _NearOne(Dual):
 
 def _moving(directions: Integers, p: int) -> Pair:
     r"""$(1 + \varepsilon E, 1 - \varepsilon E)$, a batch over the directions $E$."""
-    one = PrimeFieldMatrix.of(np.eye(directions.shape[-1], dtype=np.int64), p)
-    moved = PrimeFieldMatrix.of(directions, p)
-    return _NearOne(one, moved), _NearOne(one, PrimeFieldMatrix(-moved.entries, p))
+    one, there, back = (PrimeFieldMatrix.of(m, p) for m in (_eye(directions.shape[-1]), directions, -directions))
+    return _NearOne(one, there), _NearOne(one, back)
+
+
+def _eye(n: int) -> Integers:
+    return np.eye(n, dtype=np.int64)
 
 
 _KEPT = 8
+"""Up to this size what moves is kept for the next network."""
 
 
-def _all_directions(n: int, p: int) -> Pair:
-    """`_moving` for all directions, `n x n` matrices with one entry."""
-    return _small_directions(n, p) if n <= _KEPT else _moving(_units(n), p)
-
-
-@lru_cache(maxsize=64)
-def _small_directions(n: int, p: int) -> Pair:
-    return _moving(_units(n), p)
-
-
-def _units(n: int) -> Integers:
-    return np.eye(n * n, dtype=np.int64).reshape(n * n, n, n)
+def _everywhere(n: int, p: int) -> Pair:
+    """`_moving` in all directions, `n x n` matrices with one entry."""
+    return (_everywhere_once if n <= _KEPT else _everywhere_once.__wrapped__)(n, p)
 
 
 @lru_cache(maxsize=64)
+def _everywhere_once(n: int, p: int) -> Pair:
+    return _moving(_eye(n * n).reshape(n * n, n, n), p)
+
+
 def _scaling(n: int, p: int) -> Pair:
-    """`_moving` in the direction of all multiples of 1."""
-    return _moving(np.eye(n, dtype=np.int64)[None], p)
+    """`_moving` in the direction of 1."""
+    return (_scaling_once if n <= _KEPT else _scaling_once.__wrapped__)(n, p)
+
+
+@lru_cache(maxsize=64)
+def _scaling_once(n: int, p: int) -> Pair:
+    return _moving(_eye(n)[None], p)
 
 
 def head_name(architecture: Architecture, layer: int, head: int) -> str:
@@ -192,14 +196,14 @@ def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
     architecture.require("the symmetry query-key", ANY)
     for i, a in enumerate(architecture.attention_ranks):
         for h in range(architecture.heads):
-            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_all_directions(a, p))})
+            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_everywhere(a, p))})
 
 
 def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Basis changes between values and output projections, head by head."""
     architecture.require("the symmetry value-output", ANY)
     for i, b in enumerate(architecture.value_ranks or ()):
-        change = _all_directions(b, p)
+        change = _everywhere(b, p)
         for h in range(architecture.heads):
             name = "O" + head_name(architecture, i, h)
             yield Tangents(b * b, {(i, h): LayerSymmetry(after=change)}, right={name: change[1]})
@@ -216,7 +220,7 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
         first, last = (0 if free_ends[0] else 1), (depth if free_ends[1] else depth - 1)
         places = [range(i, i + 1) for i in range(first, last + 1)]
     for group in places:
-        change = _all_directions(architecture.widths[group[0]], p)
+        change = _everywhere(architecture.widths[group[0]], p)
         by_head: dict[tuple[int, int], LayerSymmetry] = {}
         left: dict[str, Any] = {}
         right: dict[str, Any] = {}
