@@ -86,7 +86,7 @@ class HeadMotion:
 
     @property
     def conditions(self) -> int:
-        """Conditions on matrices `A` and `V`, at least, to be motions."""
+        """How many conditions are on motions of `A` and `V`, where their ranks are the largest."""
         f, size = len(self.attention.matrix), self.value.matrix.size
         forms = f * (f + 1) // 2 if self.symmetric else f * f
         return forms + size - self.attention_dimension - self.value_dimension
@@ -116,7 +116,7 @@ def head_motion(
 def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
     """Solutions: the motions of all heads' factors, in the order `A`, `V` of the first head, `A`, `V` of the second.
 
-    Those of one kind only: the first one has the second, and that the third.
+    Only of the first kind that counts: those of the kinds behind it are among them.
     """
     for kind in (_filling, _mixing, _syzygies):
         if found := list(kind(heads, p)):
@@ -220,18 +220,18 @@ class _System:
 
 
 def _mixing(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
-    numbers = range(len(heads))
+    numbers, (r, f) = range(len(heads)), heads[0].value.matrix.shape
+    pairs = comb(len(heads), 2)
+    unknowns, conditions = 2 * pairs + (f * pairs if r == 1 else 0), sum(head.conditions for head in heads)
+    if conditions >= unknowns and all(head.is_full for head in heads):
+        return  # of the largest rank: no solutions
     system = _System(heads, numbers)
     for h, k in permutations(numbers, 2):  # dA_h - c A_k = 0 and dV_k + c V_h = 0
         system.add((h, 0, -heads[k].attention.matrix[None]), (k, 1, heads[h].value.matrix[None]))
-    if len(heads[0].value.matrix) == 1:
-        for h, k in combinations(numbers, 2):
-            system.add((h, 0, -system.products(k)), (k, 0, system.products(h)))
-    conditions = sum(head.conditions for head in heads)
-    if conditions >= system.unknowns and all(head.is_full for head in heads):
-        return  # of the largest rank: no solutions
+    for h, k in combinations(numbers, 2) if r == 1 else ():
+        system.add((h, 0, -system.products(k)), (k, 0, system.products(h)))
     free = sum(head.attention_dimension + head.value_dimension for head in heads)
-    yield from system.solutions(free + min(conditions, system.unknowns), p)
+    yield from system.solutions(free + min(conditions, unknowns), p)
 
 
 def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
