@@ -1,7 +1,7 @@
 """Many small networks in one process: total time, the slowest ones, the share certified.
 
     python benchmarks/many.py [--count 1000] [--seed 0] [--profile] [--json FILE]
-    python benchmarks/many.py --against PATH [--rounds 20] [--json FILE]
+    python benchmarks/many.py --against PATH [--heads] [--rounds 20] [--json FILE]
 
 Architectures are random and all different, up to six layers and 150 parameters. `--profile` runs them once more and
 prints where the time goes.
@@ -21,6 +21,7 @@ import pstats
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,21 +69,33 @@ COMPARED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """What `--against` asks for, all of three tokens; `normalization` stands for softmax."""
 
+HEADS: dict[str, dict[str, Any]] = {
+    "6, no projections": {"widths": (6, 6), "attention_ranks": (3,)},
+    "8 to 1": {"widths": (8, 1), "attention_ranks": (5,)},
+    "8": {"widths": (8, 8), "attention_ranks": (4,), "value_ranks": (4,)},
+    "8, 8, skip": {"widths": (8,) * 3, "attention_ranks": (2, 2), "value_ranks": (2, 2), "skip": True},
+    "12, 12, skip": {"widths": (12,) * 3, "attention_ranks": (3, 3), "value_ranks": (3, 3), "skip": True},
+    "16, 16, skip": {"widths": (16,) * 3, "attention_ranks": (4, 4), "value_ranks": (4, 4), "skip": True},
+}
+"""What `--against --heads` asks for: lightning, four heads, three tokens."""
+
 WARM_CALLS, CALLS = 3, 12
 
 
 def answer_timings() -> int:
-    """Read names of `COMPARED` from standard input; print seconds a call, and what the answer is."""
+    """Read names of `COMPARED` and `HEADS` from standard input; print seconds a call, and what the answer is."""
     for line in sys.stdin:
-        options = dict(COMPARED[line.strip()], tokens=3)
+        name = line.strip()
+        options = dict(COMPARED[name] if name in COMPARED else HEADS[name] | {"heads": 4}, tokens=3)
         if "normalization" in options:
             options["normalization"] = SOFTMAX
-        for _ in range(WARM_CALLS):
-            result = certified_dimension(Architecture(**options))
-        start = time.process_time()
-        for _ in range(CALLS):
+        warm, calls = (WARM_CALLS, CALLS) if name in COMPARED else (0, 1)
+        for _ in range(warm):
             certified_dimension(Architecture(**options))
-        seconds = (time.process_time() - start) / CALLS
+        start = time.process_time()
+        for _ in range(calls):
+            result = certified_dimension(Architecture(**options))
+        seconds = (time.process_time() - start) / calls
         print(json.dumps([seconds, result.lower, result.upper, result.architecture.parameter_count]), flush=True)
     return 0
 
@@ -105,7 +118,7 @@ def start_worker(script: Path, root: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
 
-def compare(other: Path, rounds: int, target: Path | None) -> int:
+def compare(other: Path, names: Iterable[str], rounds: int, target: Path | None) -> int:
     """Print ratios to another checkout; exit 1 if an answer differs."""
     if not (other / "lightning_sym" / "__init__.py").is_file():
         print(f"--against must be a checkout of this project, got {other}", file=sys.stderr)
@@ -116,7 +129,7 @@ def compare(other: Path, rounds: int, target: Path | None) -> int:
     table = Table(title=f"one call of certified_dimension, the least of {rounds} rounds")
     for heading in ("network", "parameters", "dimension", "there, ms", "here, ms", "there / here"):
         table.add_column(heading, justify="left" if heading == "network" else "right")
-    for name in COMPARED:
+    for name in names:
         found = [[ask(worker, name) for worker in workers] for _ in range(rounds)]
         there, here_seconds = (min(turn[i][0] for turn in found) for i in (0, 1))
         answers = {tuple(answer[1:]) for turn in found for answer in turn}
@@ -143,13 +156,14 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true", help="run again and print where the time goes")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--against", type=Path, help="compare single calls with the checkout there")
+    parser.add_argument("--heads", action="store_true", help="compare larger networks with four heads")
     parser.add_argument("--rounds", type=int, default=20, help="how often each network is asked of both")
     parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.answer:
         return answer_timings()
     if arguments.against:
-        return compare(arguments.against, arguments.rounds, arguments.json)
+        return compare(arguments.against, HEADS if arguments.heads else COMPARED, arguments.rounds, arguments.json)
 
     networks = random_networks(arguments.count, arguments.seed)
     certified_dimension(networks[0])  # what is done once a process

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,13 @@ import numpy as np
 from lightning_sym.errors import ProgramError
 from proofs_check.claim import Part
 
-_VALUES = {bool, int, float, Fraction, str, type(None)}
-"""Types of what is its own value, as most things are."""
+_PLAIN = frozenset({int, str, bool, float, Fraction, type(None)})
+
+
+@cache
+def _fields_of(kind: type) -> tuple[str, ...] | None:
+    """Names of the fields of a record."""
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else None
 
 
 def value_of(instance: Any) -> Hashable:
@@ -28,12 +34,14 @@ def value_of(instance: Any) -> Hashable:
         >>> value_of(np.array([[2, 3]])) == value_of(np.array([2, 3]))
         False
     """
-    if type(instance) in _VALUES:
+    kind = type(instance)
+    if kind in _PLAIN:
         return instance  # type: ignore[no-any-return]
     if isinstance(instance, np.ndarray):
-        return "matrix", instance.shape, tuple(map(value_of, instance.ravel().tolist()))
-    if is_dataclass(instance) and not isinstance(instance, type):
-        return type(instance), tuple(value_of(getattr(instance, f.name)) for f in fields(instance))
+        entries = instance.ravel().tolist()
+        return "matrix", instance.shape, tuple(entries if instance.dtype != object else map(value_of, entries))
+    if not isinstance(instance, type) and (names := _fields_of(kind)) is not None:  # type: ignore[arg-type]
+        return kind, tuple([value_of(getattr(instance, name)) for name in names])
     if isinstance(instance, (tuple, list)):
         return type(instance) if hasattr(instance, "_fields") else "list", tuple(map(value_of, instance))
     if isinstance(instance, Mapping):
@@ -46,7 +54,7 @@ def value_of(instance: Any) -> Hashable:
 
 
 def key_in_claim(part: Part, instance: Any, value: Hashable) -> Hashable:
-    """What tells an instance, of this value, from the others of all parts of a claim.
+    """What tells an instance, with this value, from the others of all parts of a claim.
 
     A network, or weights, are the same in whichever part they stand. A number means something else in each part, unless
     both parts say that it is the same.

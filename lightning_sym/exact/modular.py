@@ -178,15 +178,27 @@ def null_space_mod_p(matrix: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.in
         >>> null_space_mod_p(np.array([[1, 2, 3]]), 7).tolist()
         [[5, 1, 0], [4, 0, 1]]
     """
-    basis = row_basis_mod_p(matrix, p)
-    if len(basis) == matrix.shape[1]:
-        return np.zeros((0, len(basis)), dtype=np.int64)
-    pivots = (basis != 0).argmax(axis=1).tolist() if basis.size else []
-    free = [j for j in range(matrix.shape[1]) if j not in set(pivots)]
-    result = np.zeros((len(free), matrix.shape[1]), dtype=np.int64)
-    result[range(len(free)), free] = 1
-    if pivots:
-        result[:, pivots] = -basis[:, free].T % p
+    return null_space_of_echelon(row_basis_mod_p(matrix, p), p)
+
+
+def null_space_of_echelon(basis: npt.NDArray[np.int64], p: int) -> npt.NDArray[np.int64]:
+    """The same of a matrix that is in reduced echelon form, without rows of zeros: read off.
+
+    Example:
+        >>> null_space_of_echelon(np.array([[1, 2, 3]]), 7).tolist()
+        [[5, 1, 0], [4, 0, 1]]
+    """
+    rank, columns = basis.shape
+    if rank == columns:
+        return np.zeros((0, columns), dtype=np.int64)
+    if not rank:
+        return np.eye(columns, dtype=np.int64)
+    pivots, rest = (basis != 0).argmax(axis=1), np.ones(columns, dtype=bool)
+    rest[pivots] = False
+    (free,) = rest.nonzero()
+    result = np.zeros((columns - rank, columns), dtype=np.int64)
+    result[np.arange(columns - rank), free] = 1
+    result[:, pivots] = -basis[:, free].T % p
     return result
 
 

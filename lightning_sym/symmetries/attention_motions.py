@@ -20,20 +20,22 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
+from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_rank, rank_mod_p
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.cancelling_forms import (
     CountedParts,
+    HeadWord,
     cancelling_forms,
     generic_rank,
     is_in_open_orbit,
     words_to,
 )
+from lightning_sym.symmetries.factored import Form, Product, SymmetricProduct
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import KNOWN, value_of
+from lightning_sym.symmetries.stream import KNOWN, in_columns, pivots_of, value_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
 
 Residues = npt.NDArray[np.int64]
@@ -115,29 +117,39 @@ def cancelling_equations(architecture: Architecture) -> CountedParts | None:
 class _Head:
     def __init__(self, point: Point, i: int, h: int) -> None:
         self.architecture, self.weights, self.prime = point.architecture, point.weights, point.prime
-        self.layer, self.written = i, point.stream.written
-        p, written, name = self.prime, self.written, head_name(self.architecture, i, h)
+        self.layer, self.written, self.pivots = i, point.stream.written, pivots_of(point.stream.written[i])
+        name = head_name(self.architecture, i, h)
         query, key = self.weights["Q" + name], self.weights["K" + name]
-        self.shape, self.rank, self.stream = query.shape, len(query), len(written[i])
-        units = np.eye(query.size, dtype=np.int64).reshape(-1, *query.shape)
-        self.motions = np.concatenate([key.T @ units % p, units.mT @ query % p])
-        """`d(K^T Q)` for every unit motion of `Q`, then of `K`."""
+        self.shape, self.rank, self.stream = query.shape, len(query), len(self.pivots)
+        self.query, self.key = (matrix @ self.written[i].T % self.prime for matrix in (query, key))
 
-    def _solutions(self, system: Residues, largest: int) -> Iterator[tuple[Residues, Residues]]:
-        """Solutions in the unit motions, which are the first unknowns, if the system has its largest rank."""
-        half = len(self.motions) // 2
-        for found in null_space_of_rank(system, largest, self.prime):
-            if len(found):
-                yield found[:, :half].reshape(-1, *self.shape), found[:, half : 2 * half].reshape(-1, *self.shape)
+    def _moving(self, motions: Residues) -> tuple[Residues, Residues]:
+        """What moves like this on the stream: rows of numbers, motions of queries and behind them of keys."""
+        both = motions.reshape(len(motions) * 2, self.shape[0], self.stream)
+        moved = in_columns(both, self.pivots, self.shape[1]).reshape(len(motions), 2, *self.shape)
+        return moved[:, 0], moved[:, 1]
 
     def _combined(self, frame: Residues, forms: Residues) -> Iterator[tuple[Residues, Residues]]:
-        """Motions that are combinations of the forms on the columns of the frame."""
-        p = self.prime
-        motions = frame.T @ (self.motions @ frame % p) % p
-        columns = [matrices.reshape(len(matrices), frame.shape[1] ** 2) for matrices in (motions, forms)]
-        system = np.concatenate(columns).T
-        largest = determinantal(self.stream, self.stream, self.rank) + len(forms)
-        yield from self._solutions(system, min(len(system), largest))
+        """Motions that are combinations of the forms on the columns of the frame, which span the stream."""
+        p, count, words = self.prime, len(forms), frame.shape[1]
+        columns = Form(frame[self.pivots], p)
+        basis = frame[self.pivots][:, columns.pivots]
+        product = Product(self.key @ basis % p, self.query @ basis % p, p)
+        largest = min(words**2, determinantal(self.stream, self.stream, self.rank) + count)
+        if product.is_full and largest == product.dimension + count:
+            return  # of the largest rank: no solutions but those that `skew` and the symmetries have
+        # on columns that are a basis a form is any matrix, on the others it is to be what follows
+        inside = forms[:, columns.pivots[:, None], columns.pivots]
+        others = (forms - columns.form.T @ (inside @ columns.form % p)) % p
+        motions, rest = product.split(inside)
+        system = np.concatenate([others.reshape(count, words**2), rest], axis=1).T
+        for found in null_space_of_rank(system, largest - product.dimension, p):
+            solutions = -(found @ motions) % p
+            if not product.is_full:  # else other families have these
+                solutions = np.concatenate([solutions, product.kernel()])
+            solutions = solutions.reshape(-1, self.stream) @ columns.steps % p
+            if solutions.size:
+                yield self._moving(solutions.reshape(-1, 2 * self.query.size))
 
     def _values(self, start: int) -> list[list[Residues]]:
         heads = range(self.architecture.heads)
@@ -147,10 +159,9 @@ class _Head:
         ]
 
     def skew(self) -> Iterator[tuple[Residues, Residues]]:
-        p, written = self.prime, self.written[self.layer]
-        on_stream = written @ (self.motions @ written.T % p) % p
-        system = ((on_stream + on_stream.mT)[:, *np.triu_indices(self.stream)] % p).T
-        yield from self._solutions(system, symmetric_determinantal(self.stream, 2 * min(self.rank, self.stream)))
+        product = SymmetricProduct(self.key, self.query, self.prime)
+        if product.is_full and len(kernel := product.kernel()):
+            yield self._moving(kernel)
 
     def cancelling(self, seen: CountedParts) -> Iterator[tuple[Residues, Residues]]:
         architecture, widths, i, p = self.architecture, self.architecture.widths, self.layer, self.prime
@@ -174,7 +185,21 @@ class _Head:
                 continue
             if (most := self._generic_rank(start, dimension, seen)) is not None:
                 largest = min(determinantal(self.stream, self.stream, self.rank), most)
-                yield from self._solutions(cancelling_forms(words, self.motions, seen, p), largest)
+                yield from self._cancelled(words, seen, largest)
+
+    def _cancelled(
+        self, words: dict[HeadWord, Residues], seen: CountedParts, largest: int
+    ) -> Iterator[tuple[Residues, Residues]]:
+        product = Product(self.key, self.query, self.prime)
+        basis = product.basis()
+        on_stream = {word: matrix[self.pivots] for word, matrix in words.items()}
+        system = cancelling_forms(on_stream, product.moved(basis), seen, self.prime)
+        for found in null_space_of_rank(system, largest, self.prime):
+            solutions = found @ basis % self.prime
+            if not product.is_full:
+                solutions = np.concatenate([solutions, product.kernel()])
+            if len(solutions):
+                yield self._moving(solutions)
 
     def _generic_rank(self, start: int, dimension: int, seen: CountedParts) -> int | None:
         """The rank of the equations on all forms, over the rationals, from small integers in the same open orbit."""
@@ -205,9 +230,7 @@ class _Head:
         for heads in self._values(0):
             parts = ([total] if self.architecture.skip else []) + [value @ total % p for value in heads]
             total = np.sum(parts, axis=0) % p
-        # coordinates of the sum of all words with respect to the basis of what is written, a reduced echelon form
-        pivots = [int(np.flatnonzero(row)[0]) for row in written]
-        coordinates = total[pivots]
+        coordinates = total[self.pivots]  # of the sum of all words, with respect to the basis of what is written
         if rank_mod_p(coordinates, p) < min(coordinates.shape):
             return
         killing = null_space_mod_p(coordinates.T, p)

@@ -65,11 +65,10 @@ class DirectionFamily:
             yield from self.directions(point)
 
 
-def _of_the_group(batches: Callable[[Architecture, int], Iterator[group.Tangents]]) -> Directions:
+def _of_the_group(batches: Callable[[Architecture], Iterator[group.Tangents]]) -> Directions:
     def directions(point: Point) -> Iterator[PrimeFieldMatrix]:
         group.verify_identity()
-        chosen = batches(point.architecture, point.prime)
-        return group.tangent_directions(point.architecture, point.matrices, chosen, point.prime)
+        return group.tangent_directions(point.architecture, point.matrices, batches(point.architecture), point.prime)
 
     return directions
 

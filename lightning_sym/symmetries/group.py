@@ -30,7 +30,7 @@ from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 
-Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 
@@ -113,14 +113,68 @@ def verify_identity() -> str:
     return f"layer[gW](G X) = {found} = H layer[W](X)"
 
 
-def _moving(directions: Integers, p: int) -> Pair:
-    r"""$(1 + \varepsilon E, 1 - \varepsilon E)$, a batch over the directions $E$."""
-    one = PrimeFieldMatrix.of(np.eye(directions.shape[-1], dtype=np.int64), p)
-    return Dual(one, PrimeFieldMatrix.of(directions, p)), Dual(one, PrimeFieldMatrix.of(-directions, p))
+class _NearOne(Dual):
+    r"""$1 \pm \varepsilon E$, a batch over directions `E`: as a dual matrix, but neither 1 nor `E` is held."""
+
+    __slots__ = ("sign",)
+
+    def __init__(self, sign: int) -> None:
+        super().__init__(None)
+        self.sign = sign
+
+    def moved(self, entries: Floats) -> Floats:
+        """`E` times a matrix, for all directions."""
+        raise NotImplementedError
+
+    def __matmul__(self, other: Dual) -> Dual:
+        moved = PrimeFieldMatrix(self.sign * self.moved(other.value.entries), other.value.prime)
+        return Dual(other.value, moved if other.tangent is None else moved + other.tangent)
+
+    def __rmatmul__(self, other: Dual) -> Dual:  # asked first, as this is a subclass
+        return (self.mT @ other.mT).mT
 
 
-def _all_directions(n: int) -> Integers:
-    return np.eye(n * n, dtype=np.int64).reshape(n * n, n, n)
+class _Scaled(_NearOne):
+    """In the direction of 1."""
+
+    __slots__ = ()
+
+    def moved(self, entries: Floats) -> Floats:
+        """The matrix itself."""
+        return entries[None]
+
+    @property
+    def mT(self) -> Dual:  # noqa: N802
+        return self
+
+
+class _Everywhere(_NearOne):
+    """In all directions, matrices with one entry: each moves a row to another place."""
+
+    __slots__ = ("transposed",)
+
+    def __init__(self, sign: int, transposed: bool = False) -> None:
+        super().__init__(sign)
+        self.transposed = transposed
+
+    def moved(self, entries: Floats) -> Floats:
+        """Row `j` in place `i`, for all `i` and `j`; transposed, row `i` in place `j`."""
+        n, columns = entries.shape
+        to, row = np.arange(n)[:, None], np.arange(n)
+        result = np.zeros((n, n, n, columns))
+        if self.transposed:
+            result[to, row, row] = entries[:, None]
+        else:
+            result[to, row, to] = entries
+        return result.reshape(n * n, n, columns)
+
+    @property
+    def mT(self) -> Dual:  # noqa: N802
+        return _Everywhere(self.sign, not self.transposed)
+
+
+_EVERYWHERE = _Everywhere(1), _Everywhere(-1)
+r"""$1 + \varepsilon E$ and its inverse, for all `E` of the size that fits."""
 
 
 def head_name(architecture: Architecture, layer: int, head: int) -> str:
@@ -149,25 +203,24 @@ ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "emb
 """The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
 
 
-def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
+def query_key(architecture: Architecture) -> Iterator[Tangents]:
     """Basis changes inside queries and keys, head by head (Lemma 3.1)."""
     architecture.require("the symmetry query-key", ANY)
     for i, a in enumerate(architecture.attention_ranks):
         for h in range(architecture.heads):
-            yield Tangents(a * a, {(i, h): HeadSymmetry(query_key=_moving(_all_directions(a), p))})
+            yield Tangents(a * a, {(i, h): HeadSymmetry(query_key=_EVERYWHERE)})
 
 
-def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
+def value_output(architecture: Architecture) -> Iterator[Tangents]:
     """Basis changes between values and output projections, head by head."""
     architecture.require("the symmetry value-output", ANY)
     for i, b in enumerate(architecture.value_ranks or ()):
-        change = _moving(_all_directions(b), p)
         for h in range(architecture.heads):
             name = "O" + head_name(architecture, i, h)
-            yield Tangents(b * b, {(i, h): HeadSymmetry(after=change)}, right={name: change[1]})
+            yield Tangents(b * b, {(i, h): HeadSymmetry(after=_EVERYWHERE)}, right={name: _EVERYWHERE[1]})
 
 
-def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
+def stream(architecture: Architecture) -> Iterator[Tangents]:
     """Basis changes between layers (Eq. 9), where skip connections make them all one."""
     architecture.require("the symmetry stream", ANY)
     depth, heads = architecture.depth, range(architecture.heads)
@@ -177,8 +230,8 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
     else:
         first, last = (0 if free_ends[0] else 1), (depth if free_ends[1] else depth - 1)
         places = [range(i, i + 1) for i in range(first, last + 1)]
+    change = _EVERYWHERE
     for group in places:
-        change = _moving(_all_directions(architecture.widths[group[0]]), p)
         by_head: dict[tuple[int, int], HeadSymmetry] = {}
         left: dict[str, Any] = {}
         right: dict[str, Any] = {}
@@ -196,15 +249,12 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
         yield Tangents(architecture.widths[group[0]] ** 2, by_head, left, right)
 
 
-def scale(architecture: Architecture, p: int) -> Iterator[Tangents]:
+def scale(architecture: Architecture) -> Iterator[Tangents]:
     """Rescalings of scores against values, head by head (Eq. 13), of lightning networks."""
     architecture.require("the symmetry scale", ANY - {"normalization"})
-    for i, a in enumerate(architecture.attention_ranks):
-        rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
-        grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
-        _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
+    for i in range(architecture.depth):
         for h in range(architecture.heads):
-            yield Tangents(1, {(i, h): HeadSymmetry(scale=(grow, shrink))})
+            yield Tangents(1, {(i, h): HeadSymmetry(scale=(_Scaled(1), _Scaled(-1)))})
 
 
 def tangent_directions(

@@ -16,15 +16,18 @@ their sums fill the whole space of forms, or all matrices of forms of the rank t
 "the sums do not move" counts.
 
 Each is a linear system in the motions and the coefficients `c`, `s`. As in `stream_directions`, a solution counts only
-if the system has, at the point, the largest rank it can have anywhere.
+if the system has, at the point, the largest rank it can have anywhere. What motions of one head can do is known in
+closed form (`factored`), so only the few equations between coefficients that are left are solved. Motions that change
+neither `A` nor `V` of a head are solutions, too: where its matrices have their largest ranks other families have them
+all (Propositions 2, 5 and 6), and they are not repeated here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
-from math import comb
+from itertools import combinations, permutations, product
+from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -33,50 +36,60 @@ from lightning_sym.exact.determinantal import determinantal, symmetric_determina
 from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
+from lightning_sym.symmetries.factored import Matrix, Product, SymmetricProduct
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
+from lightning_sym.symmetries.stream import in_columns, pivots_of
 
 Residues = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class HeadMotion:
-    """All motions of one head's matrices, and what they do to `A` and `V` on the stream.
+    """The matrices of one head on the stream, with all their motions.
 
     Attributes:
         attention: `A` on the written space, `f x f`, or its symmetric part.
         value: `V` from the written to the read space, `r x f`.
-        attention_motions: one motion of `(Q, K)` each, as the motion of `A`, `n x f x f`.
-        value_motions: one motion of `V` (and `O`) each, as the motion of `V`, `n x r x f`.
         symmetric: whether only symmetric parts of `A` count.
         rank: largest rank of `A`.
         value_rank: largest rank of `V`.
     """
 
-    attention: Residues
-    value: Residues
-    attention_motions: Residues
-    value_motions: Residues
+    attention: Product
+    value: Product
     symmetric: bool
     rank: int
     value_rank: int
 
     @property
+    def parts(self) -> tuple[Product, Product]:
+        """`A` and `V`."""
+        return self.attention, self.value
+
+    @property
+    def is_full(self) -> bool:
+        """Whether its matrices have their largest ranks."""
+        return self.attention.is_full and self.value.is_full
+
+    @property
     def attention_dimension(self) -> int:
         """Dimension of the matrices `A` allowed."""
-        f = len(self.attention)
+        f = len(self.attention.matrix)
         return symmetric_determinantal(f, self.rank) if self.symmetric else determinantal(f, f, self.rank)
 
     @property
     def value_dimension(self) -> int:
         """Dimension of the matrices `V` allowed."""
-        r, f = self.value.shape
+        r, f = self.value.matrix.shape
         return determinantal(r, f, self.value_rank)
 
-    def coordinates(self, matrices: Residues) -> Residues:
-        """Of matrices like `A`, one behind the other."""
-        f = len(self.attention)
-        return matrices[:, *np.triu_indices(f)] if self.symmetric else matrices.reshape(-1, f * f)
+    @property
+    def conditions(self) -> int:
+        """How many conditions are on motions of `A` and `V`, where their ranks are the largest."""
+        f, size = len(self.attention.matrix), self.value.matrix.size
+        forms = f * (f + 1) // 2 if self.symmetric else f * f
+        return forms + size - self.attention_dimension - self.value_dimension
 
 
 def head_motion(
@@ -91,43 +104,29 @@ def head_motion(
     symmetric: bool = False,
 ) -> HeadMotion:
     """The motions of one head at a point modulo `p`; `written` and `read` are bases, one vector a row."""
-    a, d = query.shape
-    f, r = len(written), len(read)
-
-    def on_stream(matrices: Residues) -> Residues:
-        found: Residues = written @ (matrices @ written.T % p) % p
-        return (found + found.mT) % p if symmetric else found
-
-    def through(matrices: Residues) -> Residues:
-        return read @ (matrices @ written.T % p) % p
-
-    units = np.eye(a * d, dtype=np.int64).reshape(-1, a, d)
-    attention_motions = np.concatenate([on_stream(key.T @ units % p), on_stream(units.mT @ query % p)])
-    steps = np.eye(value.size, dtype=np.int64).reshape(-1, *value.shape)
+    a, f, r = len(query), len(written), len(read)
+    attention = (SymmetricProduct if symmetric else Product)(key @ written.T % p, query @ written.T % p, p)
+    inner, rank = value @ written.T % p, min(2 * a if symmetric else a, f)
     if output is None:
-        whole, inner = value, min(r, f)
-        value_motions = through(steps)
-    else:
-        whole, inner = output @ value % p, min(r, f, len(value))
-        projections = np.eye(output.size, dtype=np.int64).reshape(-1, *output.shape)
-        value_motions = np.concatenate([through(output @ steps % p), through(projections @ value % p)])
-    rank = min(2 * a if symmetric else a, f)
-    return HeadMotion(
-        on_stream(key.T @ query % p), through(whole), attention_motions, value_motions, symmetric, rank, inner
-    )
+        return HeadMotion(attention, Matrix(read @ inner % p, p), symmetric, rank, min(r, f))
+    through = Product((read @ output % p).T, inner, p)
+    return HeadMotion(attention, through, symmetric, rank, min(r, f, len(value)))
 
 
-def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
-    """Solutions, one a row: the coefficients of all heads' attention motions and value motions, head after head."""
-    yield from _filling(heads, p)
-    yield from _mixing(heads, p)
-    if len(heads[0].value) == 1:
-        yield from _syzygies(heads, p)
+def mixing_directions(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
+    """Solutions: the motions of all heads' factors, in the order `A`, `V` of the first head, `A`, `V` of the second.
+
+    Only of the first kind that counts: those of the kinds behind it are among them.
+    """
+    for kind in (_filling, _mixing, _syzygies):
+        if found := list(kind(heads, p)):
+            yield from found
+            return
 
 
 def _largest_filling(heads: list[HeadMotion]) -> int:
     """The dimension of all forms, or of the matrices of forms of a rank that the heads cannot exceed."""
-    r, f = heads[0].value.shape
+    r, f = heads[0].value.matrix.shape
     lines = sum(head.value_rank for head in heads)
     if heads[0].symmetric:
         return determinantal(r, comb(f + 2, 3), lines)
@@ -136,9 +135,8 @@ def _largest_filling(heads: list[HeadMotion]) -> int:
     return min(determinantal(r, f * quadrics, lines), determinantal(f * r, quadrics, products))
 
 
-def _filling(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
-    r, f = heads[0].value.shape
-    largest = _largest_filling(heads)
+def _filling(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
+    f, largest = len(heads[0].attention.matrix), _largest_filling(heads)
     # what one head can write is of this dimension: a factor may go from `A` to `V`
     if sum(head.attention_dimension + head.value_dimension - 1 for head in heads) < largest:
         return
@@ -153,117 +151,129 @@ def _filling(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
         else:
             both = products + products.swapaxes(-1, -2)
             coefficients = both[..., *np.triu_indices(f)]
-        return coefficients.reshape(len(products), -1) % p
+        return coefficients.reshape(len(products), prod(coefficients.shape[1:])) % p
 
+    motions = [part.basis() for head in heads for part in head.parts]
     equations = []
-    for head in heads:
-        a, v = head.attention_motions, head.value_motions
-        equations.append(forms(a, np.broadcast_to(head.value, (len(a), r, f))))
-        equations.append(forms(np.broadcast_to(head.attention, (len(v), f, f)), v))
+    for head, a, v in zip(heads, motions[::2], motions[1::2], strict=True):
+        equations.append(forms(head.attention.moved(a), head.value.matrix[None]))
+        equations.append(forms(head.attention.matrix[None], head.value.moved(v)))
     system = np.concatenate(equations).T
-    yield from null_space_of_rank(system, largest, p)
+    for found in null_space_of_rank(system, largest, p):
+        parts = np.split(found, np.cumsum([len(basis) for basis in motions])[:-1], axis=1)
+        yield [part @ basis % p for part, basis in zip(parts, motions, strict=True)]
+        yield from _kernels(heads, range(len(heads)))
+
+
+def _kernels(heads: list[HeadMotion], chosen: Sequence[int]) -> Iterator[list[Residues]]:
+    """Motions that change neither `A` nor `V`, of those of these heads where other families need not have them."""
+    parts = [part for head in heads for part in head.parts]
+    for h in chosen:
+        for part in () if heads[h].is_full else heads[h].parts:
+            kernel = part.kernel()
+            yield [kernel if other is part else other.still(len(kernel)) for other in parts]
 
 
 class _System:
-    """Unknowns by what they do to the `A` and `V` of all heads: the motions of some heads, then coefficients."""
+    """Coefficients, what each is a factor of in the `A` and `V` of some heads, and all motions of these heads."""
 
-    def __init__(self, heads: list[HeadMotion], moved: tuple[int, ...], p: int) -> None:
-        self.heads, self.prime = heads, p
-        f, size = len(heads[0].attention), heads[0].value.size
-        forms = f * (f + 1) // 2 if heads[0].symmetric else f * f
-        # where the `A` and the `V` of each head stand among all coordinates
-        self.spans = {
-            (h, kind): slice(start, stop)
-            for h in range(len(heads))
-            for kind, start, stop in (
-                ("A", h * (forms + size), h * (forms + size) + forms),
-                ("V", h * (forms + size) + forms, (h + 1) * (forms + size)),
-            )
-        }
-        self.coordinates = len(heads) * (forms + size)
-        self.blocks = list[Residues]()
-        self.places = list[int]()  # of the motions of these heads among those of all
-        self.free, place = 0, 0
-        for h, head in enumerate(heads):
-            steps = len(head.attention_motions) + len(head.value_motions)
-            if h in moved:
-                self.free += head.attention_dimension + head.value_dimension
-                self.places += range(place, place + steps)
-                self.add((h, "A", head.attention_motions))
-                self.add((h, "V", head.value_motions))
-            place += steps
-        self.motions = place
+    def __init__(self, heads: list[HeadMotion], moved: Sequence[int]) -> None:
+        self.heads, self.moved, self.unknowns = heads, moved, 0
+        self.terms: dict[tuple[int, int], list[tuple[Residues, Residues]]] = {(h, k): [] for h in moved for k in (0, 1)}
 
-    @property
-    def unknowns(self) -> int:
-        """How many there are."""
-        return sum(map(len, self.blocks))
-
-    def add(self, *blocks: tuple[int, str, Residues]) -> None:
-        """Unknowns that move the `A` or `V` of these heads by these matrices, `n x rows x columns`."""
-        added = np.zeros((len(blocks[0][2]), self.coordinates), dtype=np.int64)
+    def add(self, *blocks: tuple[int, int, Residues]) -> None:
+        """Coefficients of matrices, `n x rows x columns`, each for a head and for its `A`, 0, or its `V`, 1."""
+        count = len(blocks[0][2])
         for h, kind, matrices in blocks:
-            known = self.heads[h].coordinates(matrices) if kind == "A" else matrices.reshape(len(matrices), -1)
-            added[:, self.spans[h, kind]] += known
-        self.blocks.append(added % self.prime)
+            self.terms[h, kind].append((np.arange(self.unknowns, self.unknowns + count), matrices))
+        self.unknowns += count
 
     def products(self, h: int) -> Residues:
         """`v_h s^T` for the one row of `V_h` and every unit vector `s`, or the symmetric parts."""
-        f = len(self.heads[h].attention)
-        found: Residues = self.heads[h].value[0][None, :, None] * np.eye(f, dtype=np.int64)[:, None, :]
+        f = len(self.heads[h].attention.matrix)
+        found: Residues = self.heads[h].value.matrix[0][None, :, None] * np.eye(f, dtype=np.int64)[:, None, :]
         return found + found.mT if self.heads[h].symmetric else found
 
-    def solutions(self, largest: int) -> Iterator[Residues]:
-        """In the motions of all heads, if the system has this rank."""
-        for found in null_space_of_rank(np.concatenate(self.blocks).T, largest, self.prime):
-            result = np.zeros((len(found), self.motions), dtype=np.int64)
-            result[:, self.places] = found[:, : len(self.places)]
+    def solutions(self, largest: int, p: int) -> Iterator[list[Residues]]:
+        """The motions that make all sums zero, if motions and coefficients together have this rank."""
+        rank, equations, motions = 0, [], {}
+        for (h, kind), terms in self.terms.items():
+            part = self.heads[h].parts[kind]
+            rank += part.dimension
+            if terms:
+                places = np.concatenate([numbers for numbers, _ in terms])
+                moved, rest = part.split(np.concatenate([matrices for _, matrices in terms]) % p)
+                block = np.zeros((rest.shape[1], self.unknowns), dtype=np.int64)
+                block[:, places] = rest.T
+                equations.append(block)
+                motions[h, kind] = places, moved
+        for found in null_space_of_rank(np.concatenate(equations), largest - rank, p):
+            result = []
+            for h, kind in product(range(len(self.heads)), (0, 1)):
+                if (h, kind) in motions:
+                    places, moved = motions[h, kind]
+                    result.append(-(found[:, places] @ moved) % p)
+                else:
+                    result.append(self.heads[h].parts[kind].still(len(found)))
             yield result
+            yield from _kernels(self.heads, self.moved)
 
 
-def _mixing(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
-    system = _System(heads, tuple(range(len(heads))), p)
-    motions = system.unknowns
-    for h, k in permutations(range(len(heads)), 2):  # dA_h - c A_k = 0 and dV_k + c V_h = 0
-        system.add((h, "A", -heads[k].attention[None]), (k, "V", heads[h].value[None]))
-    if len(heads[0].value) == 1:
-        for h, k in combinations(range(len(heads)), 2):
-            system.add((h, "A", -system.products(k)), (k, "A", system.products(h)))
-    conditions, extra = system.coordinates - system.free, system.unknowns - motions
-    yield from system.solutions(system.free + min(conditions, extra))
+def _mixing(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
+    numbers, (r, f) = range(len(heads)), heads[0].value.matrix.shape
+    pairs = comb(len(heads), 2)
+    unknowns, conditions = 2 * pairs + (f * pairs if r == 1 else 0), sum(head.conditions for head in heads)
+    if conditions >= unknowns and all(head.is_full for head in heads):
+        return  # of the largest rank: no solutions
+    system = _System(heads, numbers)
+    for h, k in permutations(numbers, 2):  # dA_h - c A_k = 0 and dV_k + c V_h = 0
+        system.add((h, 0, -heads[k].attention.matrix[None]), (k, 1, heads[h].value.matrix[None]))
+    for h, k in combinations(numbers, 2) if r == 1 else ():
+        system.add((h, 0, -system.products(k)), (k, 0, system.products(h)))
+    free = sum(head.attention_dimension + head.value_dimension for head in heads)
+    yield from system.solutions(free + min(conditions, unknowns), p)
 
 
-def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[Residues]:
+def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
     """Of every pair of heads alone: `dA_h = v_k s^T`, `dA_k = -v_h s^T`."""
-    f = len(heads[0].attention)
-    for h, k in combinations(range(len(heads)), 2):
-        system = _System(heads, (h, k), p)
-        system.add((h, "A", -system.products(k)), (k, "A", system.products(h)))
+    r, f = heads[0].value.matrix.shape
+    for h, k in combinations(range(len(heads)), 2) if r == 1 else ():
         # a vector s adds to the rank only what it has outside of both row spaces
-        yield from system.solutions(system.free + f - max(0, heads[h].rank + heads[k].rank - f))
+        common = max(0, heads[h].rank + heads[k].rank - f)
+        if not common and heads[h].is_full and heads[k].is_full:
+            continue  # of the largest rank: no solutions
+        system = _System(heads, (h, k))
+        system.add((h, 0, -system.products(k)), (k, 0, system.products(h)))
+        free = sum(heads[n].attention_dimension + heads[n].value_dimension for n in (h, k))
+        yield from system.solutions(free + f - common, p)
 
 
 def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Motions of all heads of a layer together that leave their sum alone, layer after layer."""
     architecture, weights, stream = point.architecture, point.weights, point.stream
-    letters = "QKV" if architecture.value_ranks is None else "QKVO"
     for i in range(architecture.depth):
+        written, read = stream.written[i], stream.read[i + 1]
         names = [head_name(architecture, i, h) for h in range(architecture.heads)]
-        matrices = [[weights[letter + name] for letter in letters] for name in names]
         heads = [
             head_motion(
-                m[0], m[1], m[2], m[3] if len(m) == 4 else None,
-                written=stream.written[i], read=stream.read[i + 1], p=point.prime,
-                symmetric=sees_one_direction(architecture),
+                weights["Q" + name], weights["K" + name], weights["V" + name], weights.get("O" + name),
+                written=written, read=read, p=point.prime, symmetric=sees_one_direction(architecture),
             )
-            for m in matrices
+            for name in names
         ]  # fmt: skip
-        for solutions in mixing_directions(heads, point.prime):
-            if not len(solutions):
+        columns, rows = pivots_of(written), pivots_of(read)
+        for motions in mixing_directions(heads, point.prime):
+            count, blocks = len(motions[0]), dict[str, Residues]()
+            if not count:
                 continue
-            blocks, start = {}, 0
-            for name, head in zip(names, matrices, strict=True):
-                for letter, matrix in zip(letters, head, strict=True):
-                    blocks[letter + name] = solutions[:, start : start + matrix.size].reshape(-1, *matrix.shape)
-                    start += matrix.size
+            for name, head, attention, value in zip(names, heads, motions[::2], motions[1::2], strict=True):
+                for letter, matrices in zip("QK", head.attention.factors(attention), strict=True):
+                    blocks[letter + name] = in_columns(matrices, columns, point.shapes[letter + name][1])
+                if architecture.value_ranks is None:
+                    inside = in_columns(head.value.moved(value), columns, point.shapes["V" + name][1])
+                    blocks["V" + name] = in_columns(inside.mT, rows, point.shapes["V" + name][0]).mT
+                else:
+                    inside, before = head.value.factors(value)
+                    blocks["V" + name] = in_columns(inside, columns, point.shapes["V" + name][1])
+                    blocks["O" + name] = in_columns(before, rows, point.shapes["O" + name][0]).mT
             yield point.moving(**blocks)

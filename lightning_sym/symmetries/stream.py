@@ -31,6 +31,26 @@ def value_of(architecture: Architecture, weights: dict[str, Residues], i: int, h
     return value if architecture.value_ranks is None else weights["O" + name] @ value % p
 
 
+def pivots_of(basis: Residues) -> Residues:
+    """Coordinates in which vectors of a space are what they are in its basis, a reduced echelon form."""
+    found: Residues = (basis != 0).argmax(axis=1)
+    return found
+
+
+def in_columns(matrices: Residues, columns: Residues, width: int) -> Residues:
+    """Matrices, `n x rows x columns`, with their columns in these places, of so many, and zero in the others.
+
+    On a space with a basis in reduced echelon form a matrix with its columns in the pivots does what it did.
+
+    Example:
+        >>> in_columns(np.array([[[5, 6]]]), np.array([0, 2]), 3).tolist()
+        [[[5, 0, 6]]]
+    """
+    result = np.zeros((*matrices.shape[:2], width), dtype=np.int64)
+    result[:, :, columns] = matrices
+    return result
+
+
 @dataclass(frozen=True)
 class Stream:
     """What is written to, and read from, the residual stream between layers.
@@ -58,6 +78,9 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
         inside = limits[-1] if architecture.value_ranks is None else min(limits[-1], architecture.value_ranks[i])
         kept = limits[-1] if architecture.skip else 0
         limits.append(min(widths[i + 1], kept + heads * inside))
+        if architecture.skip and len(written[-1]) == widths[i]:
+            written.append(ones[i + 1])  # all, and it stays
+            continue
         rows = [written[-1]] if architecture.skip else []
         rows += [written[-1] @ value_of(architecture, weights, i, h, p).T % p for h in range(heads)]
         if architecture.normalization is None and not architecture.skip and len(written[-1]) == 1:
@@ -73,6 +96,9 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
         kept = limits[-1] if architecture.skip else 0
         scores = 0 if pattern_is_constant(architecture) else 2 * architecture.attention_ranks[i]
         limits.append(min(widths[i], kept + heads * (inside + scores)))
+        if architecture.skip and len(read[-1]) == widths[i]:
+            read.append(ones[i])
+            continue
         rows = [read[-1]] if architecture.skip else []
         for h in range(heads):
             name = head_name(architecture, i, h)

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.modular import null_space_mod_p, rank_mod_p
+from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
@@ -52,7 +52,7 @@ def _heads(point: Point) -> Iterator[tuple[int, str]]:
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to readers of the stream, because it vanishes on all that is written."""
     p, written = point.prime, point.stream.written
-    free_of = [null_space_mod_p(basis, p) for basis in written]
+    free_of = [null_space_of_echelon(basis, p) for basis in written]
     for i, name in _heads(point):
         if len(free := free_of[i]):
             for letter in "QKV":
@@ -64,7 +64,7 @@ def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
 def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to writers of the stream, because nothing behind them reads it."""
     p = point.prime
-    free_of = [null_space_mod_p(basis, p) for basis in point.stream.read]
+    free_of = [null_space_of_echelon(basis, p) for basis in point.stream.read]
     if point.architecture.embed is not None and len(free := free_of[0]):
         yield point.moving(E=_outer(free, _eye(point.architecture.embed), p))
     last = "V" if point.architecture.value_ranks is None else "O"
@@ -79,10 +79,18 @@ def inside(point: Point) -> Iterator[PrimeFieldMatrix]:
     for i, name in _heads(point):
         written = stream.written[i] @ weights["V" + name].T % p
         read = stream.read[i + 1] @ weights["O" + name] % p
-        if rank_mod_p(written, p) == min(written.shape) and len(free := null_space_mod_p(written, p)):
+        if len(free := _free_of(written, p)):
             yield point.moving(**{"O" + name: _outer(_eye(point.shapes["O" + name][0]), free, p)})
-        if rank_mod_p(read, p) == min(read.shape) and len(free := null_space_mod_p(read, p)):
+        if len(free := _free_of(read, p)):
             yield point.moving(**{"V" + name: _outer(free, _eye(point.shapes["V" + name][1]), p)})
+
+
+def _free_of(matrix: Residues, p: int) -> Residues:
+    """The null space, if the rank is the smaller side."""
+    rows, columns = matrix.shape
+    if rows < columns and len(free := null_space_mod_p(matrix, p)) == columns - rows:
+        return free
+    return np.zeros((0, columns), dtype=np.int64)
 
 
 def pattern(point: Point) -> Iterator[PrimeFieldMatrix]:

@@ -27,11 +27,12 @@ import numpy as np
 
 from lightning_sym import Architecture, virtual_weights
 from lightning_sym.dimension.varieties import virtual_weight_variety
+from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.jacobian import random_layers
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
-from lightning_sym.rings.prime_field import PRIMES, random_residues
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from proofs_check.claim import Claim, Kind, Part, Scope
 from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit
 from proofs_check.claims.any_width.every_width_kernel import (
@@ -105,7 +106,7 @@ def random_networks(quick: bool, seed: int = 48) -> Iterator[Architecture]:
 
 
 def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) -> int:
-    """Rank modulo `p` of the differential, at one point, of weights to virtual weights.
+    """Rank modulo `p`, or a lower bound of it, of the differential, at one point, of weights to virtual weights.
 
     Rows are gradients of random functionals `sum_i u_i^T A~_i w_i + u^T V~ w`; with `w_i = u_i` where only the
     symmetric part counts.
@@ -124,7 +125,8 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
         total = total + u.mT @ matrix @ (u if by_symmetric_part else batch(network.widths[0]))
     one = random_residues(generator, (1, 1), p)
     found = gradients([total], [one], [weight for layer in layers for weight in layer])
-    return rank_mod_p(np.concatenate([g.residues().reshape(rows, -1) for g in found], axis=1), p)
+    matrix = PrimeFieldMatrix(np.concatenate([g.entries.reshape(rows, -1) for g in found], axis=1), p)
+    return rank_at_least(matrix) if rows <= LARGEST else rank_mod_p(matrix.entries, p)
 
 
 def count_of_the_variety(network: Architecture, count: Count = variety_dimension) -> None:

@@ -16,7 +16,7 @@ linear factor $v$: six coefficients. With $p_{ij} = f_i g_j - f_j g_i$:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -140,16 +140,26 @@ def box(bound: int, all_in_m: bool = False) -> str:
     on_it = points[p02**2 == p01 * p12].tolist()
     x, s = INPUTS.matrix("x", 2, 2), INPUTS["s"]
     squares = [(x[0, j] * x[0, j], x[0, j] * x[1, j], x[1, j] * x[1, j]) for j in range(2)]
+
+    @cache
+    def outputs(k: int, form: tuple[int, ...]) -> list[Any]:
+        """What a form adds to the output at each token: its values at both, times input `k`."""
+        total = sum(c * (one + other) for c, one, other in zip(form, *squares, strict=True))
+        return [x[k, i] * total for i in range(2)]
+
+    @cache
+    def is_real(form: tuple[int, ...]) -> bool:
+        return bool(min(discriminants(form, 2)) >= 0)
+
     outside = 0
     for point in filter(any, on_it):
         a, v, discriminant = weights_of(point)
-        output = forward(x, [attention_layer_weights(a, v)])
-        forms = [[sum(c * z for c, z in zip(c3, square, strict=True)) for square in squares] for c3 in halves(point)]
-        for i in range(2):
-            difference = output[0, i] - sum(x[k, i] * (forms[k][0] + forms[k][1]) for k in range(2))
-            if not (difference % (s * s - discriminant)).is_zero():
+        output, (f, g) = forward(x, [attention_layer_weights(a, v)]), halves(point)
+        for found, first, second in zip(output[0], outputs(0, f), outputs(1, g), strict=True):
+            difference = found - first - second
+            if not (difference.is_zero() or (difference % (s * s - discriminant)).is_zero()):
                 raise Refutation(f"f, g = {point}: not the function of A = {a.tolist()}, V = {v.tolist()}")
-        nonnegative = min(d for form in halves(point) for d in discriminants(form, 2)) >= 0
+        nonnegative = is_real(f) and is_real(g)
         if (discriminant >= 0) != (nonnegative or all_in_m):
             raise Refutation(f"f, g = {point} satisfies R = 0 and has weights over Q(sqrt({discriminant}))")
         outside += not nonnegative
@@ -157,8 +167,8 @@ def box(bound: int, all_in_m: bool = False) -> str:
     return Tally(f"{where}, {outside} are outside M, all with f and g proportional")
 
 
-def halves(point: list[int]) -> tuple[list[int], list[int]]:
-    return point[:3], point[3:]
+def halves(point: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(point[:3]), tuple(point[3:])
 
 
 def slice_is_an_umbrella(_: Any, sign: int = 1) -> None:
