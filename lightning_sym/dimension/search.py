@@ -11,7 +11,8 @@ from lightning_sym.exact.modular import buffer_bytes_for, entries_for, rank_mod_
 from lightning_sym.limits import Progress
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
-from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.sweep_memory import batch_size, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.threads import threads

@@ -140,7 +140,8 @@ class Architecture:
             Traceback (most recent call last):
             lightning_sym.errors.BadInput: this is not proved for the option skip of widths 2,2, ranks 1, tokens 2, skip
         """
-        if self.options and (more := sorted(self.options.difference(proved))):
+        if not self.options.issubset(proved):
+            more = sorted(self.options.difference(proved))
             raise BadInput(f"{what} is not proved for the option{'s' * (len(more) > 1)} {', '.join(more)} of {self}")
 
     @property

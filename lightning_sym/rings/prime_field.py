@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction  # noqa: F401 - for the example below
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -42,12 +42,19 @@ if EXACT_PRODUCTS * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it
     raise AssertionError("products of residues would not be exact in float64")
 
 
+@cache
+def _factors(p: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The prime and its negative as arrays without axes: a number would be made into one in each operation."""
+    return np.array(float(p)), np.array(-float(p))
+
+
 def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
     """Centred residues of exact integers below 2^53 in absolute value, given as float64."""
-    residues: npt.NDArray[np.float64] = values / p
-    np.rint(residues, out=residues)
-    residues *= -p
-    residues += values
+    divisor, minus = _factors(p)
+    residues: npt.NDArray[np.float64] = np.divide(values, divisor)
+    np.rint(residues, residues)
+    np.multiply(residues, minus, residues)
+    np.add(residues, values, residues)
     return residues
 
 
@@ -215,4 +222,4 @@ def random_matrices(source: Source, shapes: Iterable[tuple[int, ...]], p: int) -
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
     """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
     half = p // 2
-    return PrimeFieldMatrix(generator.integers(-half, half + 1, size=shape).astype(np.float64), p)
+    return PrimeFieldMatrix(generator.integers(-half, p - half, size=shape).astype(np.float64), p)

@@ -14,7 +14,8 @@ from command import run
 import lightning_sym.dimension.certify as dimension_module
 from lightning_sym.dimension.certify import Evidence
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.sweep_memory import batch_size, sweep_bytes
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES
 
