@@ -80,9 +80,9 @@ def _sequence(m: npt.NDArray[np.float64], u: npt.NDArray[np.float64], w: npt.NDA
         rows = np.concatenate((rows, matmul_mod(rows, power, p)))
         power = matmul_mod(power, power, p)
     columns = np.empty((-(-(2 * n - 1) // len(rows)), n))
-    columns[0] = w = matmul_mod(m, w[:, None], p)[:, 0]
+    columns[0] = w = matmul_mod(m, w, p)
     for j in range(1, len(columns)):
-        columns[j] = w = matmul_mod(power, w[:, None], p)[:, 0]
+        columns[j] = w = matmul_mod(power, w, p)
     found = matmul_mod(columns, rows.T, p).astype(np.int64) % p
     result: list[int] = found.ravel()[: 2 * n - 1].tolist()
     return result

@@ -13,9 +13,11 @@ from lightning_sym.rings.normalization import Normalization
 
 
 def _sizes(values: object, name: str) -> tuple[int, ...]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+    if type(values) is not tuple and (isinstance(values, (str, bytes)) or not isinstance(values, Sequence)):
         raise ShapeError(f"{name} must be a sequence of positive integers, got {values!r}")
     for value in values:
+        if type(value) is int and value > 0:  # nearly always
+            continue
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ShapeError(f"{name} must be positive integers, got {value!r}")
     return tuple(values)

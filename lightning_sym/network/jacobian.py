@@ -9,7 +9,6 @@ rank 13 where the dimension is 14.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, form_of, forward, run
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
 from lightning_sym.network.gradient_programs import gradient_program
-from lightning_sym.network.sweep_memory import batch_size, sweep_bytes
+from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
@@ -176,13 +175,13 @@ class RandomJacobian:
             )
         self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
         self.each = each
-        self._inputs_at_once = batch_size(architecture, order)
+        parameters, (_, bytes_each) = architecture.parameter_count, sweep_bytes(architecture, order)
+        self._at_once = inputs_at_once(parameters, bytes_each)
         # no product of matrices is too long
-        small = architecture.parameter_count <= EXACT_PRODUCTS and order is None
-        self.program_inputs = _SMALL_BYTES // sweep_bytes(architecture, None)[1] if small else 0
+        self.program_inputs = _SMALL_BYTES // bytes_each if order is None and parameters <= EXACT_PRODUCTS else 0
         self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
-        self._kept = kept_entries([w.entries.size for w in self.weights], keep)
-        kept = architecture.parameter_count if keep is None else len(keep)
+        self._kept = None if keep is None else kept_entries([w.entries.size for w in self.weights], keep)
+        kept = parameters if keep is None else len(keep)
         self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator_of(generator), p)
         self.columns = kept if self._fold is None else self._fold.columns
 
@@ -194,7 +193,7 @@ class RandomJacobian:
         x, drawn = random_matrices(generator, (shape, functionals), self.prime)
         return x, drawn
 
-    def _sweep(self, generator: Source, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
+    def _sweep(self, generator: Source, kept: Sequence[Kept] | None, rows: npt.NDArray[Any]) -> _Drawn:
         r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
@@ -218,27 +217,28 @@ class RandomJacobian:
         return _Drawn(x, drawn, [] if free is None else free.drawn)
 
     def _run_program(
-        self, kept: Sequence[Kept], given: list[_Floats], free: FreeExponentials | None, rows: npt.NDArray[Any]
+        self, kept: Sequence[Kept] | None, given: list[_Floats], free: FreeExponentials | None, rows: npt.NDArray[Any]
     ) -> None:
-        """A sweep with few inputs: the steps are known, and nothing is dropped before the end."""
-        architecture, p = self.architecture, self.prime
-        every = bool(kept) and kept[-1].columns.stop == architecture.parameter_count
-        program, found = gradient_program(architecture, None if every else frozenset(part.weight for part in kept))
-        given = [*(w.entries for w in self.weights), *given]
-        if architecture.causal and free is None:
-            given.append(attended(architecture))
-        entries = program.run(given, [gradient.symbol for gradient in found], p, free)
-        if every:
-            for gradient, block in zip(found, entries, strict=True):
-                columns = slice(kept[gradient.first].columns.start, kept[gradient.last].columns.stop)
-                rows[:, columns] = block.reshape(len(rows), -1)
+        """A sweep with few inputs: its steps are known."""
+        architecture, size = self.architecture, len(rows)
+        wanted = None if kept is None else frozenset(part.weight for part in kept)
+        program, found = gradient_program(architecture, wanted)
+        mask = [attended(architecture)] if architecture.causal and free is None else []
+        matrices = [*(w.entries for w in self.weights), *given, *mask]
+        blocks = program.run(matrices, [gradient.symbol for gradient in found], self.prime, free)
+        if kept is None:
+            start = 0
+            for block in blocks:
+                flat = block.reshape(size, -1)
+                rows[:, start : start + flat.shape[1]] = flat
+                start += flat.shape[1]
         else:
-            for part, block in zip(kept, entries, strict=True):
-                rows[:, part.columns] = block.reshape(len(rows), -1)[:, part.entries]
+            for part, block in zip(kept, blocks, strict=True):
+                rows[:, part.columns] = block.reshape(size, -1)[:, part.entries]
 
     def _record(
         self,
-        kept: Sequence[Kept],
+        kept: Sequence[Kept] | None,
         x: PrimeFieldMatrix,
         drawn: PrimeFieldMatrix,
         free: FreeExponentials | None,
@@ -254,6 +254,7 @@ class RandomJacobian:
             weights = [PowerSeries.of({0: w}, highest) for w in weights]
             source = PowerSeries.of({1: x}, highest)
             functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, highest)
+        kept = kept_entries([w.entries.size for w in self.weights], None) if kept is None else kept
         wanted = {part.weight for part in kept}
         recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
         form = form_of(architecture) if free is None else Form(free, architecture.skip)
@@ -265,29 +266,35 @@ class RandomJacobian:
     def _fill(
         self,
         rows: npt.NDArray[Any],
-        kept: Sequence[Kept],
+        kept: Sequence[Kept] | None,
         fold: Fold | None,
         progress: Callable[[int], None] | None,
     ) -> Iterator[_Drawn]:
         """Fill rows batch by batch, on all cores: each batch has a generator of its own, so it does not matter when."""
-        most = self._inputs_at_once
+        most = self._at_once
         most -= most % self.each if self.each < most else 0
         starts = range(0, len(rows), most)
-        # one batch draws from the generator itself
-        generators = [self.generator] if len(starts) == 1 else generator_of(self.generator).spawn(len(starts))
+
+        width = self.architecture.parameter_count if kept is None else sum(k.columns.stop - k.columns.start for k in kept)
 
         def fill(batch: tuple[int, Source]) -> _Drawn:
             start, generator = batch
             target = rows[start : start + most]
             if fold is None:
                 return self._sweep(generator, kept, target)
-            whole = np.empty((len(target), sum(part.columns.stop - part.columns.start for part in kept)))
+            whole = np.empty((len(target), width))
             drawn = self._sweep(generator, kept, whole)
             fold(whole, target)
             return drawn
 
-        batches = list(zip(starts, generators, strict=True))
-        with threads_of_our_own() if len(batches) > 1 else nullcontext(1) as workers:
+        if len(starts) == 1:  # draws from the generator itself
+            drawn = fill((0, self.generator))
+            if progress is not None:
+                progress(len(rows))
+            yield drawn
+            return
+        batches = list(zip(starts, generator_of(self.generator).spawn(len(starts)), strict=True))
+        with threads_of_our_own() as workers:
             for start, drawn in zip(starts, in_threads(fill, batches, workers), strict=True):
                 if progress is not None:
                     progress(min(start + most, len(rows)))
@@ -321,8 +328,7 @@ class RandomJacobian:
     def sample(self, count: int, progress: Callable[[int], None] | None = None) -> Sample:
         """More rows, all columns, with the inputs and functionals they belong to."""
         rows = np.empty((count, self.architecture.parameter_count))
-        every = kept_entries([w.entries.size for w in self.weights], None)
-        batches = list(self._fill(rows, every, None, progress))
+        batches = list(self._fill(rows, None, None, progress))
         drawn = [
             np.stack([m.residues() for m in batch.exponentials], axis=1) for batch in batches if batch.exponentials
         ]

@@ -50,7 +50,11 @@ def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int
     return fixed, 8 * (entries + entries // 4 + temporaries + 3 * architecture.parameter_count)
 
 
-def batch_size(architecture: Architecture, order: int | None) -> int:
-    """How many inputs are swept at once."""
-    _, each = sweep_bytes(architecture, order)
-    return max(1, min(_BATCH_BYTES // (8 * architecture.parameter_count), _SWEEP_BYTES // each))
+def inputs_at_once(parameters: int, each: int) -> int:
+    """How many inputs are swept at once, each of which takes so many bytes.
+
+    Example:
+        >>> inputs_at_once(10**9, 2**20), inputs_at_once(64, 2**20)
+        (1, 128)
+    """
+    return max(1, min(_BATCH_BYTES // (8 * parameters), _SWEEP_BYTES // each))

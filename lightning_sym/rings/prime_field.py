@@ -59,10 +59,12 @@ def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float6
 
 
 def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
-    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`."""
+    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`; `b` may be a vector."""
     inner = a.shape[-1]
     if inner <= EXACT_PRODUCTS:
         return reduce_mod(a @ b, p)
+    if b.ndim == 1:
+        return matmul_mod(a, b[:, None], p)[..., 0]
     result = reduce_mod(a[..., :EXACT_PRODUCTS] @ b[..., :EXACT_PRODUCTS, :], p)
     for start in range(EXACT_PRODUCTS, inner, EXACT_PRODUCTS):
         stop = start + EXACT_PRODUCTS
