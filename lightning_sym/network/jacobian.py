@@ -274,8 +274,7 @@ class RandomJacobian:
         most = self._at_once
         most -= most % self.each if self.each < most else 0
         starts = range(0, len(rows), most)
-
-        width = self.architecture.parameter_count if kept is None else sum(k.columns.stop - k.columns.start for k in kept)
+        width = self.architecture.parameter_count if kept is None else max([k.columns.stop for k in kept], default=0)
 
         def fill(batch: tuple[int, Source]) -> _Drawn:
             start, generator = batch

@@ -143,14 +143,16 @@ class PowerSeries:
         """
         if self.valuation % 2 or self.valuation < 2:
             raise ValueError("S can be applied to even series without constant term only")
-        s, lowest = self._all_coefficients(), self.valuation // 2
-        most = (len(s) - 1) // lowest
+        lowest = self.valuation // 2
+        most = self.order // self.valuation
         numbers = self._numbers([taylor(k) for k in range(most + 1)])
-        result = np.zeros((0, *s.shape[1:]))
-        for k in range(most, -1, -1):
-            inner, result = result, np.zeros((len(s) - k * lowest, *s.shape[1:]))
-            if len(inner):
-                result[lowest:] = leading_product(s[lowest:], inner, 0, len(inner), self.prime)
+        highest = int(max(np.flatnonzero(numbers), default=0))  # few have a degree
+        s = series_first(self.entries)
+        result = np.full((1, *s.shape[1:]), numbers[highest])
+        for k in range(highest - 1, -1, -1):
+            stored = min(self.order // 2 - k * lowest, lowest + len(s) + len(result) - 2) + 1
+            inner, result = result, np.zeros((stored, *s.shape[1:]))
+            result[lowest:] = leading_product(s, inner, 0, stored - lowest, self.prime)
             result[0] = numbers[k]
         return PowerSeries(series_last(result), self.prime, 0, self.order)
 

@@ -59,7 +59,7 @@ def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float6
 
 
 def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
-    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`; `b` may be a vector."""
+    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as `matmul`; `b` may be a vector."""
     inner = a.shape[-1]
     if inner <= EXACT_PRODUCTS:
         return reduce_mod(a @ b, p)
