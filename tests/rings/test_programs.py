@@ -111,3 +111,16 @@ def test_what_is_kept_of_a_seed_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 0
     assert isinstance(PrimeFieldMatrix(first, P).residues(), np.ndarray)
+
+
+@pytest.mark.parametrize("p", [2, 3, 251])
+def test_random_residues_are_uniform(p: int) -> None:
+    drawn = random_residues(np.random.default_rng(0), (400 * p,), p)
+    counts = np.bincount(drawn.residues(), minlength=p)
+    assert len(counts) == p
+    assert abs(counts - 400).max() < 6 * 20  # six standard deviations
+
+
+def test_residues_of_odd_primes_are_centred() -> None:
+    drawn = random_residues(np.random.default_rng(1), (9, 9), 7).entries
+    assert sorted(set(drawn.ravel().tolist())) == [-3, -2, -1, 0, 1, 2, 3]
