@@ -147,9 +147,14 @@ class PrimeFieldMatrix:
         if is_plain(constants):
             return PrimeFieldMatrix.of(residues_of(np.asarray(constants), p), p)
         source = np.asarray(constants, dtype=object)
-        inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in source.ravel()}}  # few, mostly 1
-        found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in source.ravel()]
-        return PrimeFieldMatrix.of(np.array(found, dtype=np.int64).reshape(source.shape), p)
+        numbers = source.ravel().tolist()
+        if set(map(type, numbers)) <= {int}:
+            found = [x % p for x in numbers]
+        else:
+            inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in numbers}}  # few, mostly 1
+            found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in numbers]
+        centred = np.array([x - p if x > p // 2 else x for x in found], dtype=np.float64)
+        return PrimeFieldMatrix(centred.reshape(source.shape), p)
 
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
