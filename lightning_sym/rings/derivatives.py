@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import count
 from operator import methodcaller
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -49,17 +49,10 @@ class Dual:
         [[6]]
     """
 
-    __slots__ = ("_value", "tangent")
+    __slots__ = ("tangent", "value")
 
     def __init__(self, value: Any, tangent: Any = None) -> None:
-        self._value, self.tangent = value, tangent
-
-    @property
-    def value(self) -> Any:
-        """The matrix; of a product it is computed when it is asked for: often the tangent alone is."""
-        if isinstance(self._value, _Factors):
-            self._value = self._value.left.value @ self._value.right.value
-        return self._value
+        self.value, self.tangent = value, tangent
 
     @property
     def shape(self) -> Any:
@@ -69,8 +62,7 @@ class Dual:
     def __matmul__(self, other: Dual) -> Dual:
         left = None if self.tangent is None else self.tangent @ other.value
         right = None if other.tangent is None else self.value @ other.tangent
-        moved = _sum(left, right)
-        return Dual(self.value @ other.value if moved is None else _Factors(self, other), moved)
+        return Dual(self.value @ other.value, _sum(left, right))
 
     def __add__(self, other: Dual) -> Dual:
         return Dual(self.value + other.value, _sum(self.tangent, other.tangent))
@@ -100,13 +92,6 @@ class Dual:
         result = operation(self.value, "reciprocal", "a normalization")(inverse_constants)
         moved = None if self.tangent is None else result * result * _minus_one(result) * self.tangent
         return Dual(result, moved)
-
-
-class _Factors(NamedTuple):
-    """A product that has not been computed."""
-
-    left: Dual
-    right: Dual
 
 
 class Recorded:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -119,24 +119,8 @@ def _moving(directions: Integers, p: int) -> Pair:
     return Dual(one, PrimeFieldMatrix.of(directions, p)), Dual(one, PrimeFieldMatrix.of(-directions, p))
 
 
-def _all_directions(n: int, p: int) -> Pair:
-    """In all directions of the matrices `n x n`; of small ones they are kept."""
-    return _few_directions(n, p) if n <= _KEPT_SIZE else _moving(np.eye(n * n, dtype=np.int64).reshape(n * n, n, n), p)
-
-
-_KEPT_SIZE = 8
-"""Sizes up to which directions are kept: as many entries as the fourth power."""
-
-
-@cache
-def _few_directions(n: int, p: int) -> Pair:
-    return _moving(np.eye(n * n, dtype=np.int64).reshape(n * n, n, n), p)
-
-
-@lru_cache(maxsize=64)
-def _multiples(n: int, p: int) -> Pair:
-    """In the direction of the matrix 1 itself."""
-    return _moving(np.eye(n, dtype=np.int64)[None], p)
+def _all_directions(n: int) -> Integers:
+    return np.eye(n * n, dtype=np.int64).reshape(n * n, n, n)
 
 
 def head_name(architecture: Architecture, layer: int, head: int) -> str:
@@ -170,14 +154,14 @@ def query_key(architecture: Architecture, p: int) -> Iterator[Tangents]:
     architecture.require("the symmetry query-key", ANY)
     for i, a in enumerate(architecture.attention_ranks):
         for h in range(architecture.heads):
-            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_all_directions(a, p))})
+            yield Tangents(a * a, {(i, h): LayerSymmetry(query_key=_moving(_all_directions(a), p))})
 
 
 def value_output(architecture: Architecture, p: int) -> Iterator[Tangents]:
     """Basis changes between values and output projections, head by head."""
     architecture.require("the symmetry value-output", ANY)
     for i, b in enumerate(architecture.value_ranks or ()):
-        change = _all_directions(b, p)
+        change = _moving(_all_directions(b), p)
         for h in range(architecture.heads):
             name = "O" + head_name(architecture, i, h)
             yield Tangents(b * b, {(i, h): LayerSymmetry(after=change)}, right={name: change[1]})
@@ -194,7 +178,7 @@ def stream(architecture: Architecture, p: int) -> Iterator[Tangents]:
         first, last = (0 if free_ends[0] else 1), (depth if free_ends[1] else depth - 1)
         places = [range(i, i + 1) for i in range(first, last + 1)]
     for group in places:
-        change = _all_directions(architecture.widths[group[0]], p)
+        change = _moving(_all_directions(architecture.widths[group[0]]), p)
         by_head: dict[tuple[int, int], LayerSymmetry] = {}
         left: dict[str, Any] = {}
         right: dict[str, Any] = {}
@@ -217,7 +201,8 @@ def scale(architecture: Architecture, p: int) -> Iterator[Tangents]:
     architecture.require("the symmetry scale", ANY - {"normalization"})
     for i, a in enumerate(architecture.attention_ranks):
         rows = architecture.widths[i + 1] if architecture.value_ranks is None else architecture.value_ranks[i]
-        grow, shrink = _multiples(a, p)[0], _multiples(rows, p)[1]
+        grow, _ = _moving(np.eye(a, dtype=np.int64)[None], p)
+        _, shrink = _moving(np.eye(rows, dtype=np.int64)[None], p)
         for h in range(architecture.heads):
             yield Tangents(1, {(i, h): LayerSymmetry(scale=(grow, shrink))})
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.rings.series_products import entry_product, matrix_product
 
 P = PRIMES[0]
@@ -83,16 +82,3 @@ def test_series_stand_one_below_the_other() -> None:
     assert series[0].stacked([series[0], PowerSeries.of({1: random_residues(rng, (1, 3), P)}, 9)]) is None
     with pytest.raises(ValueError, match="an even and an odd series"):
         series[0].stacked([series[0], PowerSeries.of({2: random_residues(rng, (2, 1, 3), P)}, 9)])
-
-
-def test_values_of_dual_products_that_wait_are_the_products() -> None:
-    rng = np.random.default_rng(4)
-    a, b, c, moved = (random_residues(rng, (3, 3), P) for _ in range(4))
-    product = Dual(a, moved) @ Dual(b) @ Dual(c)
-    assert np.array_equal(product.value.entries, (a @ b @ c).entries)
-    assert product.value is product.value
-    assert product.shape == (3, 3)
-    assert np.array_equal(product.tangent.entries, (moved @ b @ c).entries)
-    for tangent in (None, moved):
-        with pytest.raises(ValueError, match="mismatch"):
-            Dual(a, tangent) @ Dual(PrimeFieldMatrix(np.zeros((2, 3)), P))
