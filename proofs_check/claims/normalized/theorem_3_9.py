@@ -138,7 +138,13 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
     at = f"S(y) = {shift} + y, t = {t}, A = {spell(attention)}, V = {spell(layer.value)}"
 
     def solve(other_v: ObjectArray, degree: int | None, unknowns: range) -> list[Any]:
+        def low(polynomial: Any) -> Any:
+            terms = polynomial.to_dict().items()
+            return ring.from_terms({e: c for e, c in terms if sum(e[-d * t :]) <= (degree or 0)})
+
         given, unknown = (normalized_output(x, *w, lambda y: shift + y) for w in ((a, v), (unknown_a, other_v)))
+        if degree is not None:  # no higher terms of factors enter
+            given, unknown = ((list(map(low, n)), low(den)) for n, den in (given, unknown))
         # by exponents of the unknowns: a place for each unknown alone, and the last one for what has none
         places = {tuple(int(i == u) for i in range(d * d + d_out * d)): n for n, u in enumerate(unknowns)}
         places[(0,) * (d * d + d_out * d)] = len(unknowns)
