@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,13 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.power_series import PowerSeries
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod, random_residues
 from proofs_check.claim import Refutation, Tally, Undecided
 from proofs_check.expect import Bounds, expect_value, spell
 
 PRIME = PRIMES[0]
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 PRINTS = 3
 """Random combinations of Taylor coefficients that stand for all of them."""
@@ -49,8 +51,7 @@ class Stack(NamedTuple):
 
     def parts(self, degree: int) -> Iterator[Stack]:
         """In pieces that fit into memory together with series of this degree."""
-        largest = max(self.shape.tokens, *self.shape.widths, *self.shape.attention_ranks)
-        most = max(1, MOST_NUMBERS // (largest**2 * (degree + 1)))
+        most = _networks_at_once(self.shape, degree)
         for start in range(0, self.size, most):
             yield Stack(self.shape, tuple(m[start : start + most] for m in self.weights))
 
@@ -59,28 +60,76 @@ class Stack(NamedTuple):
         return [PowerSeries.of({0: PrimeFieldMatrix.of(m, PRIME)}, degree) for m in self.weights]
 
 
-def _combination(generator: np.random.Generator, part: Stack, degree: int) -> tuple[PowerSeries, PowerSeries]:
-    """A random input, and a random functional of all Taylor coefficients there: that of `degree` of its product."""
+class Grid(NamedTuple):
+    """All networks of one shape with each matrix from a list, `count x rows x columns`; the last one changes fastest.
+
+    What is computed from some of the matrices is computed once for all choices of the others.
+    """
+
+    shape: Architecture
+    choices: tuple[Integers, ...]
+
+    @property
+    def size(self) -> int:
+        """How many."""
+        return prod(map(len, self.choices))
+
+    def parts(self, degree: int) -> Iterator[Grid]:
+        """In pieces that fit into memory together with series of this degree, in order."""
+        place = next((i for i, m in enumerate(self.choices) if len(m) > 1), None)
+        if place is None or self.size <= (most := _networks_at_once(self.shape, degree)):
+            yield self
+            return
+        chosen = self.choices[place]
+        step = max(1, most * len(chosen) // self.size)
+        for start in range(0, len(chosen), step):
+            piece = (*self.choices[:place], chosen[start : start + step], *self.choices[place + 1 :])
+            yield from Grid(self.shape, piece).parts(degree)
+
+    def stack(self) -> Stack:
+        """The same networks one by one."""
+        places = np.indices(tuple(map(len, self.choices))).reshape(len(self.choices), -1)
+        return Stack(self.shape, tuple(m[i] for m, i in zip(self.choices, places, strict=True)))
+
+    def series(self, degree: int) -> list[PowerSeries]:
+        """The weights as constant series modulo the prime, the choices of each along an axis of their own."""
+        axes = len(self.choices)
+        apart = [m.reshape(*(len(m) if i == j else 1 for j in range(axes)), *m.shape[1:])
+                 for i, m in enumerate(self.choices)]  # fmt: skip
+        return [PowerSeries.of({0: PrimeFieldMatrix.of(m, PRIME)}, degree) for m in apart]
+
+
+def _networks_at_once(shape: Architecture, degree: int) -> int:
+    largest = max(shape.tokens, *shape.widths, *shape.attention_ranks)
+    return max(1, MOST_NUMBERS // (largest**2 * (degree + 1)))
+
+
+def _drawn(generator: np.random.Generator, shape: Architecture, degree: int) -> tuple[Floats, Floats]:
+    r"""A random input `Z`, and a random functional of all Taylor coefficients there, up to that of an odd degree.
+
+    The functional is $\sum_k \langle F_{n-k}, Y_k \rangle$, the last coefficient of a product of two series.
+    """
     if degree % 2 == 0:
         raise ProgramError(f"outputs are odd: the degree must be odd, got {degree}")
-    shape, terms = part.shape, (degree + 1) // 2
     x = random_residues(generator, (shape.input_width, shape.tokens), PRIME).entries
-    drawn = random_residues(generator, (shape.output_width, shape.tokens, terms), PRIME).entries
-    inputs, functionals = (np.broadcast_to(each, (part.size, *each.shape)) for each in (x, drawn))
-    return PowerSeries.of({1: PrimeFieldMatrix(inputs, PRIME)}, degree), PowerSeries(functionals, PRIME, 0, degree)
+    return x, random_residues(generator, (shape.output_width, shape.tokens, (degree + 1) // 2), PRIME).entries
 
 
-def fingerprints(stack: Stack, degree: int, seed: int = 0) -> Integers:
+def fingerprints(stack: Stack | Grid, degree: int, seed: int = 0) -> Integers:
     """Combinations of the Taylor coefficients up to an odd degree, `count x PRINTS`: equal for equal functions."""
     found = []
     for part in stack.parts(degree):
         generator, weights = np.random.default_rng([seed, degree]), part.series(degree)
         columns = []
         for _ in range(PRINTS):
-            x, functional = _combination(generator, part, degree)
-            product_ = network_output(x, stack.shape, weights) * functional
-            entries = product_.coefficient(degree).residues()
-            columns.append(entries.sum(axis=(1, 2)) % PRIME)
+            x, functional = _drawn(generator, stack.shape, degree)
+            inputs = PowerSeries.of({1: PrimeFieldMatrix(x, PRIME)}, degree)
+            output = network_output(inputs, stack.shape, weights)
+            # the coefficients that are stored are those from the valuation on
+            first = (output.valuation - 1) // 2
+            seen = functional[..., ::-1][..., first : first + output.terms]
+            values = matmul_mod(output.entries.reshape(part.size, -1), seen.reshape(-1), PRIME)
+            columns.append(PrimeFieldMatrix(values, PRIME).residues())
         found.append(np.stack(columns, axis=1))
     return np.concatenate(found)
 
@@ -93,7 +142,12 @@ def jacobians(stack: Stack, degree: int, rows: int, by: Sequence[int], seed: int
     for part in stack.parts(degree):
         generator, weights = np.random.default_rng([seed, degree]), part.series(degree)
         for row in range(rows):
-            x, functional = _combination(generator, part, degree)
+            drawn = _drawn(generator, stack.shape, degree)
+            inputs, functionals = (np.broadcast_to(m, (part.size, *m.shape)) for m in drawn)
+            x, functional = (
+                PowerSeries.of({1: PrimeFieldMatrix(inputs, PRIME)}, degree),
+                PowerSeries(functionals, PRIME, 0, degree),
+            )
             recorded = [Recorded(w, constant=i not in by) for i, w in enumerate(weights)]
             output: Any = network_output(Recorded(x, constant=True), stack.shape, recorded)
             for block, g in zip(found, gradients([output], [functional], [recorded[i] for i in by]), strict=True):

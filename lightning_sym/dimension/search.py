@@ -10,7 +10,8 @@ from lightning_sym.exact.modular import buffer_bytes_for, entries_for, rank_mod_
 from lightning_sym.limits import Progress, of_stage
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
-from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
 from lightning_sym.rings.normalization import divided_by
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.threads import threads
@@ -57,7 +58,7 @@ def primes_for(architecture: Architecture, upper: int, order: int | None) -> lis
 def bytes_needed(architecture: Architecture, rows: int, columns: int, order: int | None, p: int) -> int:
     """The Jacobian, and beside it the sweeps with everything they record, or the buffers of the elimination."""
     fixed, each = sweep_bytes(architecture, order)
-    size = batch_size(architecture, order)
+    size = inputs_at_once(architecture.parameter_count, each)
     batches = -(-rows // size)
     sweeps = (min(threads(), batches) if batches > 1 else 1) * (fixed + min(rows, size) * each)
     return entries_for(p).itemsize * rows * columns + max(sweeps, buffer_bytes_for(rows, columns, p))

@@ -22,12 +22,16 @@ from flint import fmpz_mat, nmod_mat, nmod_poly
 
 from lightning_sym.rings.arrays import two_axes
 from lightning_sym.rings.prime_field import MORE_PRIMES, PrimeFieldMatrix, matmul_mod
+from lightning_sym.threads import threads_of_our_own
 
 LARGEST = 200
 """Rows of the square matrix up to which this is faster than elimination."""
 
 _SMALL = 16
 """Rows up to which flint's elimination is faster, the copy into its own matrix included."""
+
+_BLAS_ALONE = 2**18
+"""Multiplications of a product from which OpenBLAS may start threads: on a busy machine these wait for each other."""
 
 _DOUBLINGS = 3
 """So often is the matrix squared: half as many products with vectors each time, which cost less than a square soon."""
@@ -56,10 +60,19 @@ def rank_at_least(matrix: PrimeFieldMatrix, most: int | None = None) -> int:
         >>> rank_at_least(PrimeFieldMatrix.of(np.array([[1, 2, 3], [2, 4, 6], [1, 0, 1]]), 4194301))
         2
     """
-    (rows, columns), p = two_axes(matrix.entries), matrix.prime
+    rows, columns = two_axes(matrix.entries)
     n = min(rows, columns) if most is None else min(rows, columns, most)
     if n < 1:
         return 0
+    if n * rows * columns > _BLAS_ALONE:
+        with threads_of_our_own():
+            return _found(matrix, n)
+    return _found(matrix, n)
+
+
+def _found(matrix: PrimeFieldMatrix, n: int) -> int:
+    """The bound, at most `n`."""
+    (rows, columns), p = matrix.entries.shape, matrix.prime
     left, right = n * rows, n * columns
     numbers = _random_numbers((left + right + 2 * n - 1).bit_length())
     square = matrix.entries
@@ -80,9 +93,9 @@ def _sequence(m: npt.NDArray[np.float64], u: npt.NDArray[np.float64], w: npt.NDA
         rows = np.concatenate((rows, matmul_mod(rows, power, p)))
         power = matmul_mod(power, power, p)
     columns = np.empty((-(-(2 * n - 1) // len(rows)), n))
-    columns[0] = w = matmul_mod(m, w[:, None], p)[:, 0]
+    columns[0] = w = matmul_mod(m, w, p)
     for j in range(1, len(columns)):
-        columns[j] = w = matmul_mod(power, w[:, None], p)[:, 0]
+        columns[j] = w = matmul_mod(power, w, p)
     found = matmul_mod(columns, rows.T, p).astype(np.int64) % p
     result: list[int] = found.ravel()[: 2 * n - 1].tolist()
     return result

@@ -13,9 +13,11 @@ from lightning_sym.rings.normalization import Normalization
 
 
 def _sizes(values: object, name: str) -> tuple[int, ...]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+    if type(values) is not tuple and (isinstance(values, (str, bytes)) or not isinstance(values, Sequence)):
         raise ShapeError(f"{name} must be a sequence of positive integers, got {values!r}")
     for value in values:
+        if type(value) is int and value > 0:  # nearly always
+            continue
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ShapeError(f"{name} must be positive integers, got {value!r}")
     return tuple(values)
@@ -140,7 +142,8 @@ class Architecture:
             Traceback (most recent call last):
             lightning_sym.errors.BadInput: this is not proved for the option skip of widths 2,2, ranks 1, tokens 2, skip
         """
-        if self.options and (more := sorted(self.options.difference(proved))):
+        if not self.options.issubset(proved):
+            more = sorted(self.options.difference(proved))
             raise BadInput(f"{what} is not proved for the option{'s' * (len(more) > 1)} {', '.join(more)} of {self}")
 
     @property

@@ -9,7 +9,6 @@ rank 13 where the dimension is 14.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, attended, form_of, forward, run
 from lightning_sym.network.columns import Fold, Indices, Kept, kept_entries
 from lightning_sym.network.gradient_programs import gradient_program
+from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
 from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.free_exponentials import FreeExponentials
@@ -34,67 +34,21 @@ from lightning_sym.rings.prime_field import (
     random_matrices,
     random_residues,
 )
-from lightning_sym.rings.series_products import product_bytes
 from lightning_sym.threads import in_threads, threads_of_our_own
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which exponentials may be free (`docs/transformers.md`, Theorem A): with softmax the pattern is made
 here, and not by `form_of`."""
 
-_BATCH_BYTES = 8 * 2**20
-"""Of gradients, in each thread; half of it takes a third longer."""
-
-_SWEEP_BYTES = 128 * 2**20
-"""What a sweep may record: of more inputs at once than this holds the interpreter's work is a small part anyway."""
+_Floats = npt.NDArray[np.float64]
 
 _SMALL_BYTES = 2**22
 """Of inputs for which less is recorded nothing is dropped before the end: the interpreter's work is what takes time."""
-
-_NODE_BYTES = 2000
-"""A recorded operation besides its entries: objects, closures, headers of arrays."""
 
 _LARGEST = {np.dtype(np.float64): 2**53, np.dtype(np.float32): 2**24} | {
     np.dtype(kind): np.iinfo(kind).max for kind in (np.int64, np.int32, np.int16, np.int8)
 }
 """By type of entries, up to where it has all integers."""
-
-_LARGEST_ORDER = 10**9
-"""For estimates: no series this long fits anywhere, and degrees of deep networks have thousands of digits."""
-
-
-def sweep_bytes(architecture: Architecture, order: int | None) -> tuple[int, int]:
-    r"""Memory that one sweep needs: a part that does not grow with the batch, and a part for each of its inputs.
-
-    Counts what the recorded operations keep. A series of degree `order` has $n = \lceil order / 2 \rceil$ coefficients
-    that are not zero, all of them in one array.
-
-    Example:
-        >>> sweep_bytes(Architecture((2, 2), (1,), 2), None)
-        (16000, 576)
-    """
-    architecture.require("an estimate of memory", KNOWN)
-    n = 1 if order is None else (min(order, _LARGEST_ORDER) + 1) // 2
-    t = architecture.tokens
-    squares = 2 + architecture.causal + (0 if order is None else 3)
-    nodes = entries = 0
-    for i, a in enumerate(architecture.attention_ranks):
-        d_out = architecture.widths[i + 1]
-        inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
-        nodes += architecture.heads * (8 if order is None else 20)
-        entries += n * architecture.heads * (squares * t * t + t * (3 * a + inside + 2 * d_out))
-    temporaries, fixed = 4 * t * t, _NODE_BYTES * nodes
-    if order is not None:
-        largest = max(t, *architecture.widths, *architecture.attention_ranks)
-        temporaries = n * t * (8 * t + 4 * largest + 5 * architecture.output_width)
-        fixed += 2 * product_bytes(largest, t, n)
-    # every recorded value once; of the gradients only those not yet passed on
-    return fixed, 8 * (entries + entries // 4 + temporaries + 3 * architecture.parameter_count)
-
-
-def batch_size(architecture: Architecture, order: int | None) -> int:
-    """How many inputs are swept at once."""
-    _, each = sweep_bytes(architecture, order)
-    return max(1, min(_BATCH_BYTES // (8 * architecture.parameter_count), _SWEEP_BYTES // each))
 
 
 def weight_gradients(layers: Sequence[Layer], x: Any, functional: Any) -> list[Any]:
@@ -146,11 +100,6 @@ def random_layers(architecture: Architecture, generator: np.random.Generator, p:
     return [Layer(*weights[i : i + 3]) for i in range(0, len(weights), 3)]
 
 
-def _is_small(architecture: Architecture, size: int) -> bool:
-    """Whether all that is recorded for so many inputs may be kept, and no product of matrices is too long."""
-    return architecture.parameter_count <= EXACT_PRODUCTS and size * sweep_bytes(architecture, None)[1] <= _SMALL_BYTES
-
-
 class Sample(NamedTuple):
     """Rows of a Jacobian, and what they are gradients of.
 
@@ -195,6 +144,9 @@ class RandomJacobian:
         weights: the point, instead of a random one.
         keep: only these columns, in increasing order; the others are not even computed where a matrix has none of them.
 
+    Attributes:
+        program_inputs: up to so many inputs are swept by a program, which keeps all that it computes.
+
     The rank modulo `p` of all rows together is a lower bound of the dimension of the neuromanifold.
 
     Example:
@@ -223,9 +175,13 @@ class RandomJacobian:
             )
         self.architecture, self.generator, self.prime, self.order = architecture, generator, p, order
         self.each = each
+        parameters, (_, bytes_each) = architecture.parameter_count, sweep_bytes(architecture, order)
+        self._at_once = inputs_at_once(parameters, bytes_each)
+        # no product of matrices is too long
+        self.program_inputs = _SMALL_BYTES // bytes_each if order is None and parameters <= EXACT_PRODUCTS else 0
         self.weights = random_weights(architecture, generator, p) if weights is None else list(weights)
-        self._kept = kept_entries([w.entries.size for w in self.weights], keep)
-        kept = architecture.parameter_count if keep is None else len(keep)
+        self._kept = None if keep is None else kept_entries([w.entries.size for w in self.weights], keep)
+        kept = parameters if keep is None else len(keep)
         self._fold = None if columns is None or columns >= kept else Fold(kept, columns, generator_of(generator), p)
         self.columns = kept if self._fold is None else self._fold.columns
 
@@ -237,7 +193,7 @@ class RandomJacobian:
         x, drawn = random_matrices(generator, (shape, functionals), self.prime)
         return x, drawn
 
-    def _sweep(self, generator: Source, kept: Sequence[Kept], rows: npt.NDArray[Any]) -> _Drawn:
+    def _sweep(self, generator: Source, kept: Sequence[Kept] | None, rows: npt.NDArray[Any]) -> _Drawn:
         r"""Fill rows for new random inputs, each with the gradient of a random functional of the outputs.
 
         Let the network be normalized, $Y = \sum_k \varepsilon^{2k+1} Y_k$ its output and $n$ an odd order. Then
@@ -250,60 +206,94 @@ class RandomJacobian:
         x, drawn = self.draw(generator, -(-size // self.each), (size, terms, architecture.output_width, t))
         if self.each > 1:
             x = PrimeFieldMatrix(np.repeat(x.entries, self.each, axis=0)[:size], p)
+        functional = PrimeFieldMatrix(drawn.entries[:, 0], p)
+        free = None
+        if order is None and architecture.normalization is not None:
+            free = FreeExponentials(generator, attended(architecture), p, self.each)
+        if size <= self.program_inputs:
+            self._run_program(kept, [x.entries, functional.entries], free, rows)
+        else:
+            self._record(kept, x, functional if order is None else drawn, free, rows)
+        return _Drawn(x, drawn, [] if free is None else free.drawn)
+
+    def _run_program(
+        self, kept: Sequence[Kept] | None, given: list[_Floats], free: FreeExponentials | None, rows: npt.NDArray[Any]
+    ) -> None:
+        """A sweep with few inputs: its steps are known."""
+        architecture, size = self.architecture, len(rows)
+        wanted = None if kept is None else frozenset(part.weight for part in kept)
+        program, found = gradient_program(architecture, wanted)
+        mask = [attended(architecture)] if architecture.causal and free is None else []
+        matrices = [*(w.entries for w in self.weights), *given, *mask]
+        blocks = program.run(matrices, [gradient.symbol for gradient in found], self.prime, free)
+        if kept is None:
+            start = 0
+            for block in blocks:
+                flat = block.reshape(size, -1)
+                rows[:, start : start + flat.shape[1]] = flat
+                start += flat.shape[1]
+        else:
+            for part, block in zip(kept, blocks, strict=True):
+                rows[:, part.columns] = block.reshape(size, -1)[:, part.entries]
+
+    def _record(
+        self,
+        kept: Sequence[Kept] | None,
+        x: PrimeFieldMatrix,
+        drawn: PrimeFieldMatrix,
+        free: FreeExponentials | None,
+        rows: npt.NDArray[Any],
+    ) -> None:
+        """A sweep with many inputs, or of series: what has been passed on is dropped."""
+        architecture, p = self.architecture, self.prime
         weights: Sequence[Any] = self.weights
         source: Any = x
-        functional: Any = PrimeFieldMatrix(drawn.entries[:, 0], p)
-        exponentials: list[PrimeFieldMatrix] = []
-        form = None
-        if order is not None:
-            weights = [PowerSeries.of({0: w}, 2 * terms - 1) for w in weights]
-            source = PowerSeries.of({1: x}, 2 * terms - 1)
-            functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, 2 * terms - 1)
-        elif architecture.normalization is not None:
-            free = FreeExponentials(generator_of(generator), attended(architecture), p, self.each)
-            form, exponentials = Form(free, architecture.skip), free.drawn
-        wanted = frozenset(part.weight for part in kept)
-        found: list[npt.NDArray[np.float64] | None]
-        if form is None and order is None and not architecture.causal and _is_small(architecture, size):
-            program, gradient = gradient_program(architecture, wanted)
-            matrices = [m.entries for m in (*self.weights, x, functional)]
-            found = [*program.run(matrices, [gradient[part.weight] for part in kept], p)]
-        else:
-            recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
-            output = run(Recorded(source, constant=True), architecture, recorded, form or form_of(architecture))
-            parts = gradients([output], [functional], [recorded[part.weight] for part in kept])
-            parts = [g.coefficient(g.order) if isinstance(g, PowerSeries) else g for g in parts]
-            found = [None if g is None else g.entries for g in parts]
-        for part, entries in zip(kept, found, strict=True):
-            rows[:, part.columns] = 0 if entries is None else entries.reshape(size, -1)[:, part.entries]
-        return _Drawn(x, drawn, exponentials)
+        functional: Any = drawn
+        if self.order is not None:
+            highest = 2 * drawn.shape[1] - 1
+            weights = [PowerSeries.of({0: w}, highest) for w in weights]
+            source = PowerSeries.of({1: x}, highest)
+            functional = PowerSeries(np.moveaxis(drawn.entries[:, ::-1], 1, -1), p, 0, highest)
+        kept = kept_entries([w.entries.size for w in self.weights], None) if kept is None else kept
+        wanted = {part.weight for part in kept}
+        recorded = [Recorded(w, constant=i not in wanted) for i, w in enumerate(weights)]
+        form = form_of(architecture) if free is None else Form(free, architecture.skip)
+        output = run(Recorded(source, constant=True), architecture, recorded, form)
+        for part, g in zip(kept, gradients([output], [functional], [recorded[k.weight] for k in kept]), strict=True):
+            last = g.coefficient(g.order) if isinstance(g, PowerSeries) else g
+            rows[:, part.columns] = 0 if last is None else last.entries.reshape(len(rows), -1)[:, part.entries]
 
     def _fill(
         self,
         rows: npt.NDArray[Any],
-        kept: Sequence[Kept],
+        kept: Sequence[Kept] | None,
         fold: Fold | None,
         progress: Callable[[int], None] | None,
     ) -> Iterator[_Drawn]:
         """Fill rows batch by batch, on all cores: each batch has a generator of its own, so it does not matter when."""
-        most = batch_size(self.architecture, self.order)
+        most = self._at_once
         most -= most % self.each if self.each < most else 0
         starts = range(0, len(rows), most)
-        # one batch draws from the generator itself
-        generators = [self.generator] if len(starts) == 1 else generator_of(self.generator).spawn(len(starts))
+        width = self.architecture.parameter_count if kept is None else max([k.columns.stop for k in kept], default=0)
 
         def fill(batch: tuple[int, Source]) -> _Drawn:
             start, generator = batch
             target = rows[start : start + most]
             if fold is None:
                 return self._sweep(generator, kept, target)
-            whole = np.empty((len(target), sum(part.columns.stop - part.columns.start for part in kept)))
+            whole = np.empty((len(target), width))
             drawn = self._sweep(generator, kept, whole)
             fold(whole, target)
             return drawn
 
-        batches = list(zip(starts, generators, strict=True))
-        with threads_of_our_own() if len(batches) > 1 else nullcontext(1) as workers:
+        if len(starts) == 1:  # draws from the generator itself
+            drawn = fill((0, self.generator))
+            if progress is not None:
+                progress(len(rows))
+            yield drawn
+            return
+        batches = list(zip(starts, generator_of(self.generator).spawn(len(starts)), strict=True))
+        with threads_of_our_own() as workers:
             for start, drawn in zip(starts, in_threads(fill, batches, workers), strict=True):
                 if progress is not None:
                     progress(min(start + most, len(rows)))
@@ -337,8 +327,7 @@ class RandomJacobian:
     def sample(self, count: int, progress: Callable[[int], None] | None = None) -> Sample:
         """More rows, all columns, with the inputs and functionals they belong to."""
         rows = np.empty((count, self.architecture.parameter_count))
-        every = kept_entries([w.entries.size for w in self.weights], None)
-        batches = list(self._fill(rows, every, None, progress))
+        batches = list(self._fill(rows, None, None, progress))
         drawn = [
             np.stack([m.residues() for m in batch.exponentials], axis=1) for batch in batches if batch.exponentials
         ]

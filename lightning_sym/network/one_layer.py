@@ -191,13 +191,27 @@ def part_of_degree(polynomial: Any, degree: int, ring: PolynomialRing, inputs: i
         >>> part_of_degree(a * x + a**2 * x + x**2, 1, ring, 1)
         {(1,): a^2 + a}
     """
+    others = PolynomialRing(ring.names[:-inputs])
+    found = terms_by_inputs(polynomial, inputs)
+    return {monomial: others.from_terms(terms) for monomial, terms in found.items() if sum(monomial) == degree}
+
+
+def terms_by_inputs(polynomial: Any, inputs: int) -> dict[Exponents, dict[Exponents, Any]]:
+    """The terms of a polynomial by their exponents in the last variables, and then in the others.
+
+    Args:
+        polynomial: an element of a `PolynomialRing`.
+        inputs: how many variables are inputs, at least one.
+
+    Example:
+        >>> a, x = PolynomialRing(["a", "x"]).generators
+        >>> terms_by_inputs(2 * a * x + a**2 * x + x**2, 1)
+        {(1,): {(2,): 1, (1,): 2}, (2,): {(0,): 1}}
+    """
     grouped: dict[Exponents, dict[Exponents, Any]] = {}
     for exponents, coefficient in polynomial.to_dict().items():
-        exponents = tuple(map(int, exponents))
-        if sum(exponents[-inputs:]) == degree:
-            grouped.setdefault(exponents[-inputs:], {})[exponents[:-inputs]] = coefficient
-    others = PolynomialRing(ring.names[:-inputs])
-    return {monomial: others.from_terms(terms) for monomial, terms in grouped.items()}
+        grouped.setdefault(exponents[-inputs:], {})[exponents[:-inputs]] = coefficient
+    return grouped
 
 
 def values_at(polynomial: Any, points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

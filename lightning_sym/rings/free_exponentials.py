@@ -12,7 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.rings.derivatives import Recorded
-from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues, reduce_mod
+from lightning_sym.rings.prime_field import (
+    PrimeFieldMatrix,
+    Source,
+    generator_of,
+    random_matrices,
+    random_residues,
+    reduce_mod,
+)
 
 
 class FreeExponentials:
@@ -34,53 +41,66 @@ class FreeExponentials:
         array([1., 1.])
     """
 
-    def __init__(self, generator: np.random.Generator, mask: npt.NDArray[np.float64], p: int, each: int = 1) -> None:
+    def __init__(self, generator: Source, mask: npt.NDArray[np.float64], p: int, each: int = 1) -> None:
         self.generator, self.mask, self.prime, self.each = generator, mask, p, each
         self.drawn: list[PrimeFieldMatrix] = []
         self._all_seen = bool(mask.all())
 
     def _draw(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
         """Exponentials with columns that add up to 1: a common factor in a column makes no difference."""
-        result = random_residues(self.generator, shape, self.prime).entries
-        if not self._all_seen:
-            result *= self.mask
+        (drawn,) = random_matrices(self.generator, (shape,), self.prime)
+        result = drawn.entries * self.mask
         result[..., 0, :] += 1 - result.sum(axis=-2)  # all attend to the first token
         return reduce_mod(result, self.prime)
 
     def _draw_symmetric(self, shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Symmetric exponentials, and the reciprocals of what their columns add up to."""
-        p = self.prime
-        result = np.triu(random_residues(self.generator, shape, p).entries, 1)
+        p, generator = self.prime, generator_of(self.generator)
+        result = np.triu(random_residues(generator, shape, p).entries, 1)
         result += result.mT
-        sums = self.generator.integers(1, p, size=(*shape[:-2], shape[-1]))
+        sums = generator.integers(1, p, size=(*shape[:-2], shape[-1]))
         diagonal = np.arange(shape[-1])
         result[..., diagonal, diagonal] = sums - result.sum(axis=-2)
         inverses = np.array([pow(s, -1, p) for s in sums.ravel().tolist()], dtype=np.float64)
         return reduce_mod(result, p), reduce_mod(inverses, p).reshape(*shape[:-2], 1, shape[-1])
 
-    def __call__(self, scores: Recorded) -> Recorded:
-        """The pattern of a batch of scores, recorded."""
+    def _is_symmetric(self, scores: npt.NDArray[np.float64]) -> bool:
+        """Whether all scores are; mostly the first ones are not."""
+        first = scores[:1] if scores.ndim > 2 else scores
+        return not any(reduce_mod(m - m.mT, self.prime).any() for m in (first, scores))
+
+    def values(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The pattern of a batch of scores, as many as it has; what is drawn for it does not depend on them."""
         p, each = self.prime, self.each
-        entries: npt.NDArray[np.float64] = scores.value.entries
-        size, *matrix = entries.shape if entries.ndim > 2 else (1, *entries.shape)
+        size, *matrix = scores.shape if scores.ndim > 2 else (1, *scores.shape)
         shape = (-(-size // each), *matrix)
         # equal scores have equal exponentials; if they were equal by chance, the rank could only be smaller
-        if self._all_seen and matrix[0] > 1 and not reduce_mod(entries - entries.mT, p).any():
+        if self._all_seen and matrix[0] > 1 and self._is_symmetric(scores):
             exponentials, inverses = self._draw_symmetric(shape)
             pattern = reduce_mod(exponentials * inverses, p)
         else:
             pattern = exponentials = self._draw(shape)
 
         def every(m: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-            return (m if each == 1 else np.repeat(m, each, axis=0)[:size]).reshape(entries.shape)
+            return (m if each == 1 else np.repeat(m, each, axis=0)[:size]).reshape(scores.shape)
 
         self.drawn.append(PrimeFieldMatrix(every(exponentials), p))
-        pattern = every(pattern)
+        return every(pattern)
+
+    def pulled_back(
+        self, pattern: npt.NDArray[np.float64], gradient: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """The gradient by the scores: of `E / sum E` with `dE = E ds`, for each column `P (g - <P, g>)`."""
+        p = self.prime
+        moved = reduce_mod(pattern * gradient, p)
+        moved -= pattern * reduce_mod(moved.sum(axis=-2, keepdims=True), p)
+        return reduce_mod(moved, p)
+
+    def __call__(self, scores: Recorded) -> Recorded:
+        """The pattern of a batch of scores, recorded."""
+        p, pattern = self.prime, self.values(scores.value.entries)
 
         def scores_gradient(g: PrimeFieldMatrix) -> PrimeFieldMatrix:
-            """Of `E / sum E` with `dE = E ds`: for each column `P (g - <P, g>)`, entry by entry."""
-            moved = reduce_mod(pattern * g.entries, p)
-            moved -= pattern * reduce_mod(moved.sum(axis=-2, keepdims=True), p)
-            return PrimeFieldMatrix(reduce_mod(moved, p), p)
+            return PrimeFieldMatrix(self.pulled_back(pattern, g.entries), p)
 
         return Recorded.derived(PrimeFieldMatrix(pattern, p), (scores, scores_gradient))

@@ -9,7 +9,7 @@ the way is even or odd: every other coefficient is zero and not stored.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -106,17 +106,40 @@ class PowerSeries:
         highest = self.order - self.valuation
         return left._times(right, _PRODUCTS[product], highest - 2 * (self.terms - 1), highest)
 
-    def __add__(self, other: PowerSeries) -> PowerSeries:
-        if (self.valuation - other.valuation) % 2:
+    @staticmethod
+    def _aligned(others: Sequence[PowerSeries]) -> tuple[int, list[FloatArray]]:
+        """The lowest valuation, and the coefficients of each from there on, as many of all."""
+        first = min(s.valuation for s in others)
+        if any((s.valuation - first) % 2 for s in others):
             raise ValueError("an even and an odd series have no sum here")
-        first = min(self.valuation, other.valuation)
-        starts = [(s.valuation - first) // 2 for s in (self, other)]
-        terms = max(start + s.terms for start, s in zip(starts, (self, other), strict=True))
-        shape = np.broadcast_shapes(self.entries.shape[:-1], other.entries.shape[:-1])
-        total = np.zeros((*shape, terms))
-        for start, s in zip(starts, (self, other), strict=True):
-            total[..., start : start + s.terms] += s.entries
-        return PowerSeries(reduce_mod(total, self.prime), self.prime, first, self.order)
+        starts = [(s.valuation - first) // 2 for s in others]
+        terms = max(start + s.terms for start, s in zip(starts, others, strict=True))
+        found = []
+        for start, s in zip(starts, others, strict=True):
+            entries = s.entries
+            if s.terms < terms:
+                entries = np.zeros((*s.entries.shape[:-1], terms))
+                entries[..., start : start + s.terms] = s.entries
+            found.append(entries)
+        return first, found
+
+    def __add__(self, other: PowerSeries) -> PowerSeries:
+        first, (one, two) = self._aligned([self, other])
+        return PowerSeries(reduce_mod(one + two, self.prime), self.prime, first, self.order)
+
+    def stacked(self, matrices: Sequence[PowerSeries]) -> PowerSeries | None:
+        """Matrices one below the other; `None` where that is no matrix, or no batch of them."""
+        ends = self.shape[:-2], self.shape[-1]
+        if any((m.shape[:-2], m.shape[-1]) != ends or (m.prime, m.order) != (self.prime, self.order) for m in matrices):
+            return None
+        first, entries = self._aligned(matrices)
+        return PowerSeries(np.concatenate(entries, axis=-3), self.prime, first, self.order)
+
+    def part(self, matrices: Sequence[PowerSeries], index: int) -> PowerSeries:
+        """The rows that stand where one of these matrices would, if they were stacked."""
+        start = sum(m.shape[-2] for m in matrices[:index])
+        rows = self.entries[..., start : start + matrices[index].shape[-2], :, :]
+        return PowerSeries(rows, self.prime, self.valuation, self.order)
 
     @property
     def mT(self) -> PowerSeries:  # noqa: N802
@@ -143,14 +166,16 @@ class PowerSeries:
         """
         if self.valuation % 2 or self.valuation < 2:
             raise ValueError("S can be applied to even series without constant term only")
-        s, lowest = self._all_coefficients(), self.valuation // 2
-        most = (len(s) - 1) // lowest
+        lowest = self.valuation // 2
+        most = self.order // self.valuation
         numbers = self._numbers([taylor(k) for k in range(most + 1)])
-        result = np.zeros((0, *s.shape[1:]))
-        for k in range(most, -1, -1):
-            inner, result = result, np.zeros((len(s) - k * lowest, *s.shape[1:]))
-            if len(inner):
-                result[lowest:] = leading_product(s[lowest:], inner, 0, len(inner), self.prime)
+        highest = int(max(np.flatnonzero(numbers), default=0))  # few have a degree
+        s = series_first(self.entries)
+        result = np.full((1, *s.shape[1:]), numbers[highest])
+        for k in range(highest - 1, -1, -1):
+            stored = min(self.order // 2 - k * lowest, lowest + len(s) + len(result) - 2) + 1
+            inner, result = result, np.zeros((stored, *s.shape[1:]))
+            result[lowest:] = leading_product(s, inner, 0, stored - lowest, self.prime)
             result[0] = numbers[k]
         return PowerSeries(series_last(result), self.prime, 0, self.order)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction  # noqa: F401 - for the example below
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -42,20 +42,29 @@ if EXACT_PRODUCTS * ((max(PRIMES) + 3) // 2) ** 2 >= 2**53:  # not an assert: it
     raise AssertionError("products of residues would not be exact in float64")
 
 
+@cache
+def _factors(p: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The prime and its negative as arrays without axes: a number would be made into one in each operation."""
+    return np.array(float(p)), np.array(-float(p))
+
+
 def reduce_mod(values: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
     """Centred residues of exact integers below 2^53 in absolute value, given as float64."""
-    residues: npt.NDArray[np.float64] = values / p
-    np.rint(residues, out=residues)
-    residues *= -p
-    residues += values
+    divisor, minus = _factors(p)
+    residues: npt.NDArray[np.float64] = np.divide(values, divisor)
+    np.rint(residues, residues)
+    np.multiply(residues, minus, residues)
+    np.add(residues, values, residues)
     return residues
 
 
 def matmul_mod(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], p: int) -> npt.NDArray[np.float64]:
-    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as NumPy's `matmul`."""
+    """`a @ b` modulo `p` for centred residues, any inner dimension, batched as `matmul`; `b` may be a vector."""
     inner = a.shape[-1]
     if inner <= EXACT_PRODUCTS:
         return reduce_mod(a @ b, p)
+    if b.ndim == 1:
+        return matmul_mod(a, b[:, None], p)[..., 0]
     result = reduce_mod(a[..., :EXACT_PRODUCTS] @ b[..., :EXACT_PRODUCTS, :], p)
     for start in range(EXACT_PRODUCTS, inner, EXACT_PRODUCTS):
         stop = start + EXACT_PRODUCTS
@@ -138,9 +147,14 @@ class PrimeFieldMatrix:
         if is_plain(constants):
             return PrimeFieldMatrix.of(residues_of(np.asarray(constants), p), p)
         source = np.asarray(constants, dtype=object)
-        inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in source.ravel()}}  # few, mostly 1
-        found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in source.ravel()]
-        return PrimeFieldMatrix.of(np.array(found, dtype=np.int64).reshape(source.shape), p)
+        numbers = source.ravel().tolist()
+        if set(map(type, numbers)) <= {int}:
+            found = [x % p for x in numbers]
+        else:
+            inverses = {low: pow(low, -1, p) for low in {int(x.denominator) for x in numbers}}  # few, mostly 1
+            found = [int(x.numerator) * inverses[int(x.denominator)] % p for x in numbers]
+        centred = np.array([x - p if x > p // 2 else x for x in found], dtype=np.float64)
+        return PrimeFieldMatrix(centred.reshape(source.shape), p)
 
     @property
     def mT(self) -> PrimeFieldMatrix:  # noqa: N802
@@ -215,4 +229,4 @@ def random_matrices(source: Source, shapes: Iterable[tuple[int, ...]], p: int) -
 def random_residues(generator: np.random.Generator, shape: tuple[int, ...], p: int) -> PrimeFieldMatrix:
     """Uniform residues modulo `p`: integer points as good as any other for a lower bound."""
     half = p // 2
-    return PrimeFieldMatrix(generator.integers(-half, half + 1, size=shape).astype(np.float64), p)
+    return PrimeFieldMatrix(generator.integers(-half, p - half, size=shape).astype(np.float64), p)

@@ -35,9 +35,17 @@ def _toeplitz(b: FloatArray, inner: range, outer: range) -> FloatArray:
     padded = np.zeros((*b.shape[:-1], len(outer) + len(inner) - 1))
     stored = slice(max(0, lowest), min(b.shape[-1], outer.stop - inner.start))
     padded[..., stored.start - lowest : stored.stop - lowest] = b[..., stored]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, len(outer), axis=-1)[..., ::-1, :]
-    rows, columns = b.shape[-3] * len(inner), b.shape[-2] * len(outer)
-    return windows.swapaxes(-3, -2).reshape(*b.shape[:-3], rows, columns)
+    # windows of `padded`, from the last one to the first
+    *steps, middle, column, term = padded.strides
+    shape = (*b.shape[:-2], len(inner), b.shape[-2], len(outer))
+    start, strides = term * (len(inner) - 1), (*steps, middle, -term, column, term)
+    windows = np.ndarray(shape, padded.dtype, padded, start, strides)
+    return windows.reshape(*b.shape[:-3], b.shape[-3] * len(inner), b.shape[-2] * len(outer))
+
+
+def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of two shapes have together; NumPy takes longer to say it."""
+    return one if one == other or not other else other if not one else np.broadcast_shapes(one, other)
 
 
 def product_bytes(middle: int, columns: int, terms: int) -> int:
@@ -50,7 +58,7 @@ def matrix_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) 
 
     Args:
         a: `... x rows x middle x terms`.
-        b: `... x middle x columns x terms`, with the leading axes of `a`, or one of the two without any.
+        b: `... x middle x columns x terms`; leading axes are broadcast.
         start: first coefficient wanted.
         stop: one past the last.
         p: the prime.
@@ -63,7 +71,8 @@ def matrix_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) 
     if b.shape[-1] == 1 < a.shape[-1]:
         return matrix_product(b.swapaxes(-3, -2), a.swapaxes(-3, -2), start, stop, p).swapaxes(-3, -2)
     rows, middle, columns = a.shape[-3], a.shape[-2], b.shape[-2]
-    leading = np.broadcast_shapes(a.shape[:-3], b.shape[:-3])
+    leading = _common(a.shape[:-3], b.shape[:-3])
+    alike = b.ndim > 3 and a.shape[:-3] in ((), b.shape[:-3])
     if a.shape[-1] == 1:
         flat = b[..., start:stop].reshape(*b.shape[:-3], middle, -1)
         return matmul_mod(a[..., 0], flat, p).reshape(*leading, rows, columns, stop - start)
@@ -73,9 +82,9 @@ def matrix_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int) 
         inner = range(max(0, first - b.shape[-1] + 1), min(a.shape[-1], outer.stop))
         # of the matrices of a batch so many at once as the cache holds
         bytes_each = 8 * middle * len(inner) * columns * len(outer)
-        size, step = (len(b), max(1, _TOEPLITZ_BYTES // bytes_each)) if b.ndim > 3 else (1, 1)
+        size, step = (len(b), max(1, _TOEPLITZ_BYTES // bytes_each)) if alike else (1, 1)
         for at in range(0, size, step):
-            left, right, target = (m[at : at + step] if b.ndim > 3 and m.ndim > 3 else m for m in (a, b, result))
+            left, right, target = (m[at : at + step] if alike and m.ndim > 3 else m for m in (a, b, result))
             left = left[..., inner.start : inner.stop]
             flat = left.reshape(*left.shape[:-2], middle * len(inner))
             found = matmul_mod(flat, _toeplitz(right, inner, outer), p)
@@ -103,7 +112,12 @@ def leading_product(a: FloatArray, b: FloatArray, start: int, stop: int, p: int)
         >>> leading_product(np.array([1.0, 2.0]), np.array([3.0]), 0, 2, 4194301).tolist()
         [3.0, 6.0]
     """
-    result = np.zeros((stop - start, *np.broadcast_shapes(a.shape[1:], b.shape[1:])))
+    if a.ndim > b.ndim:
+        b = b.reshape(len(b), *(1,) * (a.ndim - b.ndim), *b.shape[1:])
+    shape = _common(a.shape[1:], b.shape[1:])
+    if len(a) == 1 and start == 0 and stop <= len(b):
+        return reduce_mod(a * b[:stop], p)
+    result = np.zeros((stop - start, *shape))
     for i, factor in enumerate(a):
         if i % EXACT_PRODUCTS == EXACT_PRODUCTS - 1:
             result = reduce_mod(result, p)

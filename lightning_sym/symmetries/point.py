@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ class Point:
         self.architecture, self.matrices, self.prime = architecture, tuple(matrices), p
         self.shapes = dict(architecture.weight_shapes())
         sizes = [rows * columns for rows, columns in self.shapes.values()]
-        self._starts = dict(zip(self.shapes, np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
+        self._starts = dict(zip(self.shapes, accumulate(sizes, initial=0), strict=False))
         self.parameters = sum(sizes)
 
     @cached_property

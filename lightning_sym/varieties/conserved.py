@@ -26,7 +26,8 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_va
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian import random_weights, sweep_bytes
+from lightning_sym.network.jacobian import random_weights
+from lightning_sym.network.sweep_memory import sweep_bytes
 from lightning_sym.network.weight_values import variable_prefix
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray

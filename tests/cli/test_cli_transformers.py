@@ -14,7 +14,8 @@ from command import run
 import lightning_sym.dimension.certify as dimension_module
 from lightning_sym.dimension.certify import Evidence
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.jacobian import RandomJacobian, batch_size, sweep_bytes
+from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.sweep_memory import inputs_at_once, sweep_bytes
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES
 
@@ -121,7 +122,9 @@ def test_the_estimate_knows_series_tokens_and_heads() -> None:
     assert recorded(heads=4)[1] > 2.5 * recorded()[1]
     network = Architecture((3, 3, 3), (2, 2), 3, SOFTMAX)
     assert sweep_bytes(network, 63)[1] > 1.8 * sweep_bytes(network, 31)[1] > 1.8**2 * sweep_bytes(network, 15)[1]
-    assert 1 == batch_size(network, 3**99) <= batch_size(network, 31) <= batch_size(network, None)
+    orders: tuple[int | None, ...] = (3**99, 31, None)
+    sizes = [inputs_at_once(network.parameter_count, sweep_bytes(network, order)[1]) for order in orders]
+    assert 1 == sizes[0] <= sizes[1] <= sizes[2]
 
 
 MIXED = Architecture((3, 3, 3), (2, 2), 4, SOFTMAX, 2, (2, 2), skip=True, causal=True, embed=4, unembed=4)
@@ -141,12 +144,12 @@ MIXED = Architecture((3, 3, 3), (2, 2), 4, SOFTMAX, 2, (2, 2), skip=True, causal
 )
 @pytest.mark.parametrize("inputs", [1, 60, 150])
 def test_a_sweep_takes_no_more_than_its_estimate(network: Architecture, order: int | None, inputs: int) -> None:
-    assert batch_size(network, order) >= inputs
+    fixed, each = sweep_bytes(network, order)
+    assert inputs_at_once(network.parameter_count, each) >= inputs
     jacobian = RandomJacobian(network, np.random.default_rng(0), PRIMES[0], order=order)
     jacobian.matrix(inputs)  # caches of NumPy's
     tracemalloc.start()
     jacobian.matrix(inputs)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    fixed, each = sweep_bytes(network, order)
     assert peak < fixed + inputs * each < 4 * peak + fixed

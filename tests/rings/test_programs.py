@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightning_sym import Architecture
+from lightning_sym import SOFTMAX, Architecture
 from lightning_sym.network import jacobian as jacobian_module
+from lightning_sym.network.gradient_programs import gradient_program
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, SeededResidues, random_residues
@@ -29,25 +30,48 @@ def random_network(rng: np.random.Generator) -> Architecture:
         skip=skip,
         embed=some(0.3, 5),
         unembed=some(0.3, 5),
+        causal=bool(rng.random() < 0.4),
+        normalization=SOFTMAX if rng.random() < 0.5 else None,
     )
 
 
 def test_programs_give_what_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    for number in range(120):
+    for number in range(160):
         network = random_network(rng)
         keep = np.flatnonzero(rng.random(network.parameter_count) < 0.6) if number % 2 else None
         found = []
-        for small in (True, False):
-            monkeypatch.setattr(jacobian_module, "_is_small", lambda *_, small=small: small)
-            found.append(RandomJacobian(network, np.random.default_rng(number), P, keep=keep).matrix(5))
-        assert np.array_equal(found[0], found[1]), network
+        for most in (2**22, 0):
+            monkeypatch.setattr(jacobian_module, "_SMALL_BYTES", most)
+            jacobian = RandomJacobian(network, np.random.default_rng(number), P, each=1 + number % 3, keep=keep)
+            assert (jacobian.program_inputs >= 5) == (most > 0)
+            found.append([jacobian.matrix(5), *(m for m in jacobian.sample(4) if m is not None)])
+        for one, other in zip(*found, strict=True):
+            assert np.array_equal(one, other), network
+
+
+def test_gradients_by_all_weights_of_a_layer_are_one() -> None:
+    three = gradient_program(Architecture((3, 3, 3), (2, 2), 3, heads=2, embed=2, causal=True))
+    assert three.program.inputs == 1 + 2 * 6 + 3
+    assert [(each.first, each.last) for each in three.gradients] == [(0, 0), (1, 6), (7, 12)]
+    some = gradient_program(Architecture((3, 3), (2,), 3), frozenset({0, 1, 2}))
+    assert [(each.first, each.last) for each in some.gradients] == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_pattern_must_be_told() -> None:
+    program, found = gradient_program(Architecture((1, 1), (1,), 1, SOFTMAX))
+    one = np.ones((1, 1))
+    with pytest.raises(ValueError, match="must be told"):
+        program.run([one] * program.inputs, [found[0].symbol], P)
 
 
 def test_large_sweeps_are_recorded() -> None:
-    assert jacobian_module._is_small(Architecture((4, 4, 4), (2, 2), 3), 40)
-    assert not jacobian_module._is_small(Architecture((4, 4, 4), (2, 2), 900), 40)
-    assert not jacobian_module._is_small(Architecture((60, 60), (20,), 3), 1)
+    def inputs(network: Architecture, order: int | None = None) -> int:
+        return RandomJacobian(network, np.random.default_rng(0), P, order=order).program_inputs
+
+    assert inputs(Architecture((4, 4, 4), (2, 2), 3)) >= 40 > inputs(Architecture((4, 4, 4), (2, 2), 900))
+    assert inputs(Architecture((60, 60), (20,), 3)) == 0
+    assert inputs(Architecture((4, 4, 4), (2, 2), 3, SOFTMAX), order=3) == 0
 
 
 def test_gradient_where_a_part_of_a_product_is_not_used() -> None:
@@ -87,3 +111,16 @@ def test_what_is_kept_of_a_seed_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 0
     assert isinstance(PrimeFieldMatrix(first, P).residues(), np.ndarray)
+
+
+@pytest.mark.parametrize("p", [2, 3, 251])
+def test_random_residues_are_uniform(p: int) -> None:
+    drawn = random_residues(np.random.default_rng(0), (400 * p,), p)
+    counts = np.bincount(drawn.residues(), minlength=p)
+    assert len(counts) == p
+    assert abs(counts - 400).max() < 6 * 20  # six standard deviations
+
+
+def test_residues_of_odd_primes_are_centred() -> None:
+    drawn = random_residues(np.random.default_rng(1), (9, 9), 7).entries
+    assert sorted(set(drawn.ravel().tolist())) == [-3, -2, -1, 0, 1, 2, 3]

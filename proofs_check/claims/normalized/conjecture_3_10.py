@@ -29,7 +29,7 @@ from lightning_sym import SOFTMAX, Architecture, Normalization
 from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
-from proofs_check.boxes import Integers, Stack, compare, fingerprints, small_matrices
+from proofs_check.boxes import Grid, Integers, compare, fingerprints, small_matrices
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, Tally
 from proofs_check.expect import (
@@ -123,18 +123,15 @@ def small_shapes(quick: bool) -> Iterator[Architecture]:
 
 def all_small_weights(network: Architecture, keys: Callable[..., list[bytes]] = up_to_the_first_blind) -> str:
     """Every weight with entries -1, 0, 1: equal functions exactly where the visible virtual weights are equal."""
-    entries = small_matrices(1, network.parameter_count, (-1, 0, 1))[:, 0]
-    weights, start = [], 0
-    for _, (rows, columns) in network.weight_shapes():
-        weights.append(entries[:, start : start + rows * columns].reshape(-1, rows, columns))
-        start += rows * columns
-    stack = Stack(network, tuple(weights))
+    choices = tuple(small_matrices(*size, (-1, 0, 1)) for _, size in network.weight_shapes())
+    grid = Grid(network, choices)
+    stack = grid.stack()
 
     def name(number: int) -> str:
-        return f"{network}, weights {', '.join(spell(m[number].tolist()) for m in weights)}"
+        return f"{network}, weights {', '.join(spell(m[number].tolist()) for m in stack.weights)}"
 
     visible = keys(virtual_of(stack), network.tokens, network.causal)
-    found = compare(fingerprints(stack, 2 * 3 ** (network.depth - 1) + 1), visible, name)
+    found = compare(fingerprints(grid, 2 * 3 ** (network.depth - 1) + 1), visible, name)
     return Tally(f"{network}: {found}")
 
 

@@ -43,8 +43,11 @@ from proofs_check.samples import random_bottlenecks
 PRIME = PRIMES[0]
 
 
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
 def _one_plus_y(k: int) -> Fraction:
-    return Fraction(int(k <= 1))
+    return ONE if k <= 1 else ZERO
 
 
 ONE_PLUS_Y = Normalization("1 + y", _one_plus_y)
@@ -59,7 +62,7 @@ def pattern_at_values(shift: int) -> Callable[[Recorded], Recorded]:
         sums = scores.like(ones) @ weights
         residues = sums.value.residues()
         # the reciprocal modulo p fails for zero: there the function has no value
-        found = np.array([pow(int(s), -1, PRIME) for s in residues.ravel()]).reshape(residues.shape)
+        found = np.array([pow(s, -1, PRIME) for s in residues.ravel().tolist()]).reshape(residues.shape)
         inverse = Recorded(PrimeFieldMatrix.of(found, PRIME), constant=True)
         # one Newton step from 1 / s: the same value, and the derivative -1 / s^2
         return weights * (inverse * (scores.like(2 * ones) + scores.like(-ones) * (sums * inverse)))

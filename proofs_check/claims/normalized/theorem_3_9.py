@@ -30,6 +30,7 @@ from lightning_sym.network.one_layer import (
     part_of_degree,
     products_of_linear_forms,
     quadratic_monomials,
+    terms_by_inputs,
     values_at,
 )
 from lightning_sym.rings.arrays import ObjectArray
@@ -137,17 +138,27 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
     at = f"S(y) = {shift} + y, t = {t}, A = {spell(attention)}, V = {spell(layer.value)}"
 
     def solve(other_v: ObjectArray, degree: int | None, unknowns: range) -> list[Any]:
+        def low(polynomial: Any) -> Any:
+            terms = polynomial.to_dict().items()
+            return ring.from_terms({e: c for e, c in terms if sum(e[-d * t :]) <= (degree or 0)})
+
         given, unknown = (normalized_output(x, *w, lambda y: shift + y) for w in ((a, v), (unknown_a, other_v)))
+        if degree is not None:  # no higher terms of factors enter
+            given, unknown = ((list(map(low, n)), low(den)) for n, den in (given, unknown))
+        # by exponents of the unknowns: a place for each unknown alone, and the last one for what has none
+        places = {tuple(int(i == u) for i in range(d * d + d_out * d)): n for n, u in enumerate(unknowns)}
+        places[(0,) * (d * d + d_out * d)] = len(unknowns)
         rows = []
         for entry in crossed(given, unknown):
-            for e in range(6) if degree is None else (degree,):
-                for equation in part_of_degree(entry, e, ring, d * t).values():
-                    terms = {tuple(map(int, k)): c for k, c in equation.to_dict().items()}
-                    units = [tuple(int(i == u) for i in range(d * d + d_out * d)) for u in unknowns]
-                    constant = terms.pop((0,) * (d * d + d_out * d), 0)
-                    rows.append([terms.pop(unit, 0) for unit in units] + [constant])
-                    if terms:
-                        raise Refutation(f"{at}: the equation {equation} is not linear in the unknowns")
+            for monomial, terms in terms_by_inputs(entry, d * t).items():
+                if degree is not None and sum(monomial) != degree:
+                    continue
+                if not terms.keys() <= places.keys():
+                    raise Refutation(f"{at}: the equation at {monomial} is not linear in the unknowns")
+                row: list[Any] = [0] * len(places)
+                for exponents, coefficient in terms.items():
+                    row[places[exponents]] = coefficient
+                rows.append(row)
         solutions = null_space(rows or [[0] * (len(unknowns) + 1)])
         if len(solutions) != 1 or solutions[0][-1] == 0:
             raise Refutation(f"{at}: the other weights are not determined, {len(solutions)} free parameters in all")
