@@ -13,6 +13,8 @@ check: $(INSTALLED)
 # Which tests are long is measured: tests/long.txt. Tests start some hundred processes: what Python compiles is kept.
 TESTS = $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 test test-long test-all: export PYTHONDONTWRITEBYTECODE =
+# a worker a core: threads of the linear algebra would wait for each other, and what is short has none of ours
+test: export OPENBLAS_NUM_THREADS = 1
 
 test: $(INSTALLED)
 	$(TESTS) -m "not long"
