@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -102,6 +104,8 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the program and turn whatever happens into one of the documented exit codes."""
+    gc.set_threshold(20_000)  # what a start makes are modules, which are never garbage
+    atexit.register(gc.freeze)  # and when the process ends nothing need be searched for circles any more
     stdout = _ready_streams()
     code = _run(stdout)
     try:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
@@ -28,12 +26,16 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
         OSError: the target cannot be written to.
 
     Example:
-        >>> with tempfile.TemporaryDirectory() as folder:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
         ...     with replacing(Path(folder) / "a.txt") as file:
         ...         _ = file.write_text("all of it")
         ...     os.listdir(folder)
         ['a.txt']
     """
+    import shutil  # here: commands that only read have no use for these
+    import tempfile
+
     goal = _goal(target)
     handle, name = tempfile.mkstemp(dir=None if goal.stream else goal.path.parent, prefix=".", suffix=".partial")
     os.close(handle)

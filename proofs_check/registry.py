@@ -63,7 +63,12 @@ _LONGEST_SHOWN = 40
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Every claim, in the paper's order."""
-    return tuple(import_module(f"proofs_check.claims.{module}").CLAIM for module in MODULES)
+    return tuple(map(_claim, MODULES))
+
+
+def _claim(module: str) -> Claim:
+    claim: Claim = import_module(f"proofs_check.claims.{module}").CLAIM
+    return claim
 
 
 def claim_by_id(claim_id: str) -> Claim:
@@ -72,6 +77,10 @@ def claim_by_id(claim_id: str) -> Claim:
     Raises:
         BadInput: there is none; the message names the ones that look like it.
     """
+    named = claim_id.replace("-", "_").replace(".", "_")
+    for module in MODULES:  # most are named as their claims are: then the others need not be imported
+        if module.partition(".")[2] == named and (found := _claim(module)).id == claim_id:
+            return found
     known = {claim.id: claim for claim in all_claims()}
     if claim_id not in known:
         alike = [name for name in known if name.startswith(claim_id.lower())][:3]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 from collections.abc import Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +55,9 @@ def run_claims(
             progress(claim.id, 0)
             yield run_claim(claim, quick, progress, certificates)
         return
+    import multiprocessing  # here: one claim has no use for these, and they take long to load
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+
     # spawned, not forked: threads of the linear algebra and of the progress display do not survive a fork
     context = multiprocessing.get_context("spawn")
     messages = context.Queue()

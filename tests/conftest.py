@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from types import ModuleType
@@ -17,16 +18,25 @@ if TYPE_CHECKING:
 settings.register_profile("exact", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("exact")
 
+gc.set_threshold(20_000)  # ten thousand tests are some million objects: seldom is often enough to look for circles
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """What is said of tests here holds for the examples in docstrings too."""
     config.pluginmanager.register(LongTests(listed()), "long tests")
 
 
-@pytest.fixture(autouse=True)
-def _as_wide_as_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def pytest_collection_finish() -> None:
+    """What was collected stays: nobody looks for circles in it again."""
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _as_wide_as_a_pipe() -> Iterator[None]:
     """Tests that run side by side are told how wide their terminal is; answers are compared as pipes have them."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.delenv("COLUMNS", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

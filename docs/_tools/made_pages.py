@@ -12,17 +12,19 @@ from functools import partial
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from draw_house import house
-from sphinx.application import Sphinx
 
 from lightning_cli.main import COMMANDS, cli
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.rings import protocol
 from proofs_check.claim import Claim, Scope, Verdict
 from proofs_check.registry import MODULES, all_claims
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parents[1]
 SCHEMAS = DOCS / "reference" / "schemas"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,9 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.prime_field import PRIMES, SMALL_PRIMES
 from lightning_sym.threads import threads
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Floats = npt.NDArray[Any]
 
@@ -90,6 +92,12 @@ class _Buffers:
 _Part = tuple[slice, slice]
 
 
+def _pool(workers: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # here: small ranks have no use for it, and it takes long to load
+
+    return ThreadPoolExecutor(workers)
+
+
 class Tiles:
     """Steps of an elimination on blocks of one matrix, shared by threads where they are large.
 
@@ -107,7 +115,7 @@ class Tiles:
         self._free: SimpleQueue[_Buffers] = SimpleQueue()
         for _ in range(self.workers):
             self._free.put(_Buffers(p, self.tile[0] * self.tile[1]))
-        self._pool = ThreadPoolExecutor(self.workers) if self.workers > 1 else None
+        self._pool = _pool(self.workers) if self.workers > 1 else None
 
     def __enter__(self) -> Tiles:
         return self

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
-from lightning_sym.fibers.conditions import Condition, Theorem, condition_lines
-from lightning_sym.fibers.local_dimension import KNOWN, LocalDimension
 from lightning_sym.fibers.points import Component, virtual_lines
-from lightning_sym.fibers.second_networks import SecondNetwork
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.virtual_weights import VirtualWeights
+
+if TYPE_CHECKING:
+    from lightning_sym.fibers.conditions import Condition, Theorem
+    from lightning_sym.fibers.local_dimension import LocalDimension
+    from lightning_sym.fibers.second_networks import SecondNetwork
 
 _MOST_SHOWN = 8
 """Components that a notebook shows."""
@@ -83,7 +85,11 @@ class Fiber(Result):
 
     def lines(self) -> Lines:
         """As the command `fiber` prints it."""
-        lines = [("network", network_line(self.architecture)), *condition_lines(self.conditions)]
+        lines = [("network", network_line(self.architecture))]
+        if self.conditions:
+            from lightning_sym.fibers.conditions import condition_lines
+
+            lines += condition_lines(self.conditions)
         lines.append(("known from", f"{self.source} ({self.reason})" if self.reason else self.source))
         for i, component in enumerate(self.components, start=1):
             lines.append((f"component {i}", f"{component.description}; dimension {component.dimension}"))
@@ -167,6 +173,8 @@ def symmetry_generators(shape: Architecture) -> tuple[str, ...]:
         >>> symmetry_generators(Architecture((2, 2, 2), (1, 1), 2, heads=2, skip=True))[1:]
         ('GL(a) on Q, K of each head', 'A -> lambda A, V -> V / lambda in each head')
     """
+    from lightning_sym.fibers.local_dimension import KNOWN
+
     shape.require("the symmetries of a network", KNOWN)
     moves = ["permutations of the heads of a layer"] if shape.heads > 1 else []
     moves.append("GL(a) on Q, K of each head")

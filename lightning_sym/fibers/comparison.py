@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from fractions import Fraction
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
 from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
 from lightning_sym.fibers.connection import Connection
-from lightning_sym.fibers.stream_symmetry import StreamSymmetry
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.arrays import ObjectArray
+
+if TYPE_CHECKING:
+    from lightning_sym.fibers.stream_symmetry import StreamSymmetry
 
 
 class Answer(Enum):

@@ -14,13 +14,10 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.pair import Pair
-from lightning_sym.fibers.same_transformers import compare
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.attention import forward
-from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -141,6 +138,8 @@ def _by_kind(question: _Question) -> Comparison | None:
 def _by_coefficients(question: _Question) -> Comparison | None:
     if not question.shallow:
         return None
+    from lightning_sym.network.polynomial_map import polynomial_map  # here: most answers need no coefficients
+
     for shape, bits in zip(question.shapes, question.bits, strict=True):
         terms = min(count_terms_at_most(shape, symbolic=False), question.memory // 16)
         question.work.spend(COEFFICIENT * terms * (1 + sum(bits.values()) // 64), "all coefficients")
@@ -225,6 +224,9 @@ def same_function(
     if first.form != second.form:
         raise BadInput(f"both networks must be of one form, got {first.form} and {second.form}")
     if not (shapes[0].is_plain and shapes[1].is_plain):
+        from lightning_sym.fibers.pair import Pair
+        from lightning_sym.fibers.same_transformers import compare  # here: plain networks need none of its files
+
         pair = Pair((first, second), tokens, evaluations, memory, budget, random.Random(seed))
         return replace(compare(pair), networks=shapes)
     # an evaluation forms t x t scores, exact numbers each

@@ -25,16 +25,13 @@ from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
-from lightning_sym.fibers.plain_differential import differential_rank
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
 from lightning_sym.geometry.point_text import point_latex, point_lines
-from lightning_sym.geometry.weight_rank import weight_rank_bounds
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.varieties.equations import equations
 
 
 @dataclass(frozen=True)
@@ -212,6 +209,9 @@ def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: 
 
 def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
     """More than one layer, or one token: only whether the differential in all weights has the generic rank."""
+    from lightning_sym.fibers.plain_differential import differential_rank  # here: one layer needs none of their files
+    from lightning_sym.geometry.weight_rank import weight_rank_bounds
+
     generic = virtual_weight_variety(shape).dimension
     dimension = Bounds(generic, generic, "certified for every width")
     if (rank := differential_rank(weights, shape.tokens, generic, budget)) is not None:
@@ -237,6 +237,8 @@ def _with_equations(
     point: Classification, weights: Weights, degree: int, memory: int, progress: Progress | None
 ) -> Classification:
     """With the bound from above by equations; it must not contradict the one from below."""
+    from lightning_sym.varieties.equations import equations  # here: only where they are asked for
+
     shape, known = point.architecture, point.tangent_dimension
     found = equations(shape, degree, memory=memory, progress=progress)
     if found.stopped is not None:

@@ -26,13 +26,6 @@ from lightning_sym.network.ambient import (
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.formats import polynomial_text, variable_names
-from lightning_sym.network.generic_rank import (
-    FieldSearch,
-    GenericRank,
-    generic_rank_bounds,
-    network_sample,
-    polynomial_sample,
-)
 from lightning_sym.network.symbolic_map import Exponents, Key, SymbolicMap
 from lightning_sym.network.weight_values import variable_prefix, weight_variables
 from lightning_sym.network.weights import Weights
@@ -44,6 +37,7 @@ from lightning_sym.rings.rationals import map_entries
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
 
+    from lightning_sym.network.generic_rank import GenericRank
 
 BYTES_A_NAME = 100
 
@@ -158,6 +152,13 @@ class PolynomialMap(SymbolicMap, Result):
             (5, 5, 5)
         """
         require_integer(seed, "the seed")
+        from lightning_sym.network.generic_rank import (  # here: most maps are only printed
+            FieldSearch,
+            generic_rank_bounds,
+            network_sample,
+            polynomial_sample,
+        )
+
         if not self.weight_names:
             raise BadInput("a generic rank must be of a map with symbolic weights, got numbers")
         generator = np.random.default_rng([seed, 1])

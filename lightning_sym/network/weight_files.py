@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,14 @@ from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, read_whole
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
-from lightning_sym.network.readers.json_file import SCHEMA, read_json
-from lightning_sym.network.readers.npz_file import read_npz
-from lightning_sym.network.readers.safetensors_file import read_safetensors
+from lightning_sym.network.readers.json_file import SCHEMA
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.dyadic import is_plain
 from lightning_sym.whole_files import replacing
 
 __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]
 
-_READERS = {".json": read_json, ".npz": read_npz, ".safetensors": read_safetensors}
+_READERS = {".json": "json", ".npz": "npz", ".safetensors": "safetensors"}
 
 
 def load_weights(path: str | os.PathLike[str]) -> Weights:
@@ -57,7 +56,9 @@ def load_weights_and_form(path: str | os.PathLike[str]) -> tuple[Weights, Networ
         raise FileFormatError(f"weights must be a .json, .npz or .safetensors file, got {file}")
     try:
         kind = file.suffix.lower()
-        matrices, form = _READERS[kind](read_whole(file, LARGEST_FILE if kind == ".json" else LARGEST_ARRAYS))
+        module = import_module(f"lightning_sym.network.readers.{_READERS[kind]}_file")  # one kind needs no other's
+        read = getattr(module, f"read_{_READERS[kind]}")
+        matrices, form = read(read_whole(file, LARGEST_FILE if kind == ".json" else LARGEST_ARRAYS))
         named = None if form is None else NetworkForm.from_json(form)
         return Weights.of(matrices, LIGHTNING_FORM if named is None else named), named
     except BadInput as error:

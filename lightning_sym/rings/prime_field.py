@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction  # noqa: F401 - for the example below
 from functools import cache, lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -204,7 +204,7 @@ def _first_residues(seed: tuple[int, ...], p: int) -> npt.NDArray[np.float64]:
     return found
 
 
-Source = np.random.Generator | SeededResidues
+Source: TypeAlias = "np.random.Generator | SeededResidues"  # text: naming the first would load `numpy.random`
 """Where random residues come from."""
 
 

@@ -176,7 +176,7 @@ class Stopped(ProcessPoolExecutor):
 def test_certificates_need_a_directory_before_anything_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
 ) -> None:
-    monkeypatch.setattr("proofs_check.workers.ProcessPoolExecutor", Stopped)
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", Stopped)
     (tmp_path / "file").write_text("mine")
     code, out, err = run(capsys, "check", "--quick", "--certificates", str(tmp_path / place))
     assert (code, out) == (2, "")

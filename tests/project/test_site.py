@@ -15,17 +15,18 @@ from refresh_pages import PAGES, ROOT
 from lightning_cli.writing import live_pages
 from lightning_cli.writing.mathml import mathml
 
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 MATHML = "{http://www.w3.org/1998/Math/MathML}"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """By the command of `make docs`, so that CI need not run it once more."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-q", "-b", "html"]
-    built = subprocess.run(
-        [*command, "-d", str(folder / "doctrees"), str(ROOT / "docs"), str(folder / "html")],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-    )  # fmt: skip
+    (line,) = re.findall(r"^docs:.*\n\t\$\(BIN\)/python (-m sphinx .*) build/docs$", MAKEFILE, flags=re.MULTILINE)
+    words = [sys.executable, *line.split(), "--doctree-dir", str(folder / "doctrees"), str(folder / "html")]
+    assert {"--fresh-env", "--fail-on-warning"} <= {*words}
+    built = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert built.returncode == 0, built.stderr
     return folder / "html"
 

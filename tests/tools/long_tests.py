@@ -60,12 +60,13 @@ class LongTests:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
+        if fixturedef.scope == "function":  # a part of its test
+            return (yield)
         before, inside = used(), self._elsewhere
         found = yield
-        if fixturedef.scope != "function":
-            took = used() - before - (self._elsewhere - inside)
-            self._shared[fixturedef.baseid, fixturedef.argname] = took
-            self._elsewhere += took
+        took = used() - before - (self._elsewhere - inside)
+        self._shared[fixturedef.baseid, fixturedef.argname] = took
+        self._elsewhere += took
         return found
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
