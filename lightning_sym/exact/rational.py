@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from flint import fmpq_mat
 
 from lightning_sym.errors import ShapeError
 from lightning_sym.exact.echelon import row_echelon
@@ -40,6 +41,25 @@ def null_space(matrix: Rows) -> list[list[Fraction]]:
             vector[pivot] = -as_fraction(rows[row, free])
         basis.append(vector)
     return basis
+
+
+def null_columns(matrix: RationalMatrix) -> RationalMatrix:
+    """The same basis as columns, in matrices of flint's.
+
+    Example:
+        >>> null_columns(RationalMatrix.of([[1, 2]])).fractions().T.tolist()
+        [[Fraction(-2, 1), Fraction(1, 1)]]
+    """
+    columns = matrix.shape[1]
+    echelon, pivots = row_echelon(matrix)
+    free = sorted(set(range(columns)) - set(pivots))
+    found = fmpq_mat(columns, len(free))
+    rows = echelon.flint
+    for place, j in enumerate(free):
+        found[j, place] = 1
+        for row, pivot in enumerate(pivots):
+            found[pivot, place] = -rows[row, j]
+    return RationalMatrix(found)
 
 
 def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None:
