@@ -69,7 +69,7 @@ class LocalDimension(NamedTuple):
 
     Attributes:
         lower: of a manifold in the fiber that each neighbourhood of the weights meets.
-        upper: of a manifold in which the fiber lies near the weights.
+        upper: of all manifolds in the fiber near the weights.
         orbit: of the orbit of the symmetry group, from below.
         shown_by: what makes the bounds meet, if they do.
     """
@@ -91,11 +91,16 @@ class LocalDimension(NamedTuple):
     def with_bounds(self, other: LocalDimension) -> LocalDimension:
         """The better of two bounds each.
 
+        Raises:
+            ProgramError: a lower bound exceeds an upper bound.
+
         Example:
             >>> LocalDimension(2, 5, 2, "some").with_bounds(LocalDimension(4, 4, 0, "others"))
             LocalDimension(lower=4, upper=4, orbit=2, shown_by='others')
         """
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        if lower > upper:
+            raise ProgramError(f"two bounds for one dimension must not contradict each other: {self}, {other}")
         shown_by = other.shown_by if (lower, upper) != (self.lower, self.upper) else self.shown_by
         return LocalDimension(lower, upper, max(self.orbit, other.orbit), shown_by)
 

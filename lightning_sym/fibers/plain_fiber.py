@@ -45,8 +45,10 @@ from lightning_sym.fibers.virtual_moves import (
     same_orbit,
     symmetric_part,
 )
+from lightning_sym.fibers.zero_strata import zero_dimension
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
@@ -145,9 +147,14 @@ def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget
         known = _dimension_by_theorem(shape, found.virtual, components)
         if known is not None:
             near = LocalDimension(known, known, known, "all ranks are full")
-    if (near is None or near.value is None) and shape.is_plain:
-        generic = virtual_weight_variety(shape).dimension
-        more = dimension_by_differential(weights, shape.tokens, generic, budget)
+    if near is None or near.value is None:
+        more = None
+        if is_zero_function(found.virtual, shape.tokens):
+            # a mask and a skip connection, of one layer, change nothing
+            more = zero_dimension(weights.with_form(NetworkForm()), shape.tokens, budget)
+        elif shape.is_plain:
+            generic = virtual_weight_variety(shape).dimension
+            more = dimension_by_differential(weights, shape.tokens, generic, budget)
         near = near or more if near is None or more is None else near.with_bounds(more)
     return Fiber(
         shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,

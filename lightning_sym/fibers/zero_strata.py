@@ -25,6 +25,9 @@ from lightning_sym.rings.rationals import RationalMatrix
 
 STRATA = "the largest stratum of zero functions through them"
 
+RANKS = 4
+"""What products and ranks cost, by the cost of the virtual weights and the number of layers; measured, and rough."""
+
 STEP = 1e-6
 """Seconds for a bound that is looked at while the least codimension is searched; measured, and rough."""
 
@@ -42,32 +45,33 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
     r"""Bounds for the dimension of the fiber of the zero function near weights with it.
 
     Args:
-        weights: exact weights of a lightning network with one head and nothing added, whose function is zero; of one
-            layer and two tokens or more, skipped or masked ones too.
+        weights: exact weights of a lightning network with one head and nothing added, whose function is zero.
         tokens: $t$.
         budget: of exact work.
 
     Returns:
-        `None` for more layers than are searched.
+        `None` for more layers than are searched, or where the budget does not allow it.
 
     Raises:
+        BadInput: another network, or letters.
         ProgramError: the function is not zero.
-        TooLarge: the estimate exceeds the budget.
 
     Example:
         >>> idle = Weights.of({"Q1": [[0, 0]], "K1": [[1, 0]], "V1": [[3, 4]]})
         >>> zero_dimension(idle, 2, Work()).value
         4
     """
-    depth = len(weights.layers)
+    shape = weights.architecture(tokens)
+    shape.require_plain("the strata of the zero function")
+    depth = shape.depth
     if depth - 1 > MOST_UNKNOWNS:
         return None
-    once = virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights))
-    budget.spend(4 * depth * once, "ranks of products of the weights")
-    near = _Near(weights.rational_layers)
-    inner = max(near.inner)
-    seconds = STEP * 2**depth * depth**3 * inner * max(near.widths)
+    seconds = RANKS * depth * virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights))
+    seconds += STEP * 2**depth * depth**3 * max(shape.attention_ranks) * max(shape.widths)
+    if not budget.allows(seconds):
+        return None
     budget.spend(seconds, "the strata of the zero function")
+    near = _Near(weights.rational_layers)
     parameters = sum(m.shape[0] * m.shape[1] for layer in near.layers for m in layer)
     through = [found for found in (near.one_token() if tokens == 1 else near.more_tokens()) if found is not None]
     if not through:
