@@ -84,7 +84,7 @@ def matrix_in_line(matrix: Any) -> str:
     if not rows.any():
         return f"0{size}"
     whole = max(rows.shape) if rows.size <= MOST_ENTRIES else 2 * EDGE
-    lines = ["..." if row is ... else _row_in_line(row, whole) for row in _edges(rows, whole)]
+    lines = ["..." if row is ... else _row_in_line(row, whole) for row in _edges(list(rows), whole)]
     return "; ".join(lines) + ("" if rows.size <= MOST_ENTRIES else size)
 
 

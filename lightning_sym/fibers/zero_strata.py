@@ -5,7 +5,7 @@ It is the union of $\{\tilde V = 0\}$, of all $\{\tilde A_i = 0\}$ and of all $\
 a finite union of closed sets $C_u$: of the weights for which there are spaces $U_0 = \mathbb R^{d_0}$, $U_m \subseteq
 \mathbb R^{d_m}$ of the dimensions $u_m$ with $V_m U_{m-1} \subseteq U_m$, such that $U_l = 0$, or the form vanishes on
 $U_{i-1}$, and so on. A $C_u$ with falling $u$ has one dimension everywhere, so what is asked is which of them contain
-the weights (docs/fibers-near-weights.md, Propositions 7 to 9).
+the weights (docs/fibers-near-weights.md, Propositions 9 and 10).
 """
 
 from __future__ import annotations
