@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,19 @@ def null_columns(matrix: RationalMatrix) -> RationalMatrix:
         for row, pivot in enumerate(pivots):
             found[pivot, place] = -rows[row, j]
     return RationalMatrix(found)
+
+
+def integer_columns(matrix: RationalMatrix) -> RationalMatrix:
+    """Each column times the least common denominator of its entries.
+
+    Example:
+        >>> integer_columns(RationalMatrix.of([[Fraction(1, 2)], [Fraction(1, 3)]])).fractions().T.tolist()
+        [[Fraction(3, 1), Fraction(2, 1)]]
+    """
+    rows = matrix.mT.flint.tolist()
+    scales = [lcm(*(int(x.denominator) for x in row)) for row in rows]
+    found = [x * scale for row, scale in zip(rows, scales, strict=True) for x in row]
+    return RationalMatrix(fmpq_mat(matrix.shape[1], matrix.shape[0], found)).mT
 
 
 def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None:

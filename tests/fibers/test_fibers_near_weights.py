@@ -118,8 +118,8 @@ def _without(*names: str) -> Any:
     def broken(weights: Weights, shape: Architecture) -> Iterator[Any]:
         for frame in frames(weights, shape):
             parts = {
-                "forms": [np.zeros((0, form.shape[1]), dtype=object) for form in frame.forms],
-                "spaces": [space[:, :1] for space in frame.spaces],
+                "forms": [RationalMatrix.zero(0, form.shape[1]) for form in frame.forms],
+                "spaces": [space.mT.rows(range(min(1, space.shape[1]))).mT for space in frame.spaces],
             }
             yield frame._replace(**{name: parts[name] for name in names})
 
