@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.echelon import independent_columns
-from lightning_sym.exact.rational import integer_columns, null_columns
-from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.factored import factored
+from lightning_sym.fibers.cost import product_cost
+from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost, spend
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -37,18 +36,14 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 EQUATION = 4e-7
 """Seconds, measured and rough: for a coefficient of an equation, made and eliminated."""
 
+PLACED = 4e-7
+"""Seconds for an entry of a change, made and reduced modulo the prime."""
+
 MOST_COEFFICIENTS = 4_000_000
 """Of the equations of a layer; beyond so many its changes are left out."""
 
 Directions = npt.NDArray[np.int64]
 """A change of all weights a row, modulo a prime that divides no denominator: their rank is at most that over Q."""
-
-
-class _Frame(NamedTuple):
-    """By layer: columns that span $B_i$, and rows that are the forms; all are integers."""
-
-    spaces: list[RationalMatrix]
-    forms: list[RationalMatrix]
 
 
 def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator[Iterator[Iterator[Directions]]]:
@@ -74,64 +69,21 @@ def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator
     """
     shape = weights.architecture(tokens)
     shape.require("what layers keep", KNOWN)
-    for frame in _frames(weights, shape):
+    for frame in frames(weights, shape, budget):
         yield _places(weights, shape, frame, p, budget)
 
 
 def _places(
-    weights: Weights, shape: Architecture, frame: _Frame, p: int, budget: Work
+    weights: Weights, shape: Architecture, frame: Frame, p: int, budget: Work
 ) -> Iterator[Iterator[Directions]]:
     for i in range(1, shape.depth + 1):
-        yield _Layer(weights, shape, frame, i, p).families(budget)
+        space, forms = frame.spaces[i - 1], frame.forms[i]
+        bits = max(space.bits, forms.bits, *(RationalMatrix.of(matrix).bits for matrix in weights.all_held.values()))
+        width = max(shape.widths[i - 1 : i + 1])
+        if spend(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), budget):
+            yield _Layer(weights, shape, frame, i, p).families(budget)
     for end in _ends(shape, frame, p):
         yield iter([end])
-
-
-def _frames(weights: Weights, shape: Architecture) -> Iterator[_Frame]:
-    net = factored(weights, RationalMatrix.of)
-    eye = RationalMatrix.identity
-    written = [Subspace.spanned(net.embedded(eye(shape.input_width)))]
-    read = [Subspace.spanned(net.before_unembedding(eye(shape.output_width)))]
-    for i, heads in enumerate(net.layers, start=1):
-        start = written[-1] if net.skip else Subspace.zero(shape.widths[i])
-        written.append(start.extended(*(head.carried(written[-1].basis) for head in heads)))
-    for i, heads in zip(range(shape.depth - 1, -1, -1), reversed(net.layers), strict=True):
-        start = read[-1] if net.skip else Subspace.zero(shape.widths[i])
-        parts = [head.read(read[-1].basis) for head in heads]
-        if not pattern_is_constant(shape):
-            parts += [matrix.mT for head in heads for matrix in (head.key, head.query)]
-        read.append(start.extended(*parts))
-    read.reverse()
-    unseen = [_orthogonal(space) for space in read]
-    yield _Frame(
-        [_integers(space) for space in written],
-        [_integers(r.extended(_orthogonal(f))).mT for r, f in zip(read, written, strict=True)],
-    )
-    if any(space.shape[1] for space in unseen):
-        yield _Frame(
-            [_integers(f.extended(z)) for f, z in zip(written, unseen, strict=True)], [_integers(r).mT for r in read]
-        )
-
-
-def _orthogonal(space: Subspace) -> RationalMatrix:
-    """Columns that span all that the columns of a basis vanish on."""
-    return null_columns(space.basis.mT)
-
-
-def _integers(space: Subspace) -> RationalMatrix:
-    """The basis as columns of integers."""
-    return integer_columns(space.basis)
-
-
-def _kernel(matrix: RationalMatrix) -> ObjectArray:
-    """What the rows vanish on, rows of integers."""
-    return _numbers(integer_columns(null_columns(matrix)).mT)
-
-
-def _numbers(matrix: RationalMatrix) -> ObjectArray:
-    """A matrix of integers as Python has them."""
-    entries = [int(x) for x in matrix.flint.numer_denom()[0].entries()]
-    return np.array(entries, dtype=object).reshape(matrix.shape)
 
 
 def _eye(n: int) -> ObjectArray:
@@ -161,11 +113,11 @@ def _products(left: ObjectArray, right: ObjectArray) -> ObjectArray:
     return found.reshape(len(left) * len(right), left.shape[1], right.shape[1])
 
 
-def _ends(shape: Architecture, frame: _Frame, p: int) -> Iterator[Directions]:
+def _ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
     """Embeddings into $Z_0$, and unembeddings that vanish on $B_l$."""
-    if shape.embed is not None and len(free := _kernel(frame.forms[0])):
+    if shape.embed is not None and len(free := kernel(frame.forms[0])):
         yield _placed(shape, {"E": _products(free, _eye(shape.embed))}, p)
-    if shape.unembed is not None and len(free := _kernel(frame.spaces[-1].mT)):
+    if shape.unembed is not None and len(free := kernel(frame.spaces[-1].mT)):
         yield _placed(shape, {"U": _products(_eye(shape.unembed), free)}, p)
 
 
@@ -191,9 +143,9 @@ def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
 
 
 class _Layer:
-    def __init__(self, weights: Weights, shape: Architecture, frame: _Frame, i: int, p: int) -> None:
+    def __init__(self, weights: Weights, shape: Architecture, frame: Frame, i: int, p: int) -> None:
         space, forms = frame.spaces[i - 1], frame.forms[i]
-        self.shape, self.space, self.forms, self.prime = shape, _numbers(space), _numbers(forms), p
+        self.shape, self.space, self.forms, self.prime = shape, numbers(space), numbers(forms), p
         self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
         names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
 
@@ -203,8 +155,9 @@ class _Layer:
         seen = {letter: _together([held(letter, name) @ space for name in names]) for letter in "KQV"}
         outputs = [forms if shape.value_ranks is None else forms @ held("O", name) for name in names]
         parts = zip(names, seen["K"], seen["Q"], seen["V"], _together(outputs), strict=True)
+        self.bits = max(matrix.bits for matrices in (*seen.values(), outputs, [space]) for matrix in matrices)
         self.heads = [
-            _Head(name, *map(_numbers, (key, query, value, output, key.mT @ query, output @ value)))
+            _Head(name, *map(numbers, (key, query, value, output, key.mT @ query, output @ value)))
             for name, key, query, value, output in parts
         ]
         self.constant = pattern_is_constant(shape)
@@ -243,6 +196,10 @@ class _Layer:
                 free += values
             else:
                 unknown.append((h, moved + head.name))
+        sizes = [self.sizes[name] for name in (*free, *(name for _, name in unknown))]
+        seconds = sum(PLACED * (m * n) ** 2 + span_cost(m, n, self.bits) for m, n in sizes)
+        if not spend(seconds, budget):
+            return
         found = [_placed(self.shape, {name: _products(*map(_eye, self.sizes[name]))}, self.prime) for name in free]
         if unknown:
             if (kernel := self._kernel(unknown, set(apart), budget)) is None:
@@ -252,11 +209,11 @@ class _Layer:
                 rows, columns = self.sizes[name]
                 blocks[name] = kernel[:, start : start + rows * columns].reshape(len(kernel), rows, columns)
                 start += rows * columns
-            found += [_placed(self.shape, blocks, self.prime), *self._as_one(letter, apart)]
+            found += [_placed(self.shape, blocks, self.prime), *self._as_one(letter, apart, budget)]
         if sum(map(len, found)):
             yield np.concatenate(found)
 
-    def _as_one(self, letter: str, apart: dict[int, str]) -> Iterator[Directions]:
+    def _as_one(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
         """Heads with the same scores are one head with wider values; lightning heads that write the same, likewise."""
         if letter in "QK" and (self.shape.normalization is not None or self.constant):
             return
@@ -268,7 +225,11 @@ class _Layer:
             if h not in apart:
                 same = head.written if letter in "QK" else head.score
                 groups.setdefault(str([] if self.constant and letter in "VO" else same.tolist()), []).append(head.name)
-        for one, two in (pair for names in groups.values() for pair in permutations(names, 2)):
+        pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
+        most = max(rows * columns for rows, columns in self.sizes.values())
+        if not pairs or not spend(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, budget):
+            return
+        for one, two in pairs:
             # the right factor of one head gets a part of that of the other, whose left factor gives it back
             units, other = _units(len(named[right + one])), named[left + one]
             given = np.array([-other @ u if left == "O" else -u.T @ other for u in units], dtype=object)
@@ -308,7 +269,7 @@ class _Layer:
             "Q": (head.key.T, self.space), "K": (head.query.T, self.space), "V": (head.output, self.space),
             "O": (self.forms, head.value),
         }[name[0]]  # fmt: skip
-        columns, rows = _kernel(RationalMatrix.of(left)), _kernel(RationalMatrix.of(right.T))
+        columns, rows = kernel(RationalMatrix.of(left)), kernel(RationalMatrix.of(right.T))
         width, length = self.sizes[name]
         # units that span a complement of the kernel of `left`
         others = _eye(width)[list(independent_columns(RationalMatrix.of(left)))]
@@ -325,9 +286,9 @@ class _Layer:
         seconds = EQUATION * size * equations * (1 + size / 100)
         if size * equations > MOST_COEFFICIENTS or not budget.allows(seconds):
             return None
-        budget.spend(seconds, "what the layers keep at these weights")
+        budget.spend(seconds, WHAT)
         effects = np.concatenate([self._effects(h, name) for h, name in unknown])
-        return _kernel(RationalMatrix.of(effects.T))
+        return kernel(RationalMatrix.of(effects.T))
 
     def _effects(self, h: int, name: str) -> ObjectArray:
         """What each entry changes: what is written, for lightning heads in the products with the scores."""

@@ -155,7 +155,13 @@ def local_dimension(
         budget.spend(seconds, "directions near these weights")
         others += [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
     directions = np.concatenate([tangents, *others])
-    orbit, lower, upper = rank_mod_p(tangents, p), rank_mod_p(directions, p), parameters
+    orbit, lower, upper = rank_mod_p(tangents, p), 0, parameters
+    seconds = ELIMINATION * float(len(directions)) ** 2 * parameters
+    if len(directions) == len(tangents) or not budget.allows(seconds):
+        directions, lower = tangents, orbit
+    else:
+        budget.spend(seconds, "directions near these weights")
+        lower = rank_mod_p(directions, p)
     for order in orders:
         if order != orders[0]:
             if lower == upper or not budget.allows(LATER * _cost(shape, order)):
@@ -188,7 +194,9 @@ def _cost(shape: Architecture, order: int | None) -> float:
     parameters, heads = shape.parameter_count, shape.depth * shape.heads
     terms = 1 if order is None else (order + 1) // 2
     patterns = 0 if order is None else SERIES_ENTRY * heads * shape.tokens**2 * terms**2
-    return float(parameters * (GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8) + patterns))
+    tangents = ELIMINATION * symmetry_count(shape) ** 2  # of the symmetries
+    gradients = GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8)
+    return float(parameters * (gradients + patterns + tangents))
 
 
 def _directions_cost(shape: Architecture) -> float:
@@ -226,6 +234,10 @@ def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, 
             for family in families:
                 own = family.any(axis=0)  # more than the directions that move nothing else
                 beside = directions[~directions[:, ~own].any(axis=1)][:, own]
+                seconds = 2 * ELIMINATION * float(len(beside) + len(family)) ** 2 * beside.shape[1]
+                if not budget.allows(seconds):
+                    continue
+                budget.spend(seconds, "what moves at these weights")
                 more = rank_mod_p(np.concatenate([beside, family[:, own]]), p) - rank_mod_p(beside, p)
                 if more > most_more:
                     best, most_more = family, more

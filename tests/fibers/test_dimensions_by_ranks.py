@@ -101,7 +101,7 @@ def test_mutants_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     everything: list[tuple[Weights, int, int | None]] = [(Weights.of(m), t, d) for m, t, d in LOCAL_RINGS]
     everything.append((Weights.of({"Q1": half, "K1": half, "V1": [[1, 2, 3]]}), 1, 6))
     # the value may have a larger rank nearby, where the layer behind lets it through to nothing
-    named = {"Q1": np.eye(3, dtype=int), "K1": np.eye(3, dtype=int), "V1": np.diag([1, 1, 0]),
+    named: dict[str, Any] = {"Q1": np.eye(3, dtype=int), "K1": np.eye(3, dtype=int), "V1": np.diag([1, 1, 0]),
              "Q2": [[1, 0, 0], [0, 1, 0]], "K2": [[1, 0, 0], [0, 1, 0]], "V2": [[1, 0, 0]]}  # fmt: skip
     more = Weights.of(named)
     everything.append((more, 2, None))
