@@ -70,6 +70,33 @@ def rows_in_line(matrix: Any) -> str:
     return "; ".join(" ".join(row) for row in spelled_rows(matrix))
 
 
+def matrix_in_line(matrix: Any) -> str:
+    """The same for texts: a zero matrix is `0` and its size; of a large one the first and last rows and columns stand.
+
+    Example:
+        >>> print(matrix_in_line([[0, 0]]))
+        0 (1 x 2)
+        >>> print(matrix_in_line(np.arange(81).reshape(1, 81)))
+        0 1 2 ... 78 79 80 (1 x 81)
+    """
+    rows = np.asarray(matrix, dtype=object)
+    size = f" ({rows.shape[0]} x {rows.shape[1]})"
+    if not rows.any():
+        return f"0{size}"
+    whole = max(rows.shape) if rows.size <= MOST_ENTRIES else 2 * EDGE
+    lines = ["..." if row is ... else _row_in_line(row, whole) for row in _edges(list(rows), whole)]
+    return "; ".join(lines) + ("" if rows.size <= MOST_ENTRIES else size)
+
+
+def _row_in_line(row: Any, whole: int) -> str:
+    return " ".join("..." if x is ... else _spelled_short(x) for x in _edges(row, whole))
+
+
+def _spelled_short(number: Any) -> str:
+    """A number as `spelled`; of long ones the first and the last digits."""
+    return "/".join(_shortened(part) for part in spelled(number).split("/"))
+
+
 def cut_text(text: str, longest: int = LONGEST_TEXT) -> str:
     """A text that fits a screen; of a longer one its beginning and its length."""
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text):,} characters)"
@@ -99,12 +126,13 @@ def _cut_digits(digits: str) -> tuple[str, str] | None:
     return (digits[:12], digits[-12:]) if len(digits) > LONGEST_NUMBER else None
 
 
+def _shortened(digits: str) -> str:
+    cut = _cut_digits(digits)
+    return digits if cut is None else "...".join(cut)
+
+
 def _number_in_line(number: Rational) -> str:
-    parts = []
-    for part in (number.numerator, number.denominator):
-        digits = spelled(int(part))
-        cut = _cut_digits(digits)
-        parts.append(digits if cut is None else "...".join(cut))
+    parts = [_shortened(spelled(int(part))) for part in (number.numerator, number.denominator)]
     return parts[0] if parts[1] == "1" else f"Fraction({parts[0]}, {parts[1]})"
 
 

@@ -70,8 +70,8 @@ Examples:
   lightning-sym fiber weights.json --tokens 2
   lightning-sym fiber weights.json --tokens 3 --certificate fiber-certificate.json
 
-Exit codes: 0 all of the fiber, 2 bad input, 3 there may be more; for lightning attention also if its dimension is
-undecided.""",
+Exit codes: 0 all of the fiber and its dimension, 2 bad input, 3 there may be more, or the dimension is not computed or
+its bounds differ.""",
 )
 @click.argument("file", type=click.Path())
 @options.tokens_or_two
@@ -127,5 +127,4 @@ def command(
         write_answer(result, complete="green" if result.complete else "yellow")
     # of components over Q alone it is left open whether there are real ones
     known = result.complete_over is not None
-    undecided = result.components and result.bounds is not None and result.dimension is None
-    return exit_codes.AS_EXPECTED if known and not undecided else exit_codes.UNDECIDED
+    return exit_codes.AS_EXPECTED if known and result.dimension is not None else exit_codes.UNDECIDED

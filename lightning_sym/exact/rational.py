@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
+from flint import fmpq_mat
 
 from lightning_sym.errors import ShapeError
 from lightning_sym.exact.echelon import row_echelon
@@ -40,6 +42,38 @@ def null_space(matrix: Rows | RationalMatrix) -> list[list[Fraction]]:
             vector[pivot] = -as_fraction(rows[row, free])
         basis.append(vector)
     return basis
+
+
+def null_columns(matrix: RationalMatrix) -> RationalMatrix:
+    """The same basis as columns, in matrices of flint's.
+
+    Example:
+        >>> null_columns(RationalMatrix.of([[1, 2]])).fractions().T.tolist()
+        [[Fraction(-2, 1), Fraction(1, 1)]]
+    """
+    columns = matrix.shape[1]
+    echelon, pivots = row_echelon(matrix)
+    free = sorted(set(range(columns)) - set(pivots))
+    found = fmpq_mat(columns, len(free))
+    rows = echelon.flint
+    for place, j in enumerate(free):
+        found[j, place] = 1
+        for row, pivot in enumerate(pivots):
+            found[pivot, place] = -rows[row, j]
+    return RationalMatrix(found)
+
+
+def integer_columns(matrix: RationalMatrix) -> RationalMatrix:
+    """Each column times the least common denominator of its entries.
+
+    Example:
+        >>> integer_columns(RationalMatrix.of([[Fraction(1, 2)], [Fraction(1, 3)]])).fractions().T.tolist()
+        [[Fraction(3, 1), Fraction(2, 1)]]
+    """
+    rows = matrix.mT.flint.tolist()
+    scales = [lcm(*(int(x.denominator) for x in row)) for row in rows]
+    found = [x * scale for row, scale in zip(rows, scales, strict=True) for x in row]
+    return RationalMatrix(fmpq_mat(matrix.shape[1], matrix.shape[0], found)).mT
 
 
 def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
 from lightning_sym.fibers.points import Component, virtual_lines
 from lightning_sym.network.architecture import Architecture, network_line
@@ -92,7 +92,7 @@ class Fiber(Result):
             lines += condition_lines(self.conditions)
         lines.append(("known from", f"{self.source} ({self.reason})" if self.reason else self.source))
         for i, component in enumerate(self.components, start=1):
-            lines.append((f"component {i}", f"{component.description}; dimension {component.dimension}"))
+            lines.append((f"component {i}", f"{cut_text(component.description)}; dimension {component.dimension}"))
             lines.append(("", "; ".join(component.generators)))
             if component.parameters:
                 lines.append(("", f"parameters {', '.join(each.name for each in component.parameters)}"))

@@ -176,6 +176,26 @@ class Chain:
                 total += (p[i] - self._determined(i)) * (before - p[i])
         return total
 
+    def ranks_are_fixed(self) -> bool:
+        """Whether weights near these with the same virtual weights up to scale have the same ranks of products.
+
+        They are not smaller, they fall, and Sylvester's inequality bounds them by what the layers behind lead on.
+        """
+        widths, depth = [layer.query.shape[1] for layer in self.layers], len(self.layers)
+        high = [min(widths[: m + 1]) for m in range(depth)]
+        if high == self.ranks[:-1]:
+            return True
+        for m in range(1, depth):
+            through = None
+            for n, layer in enumerate(self.layers[m:], start=m + 1):
+                pair = [x if through is None else x @ through for x in (layer.query, layer.key)]
+                inner, form = layer.query.shape[0], self.attention_ranks[n - 1]
+                # the ranks of Q and of K on what is written are together at most a and that of their form
+                high[m] = min(high[m], widths[m] + (inner + form - sum(map(self._rank, pair))) // 2)
+                through = layer.value if through is None else layer.value @ through
+            high[m] = min(high[m], widths[m] - self._rank(through) + self.ranks[-1])
+        return all(most <= known for most, known in zip(high, self.ranks, strict=False))
+
     def _determined(self, j: int) -> int:
         """The dimension of the rows of the value and of the rows and columns of all forms behind space `j`."""
         rows = [self.products[-1], *(m for a in self.attention[j:] for m in (a, a.mT))]

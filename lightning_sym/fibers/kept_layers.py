@@ -19,15 +19,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.rational import null_space
-from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.factored import factored
+from lightning_sym.exact.echelon import independent_columns
+from lightning_sym.fibers.cost import product_cost
+from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost, spend
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.rings.rationals import RationalMatrix, clear_denominators
+from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.symmetries.stream import pattern_is_constant
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -36,18 +36,14 @@ KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "e
 EQUATION = 4e-7
 """Seconds, measured and rough: for a coefficient of an equation, made and eliminated."""
 
+PLACED = 4e-7
+"""Seconds for an entry of a change, made and reduced modulo the prime."""
+
 MOST_COEFFICIENTS = 4_000_000
 """Of the equations of a layer; beyond so many its changes are left out."""
 
 Directions = npt.NDArray[np.int64]
 """A change of all weights a row, modulo a prime that divides no denominator: their rank is at most that over Q."""
-
-
-class _Frame(NamedTuple):
-    """By layer: columns that span $B_i$, and rows that are the forms."""
-
-    spaces: list[ObjectArray]
-    forms: list[ObjectArray]
 
 
 def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator[Iterator[Iterator[Directions]]]:
@@ -73,67 +69,21 @@ def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator
     """
     shape = weights.architecture(tokens)
     shape.require("what layers keep", KNOWN)
-    for frame in _frames(weights, shape):
+    for frame in frames(weights, shape, budget):
         yield _places(weights, shape, frame, p, budget)
 
 
 def _places(
-    weights: Weights, shape: Architecture, frame: _Frame, p: int, budget: Work
+    weights: Weights, shape: Architecture, frame: Frame, p: int, budget: Work
 ) -> Iterator[Iterator[Directions]]:
     for i in range(1, shape.depth + 1):
-        yield _Layer(weights, shape, frame, i, p).families(budget)
+        space, forms = frame.spaces[i - 1], frame.forms[i]
+        bits = max(space.bits, forms.bits, *(RationalMatrix.of(matrix).bits for matrix in weights.all_held.values()))
+        width = max(shape.widths[i - 1 : i + 1])
+        if spend(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), budget):
+            yield _Layer(weights, shape, frame, i, p).families(budget)
     for end in _ends(shape, frame, p):
         yield iter([end])
-
-
-def _frames(weights: Weights, shape: Architecture) -> Iterator[_Frame]:
-    net = factored(weights, RationalMatrix.of)
-    eye = RationalMatrix.identity
-    written = [Subspace.spanned(net.embedded(eye(shape.input_width)))]
-    read = [Subspace.spanned(net.before_unembedding(eye(shape.output_width)))]
-    for i, heads in enumerate(net.layers, start=1):
-        start = written[-1] if net.skip else Subspace.zero(shape.widths[i])
-        written.append(start.extended(*(head.carried(written[-1].basis) for head in heads)))
-    for i, heads in zip(range(shape.depth - 1, -1, -1), reversed(net.layers), strict=True):
-        start = read[-1] if net.skip else Subspace.zero(shape.widths[i])
-        parts = [head.read(read[-1].basis) for head in heads]
-        if not pattern_is_constant(shape):
-            parts += [matrix.mT for head in heads for matrix in (head.key, head.query)]
-        read.append(start.extended(*parts))
-    read.reverse()
-    unseen = [_orthogonal(space) for space in read]
-    yield _Frame(
-        [_integers(space) for space in written],
-        [_integers(r.extended(_orthogonal(f))).T for r, f in zip(read, written, strict=True)],
-    )
-    if any(space.shape[1] for space in unseen):
-        yield _Frame(
-            [_integers(f.extended(z)) for f, z in zip(written, unseen, strict=True)], [_integers(r).T for r in read]
-        )
-
-
-def _orthogonal(space: Subspace) -> RationalMatrix:
-    """Columns that span all that the columns of a basis vanish on."""
-    size = space.basis.shape[0]
-    found = null_space(space.basis.mT.fractions()) if space.dimension else np.eye(size, dtype=int).tolist()
-    return RationalMatrix.of(np.array(found, dtype=object).reshape(len(found), size).T)
-
-
-def _integers(space: Subspace) -> ObjectArray:
-    """The basis as columns of integers."""
-    rows, columns = space.basis.shape
-    if not columns:
-        return np.zeros((rows, 0), dtype=object)
-    cleared = np.array([clear_denominators(column[None])[0] for column in space.basis.fractions().T], dtype=object)
-    return cleared.T
-
-
-def _kernel(matrix: ObjectArray) -> ObjectArray:
-    """What the rows vanish on, rows of integers."""
-    if not matrix.shape[0]:
-        return _eye(matrix.shape[1])
-    found = np.array(null_space(matrix), dtype=object).reshape(-1, matrix.shape[1])
-    return np.array([clear_denominators(row[None])[0] for row in found], dtype=object).reshape(found.shape)
 
 
 def _eye(n: int) -> ObjectArray:
@@ -163,16 +113,19 @@ def _products(left: ObjectArray, right: ObjectArray) -> ObjectArray:
     return found.reshape(len(left) * len(right), left.shape[1], right.shape[1])
 
 
-def _ends(shape: Architecture, frame: _Frame, p: int) -> Iterator[Directions]:
+def _ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
     """Embeddings into $Z_0$, and unembeddings that vanish on $B_l$."""
-    if shape.embed is not None and len(free := _kernel(frame.forms[0])):
+    if shape.embed is not None and len(free := kernel(frame.forms[0])):
         yield _placed(shape, {"E": _products(free, _eye(shape.embed))}, p)
-    if shape.unembed is not None and len(free := _kernel(frame.spaces[-1].T)):
+    if shape.unembed is not None and len(free := kernel(frame.spaces[-1].mT)):
         yield _placed(shape, {"U": _products(_eye(shape.unembed), free)}, p)
 
 
 class _Head(NamedTuple):
-    """A head on the frame: `K B`, `Q B`, `V B`, `Phi O`, the form `B^T K^T Q B`, and what is written, `Phi O V B`."""
+    """A head on the frame: `K B`, `Q B`, `V B`, `Phi O`, the form `B^T K^T Q B`, and what is written, `Phi O V B`.
+
+    Integers; a common denominator of all heads is left out, which changes no equation.
+    """
 
     name: str
     key: ObjectArray
@@ -183,16 +136,30 @@ class _Head(NamedTuple):
     written: ObjectArray
 
 
+def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
+    """Matrices of one shape times a common denominator of all of them."""
+    first, *others = matrices
+    return first.above(*others).over_the_integers().apart([matrix.shape[0] for matrix in matrices])
+
+
 class _Layer:
-    def __init__(self, weights: Weights, shape: Architecture, frame: _Frame, i: int, p: int) -> None:
-        self.shape, self.space, self.forms, self.prime = shape, frame.spaces[i - 1], frame.forms[i], p
+    def __init__(self, weights: Weights, shape: Architecture, frame: Frame, i: int, p: int) -> None:
+        space, forms = frame.spaces[i - 1], frame.forms[i]
+        self.shape, self.space, self.forms, self.prime = shape, numbers(space), numbers(forms), p
         self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
-        self.heads, named = list[_Head](), self.named
-        for h in range(1, shape.heads + 1):
-            name = shape.head_name(i, h)
-            key, query, value = (named[letter + name] @ self.space for letter in "KQV")
-            output = self.forms if shape.value_ranks is None else self.forms @ named["O" + name]
-            self.heads.append(_Head(name, key, query, value, output, key.T @ query, output @ value))
+        names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
+
+        def held(letter: str, name: str) -> RationalMatrix:
+            return RationalMatrix.of(self.named[letter + name])
+
+        seen = {letter: _together([held(letter, name) @ space for name in names]) for letter in "KQV"}
+        outputs = [forms if shape.value_ranks is None else forms @ held("O", name) for name in names]
+        parts = zip(names, seen["K"], seen["Q"], seen["V"], _together(outputs), strict=True)
+        self.bits = max(matrix.bits for matrices in (*seen.values(), outputs, [space]) for matrix in matrices)
+        self.heads = [
+            _Head(name, *map(numbers, (key, query, value, output, key.mT @ query, output @ value)))
+            for name, key, query, value, output in parts
+        ]
         self.constant = pattern_is_constant(shape)
         self.idle = [not head.written.any() for head in self.heads]
         self.blind = [shape.normalization is None and not head.score.any() for head in self.heads]
@@ -229,6 +196,10 @@ class _Layer:
                 free += values
             else:
                 unknown.append((h, moved + head.name))
+        sizes = [self.sizes[name] for name in (*free, *(name for _, name in unknown))]
+        seconds = sum(PLACED * (m * n) ** 2 + span_cost(m, n, self.bits) for m, n in sizes)
+        if not spend(seconds, budget):
+            return
         found = [_placed(self.shape, {name: _products(*map(_eye, self.sizes[name]))}, self.prime) for name in free]
         if unknown:
             if (kernel := self._kernel(unknown, set(apart), budget)) is None:
@@ -238,11 +209,11 @@ class _Layer:
                 rows, columns = self.sizes[name]
                 blocks[name] = kernel[:, start : start + rows * columns].reshape(len(kernel), rows, columns)
                 start += rows * columns
-            found += [_placed(self.shape, blocks, self.prime), *self._as_one(letter, apart)]
+            found += [_placed(self.shape, blocks, self.prime), *self._as_one(letter, apart, budget)]
         if sum(map(len, found)):
             yield np.concatenate(found)
 
-    def _as_one(self, letter: str, apart: dict[int, str]) -> Iterator[Directions]:
+    def _as_one(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
         """Heads with the same scores are one head with wider values; lightning heads that write the same, likewise."""
         if letter in "QK" and (self.shape.normalization is not None or self.constant):
             return
@@ -254,7 +225,11 @@ class _Layer:
             if h not in apart:
                 same = head.written if letter in "QK" else head.score
                 groups.setdefault(str([] if self.constant and letter in "VO" else same.tolist()), []).append(head.name)
-        for one, two in (pair for names in groups.values() for pair in permutations(names, 2)):
+        pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
+        most = max(rows * columns for rows, columns in self.sizes.values())
+        if not pairs or not spend(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, budget):
+            return
+        for one, two in pairs:
             # the right factor of one head gets a part of that of the other, whose left factor gives it back
             units, other = _units(len(named[right + one])), named[left + one]
             given = np.array([-other @ u if left == "O" else -u.T @ other for u in units], dtype=object)
@@ -263,32 +238,60 @@ class _Layer:
 
     def _kernel(self, unknown: list[tuple[int, str]], apart: set[int], budget: Work) -> ObjectArray | None:
         """The changes of these matrices, one behind the other, that keep what the layer does on the frame."""
+        lightning = self.shape.normalization is None
+        starts = np.cumsum([0, *(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)]).tolist()
+        size, groups = starts[-1], dict[str, list[int]]()
+        for place, (h, name) in enumerate(unknown):
+            alone = h in apart or (not lightning and name[0] in "QK")
+            key = f"head {h}" if alone else "all" if lightning or self.constant else str(self.heads[h].score.tolist())
+            groups.setdefault(key, []).append(place)
+        found = list[ObjectArray]()
+        for places in groups.values():
+            if len(places) == 1:  # of lightning heads a product is zero only if a factor is, and the other one is not
+                kernels = self._kernel_of_one(*unknown[places[0]])
+            elif (together := self._kernel_of_sum([unknown[place] for place in places], budget)) is not None:
+                kernels = together
+            else:
+                return None
+            moved = np.zeros((len(kernels), size), dtype=object)
+            start = 0
+            for place in places:
+                more = starts[place + 1] - starts[place]
+                moved[:, starts[place] : starts[place + 1]] = kernels[:, start : start + more]
+                start += more
+            found.append(moved)
+        return np.concatenate(found)
+
+    def _kernel_of_one(self, h: int, name: str) -> ObjectArray:
+        """All `M` with `left M right = 0`: columns in the kernel of `left`, or rows that vanish on `right`."""
+        head = self.heads[h]
+        left, right = {
+            "Q": (head.key.T, self.space), "K": (head.query.T, self.space), "V": (head.output, self.space),
+            "O": (self.forms, head.value),
+        }[name[0]]  # fmt: skip
+        columns, rows = kernel(RationalMatrix.of(left)), kernel(RationalMatrix.of(right.T))
+        width, length = self.sizes[name]
+        # units that span a complement of the kernel of `left`
+        others = _eye(width)[list(independent_columns(RationalMatrix.of(left)))]
+        if len(columns) + len(others) < width:  # an unlucky prime
+            others = _eye(width)
+        whole = np.concatenate([_products(columns, _eye(length)), _products(others, rows)])
+        return whole.reshape(len(whole), width * length)
+
+    def _kernel_of_sum(self, unknown: list[tuple[int, str]], budget: Work) -> ObjectArray | None:
+        """The changes of several heads that keep a sum."""
         f, forms = self.space.shape[1], len(self.forms)
         size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)
-        lightning = self.shape.normalization is None
-        equations = forms * f**3 if lightning else len(unknown) * f * max(f, forms)
+        equations = forms * f**3 if self.shape.normalization is None else f * max(f, forms)
         seconds = EQUATION * size * equations * (1 + size / 100)
         if size * equations > MOST_COEFFICIENTS or not budget.allows(seconds):
             return None
-        budget.spend(seconds, "what the layers keep at these weights")
-        groups: dict[str, list[tuple[int, ObjectArray]]] = {}
-        start = 0
-        for h, name in unknown:
-            alone = h in apart or (not lightning and name[0] in "QK")
-            key = f"head {h}" if alone else "all" if lightning or self.constant else str(self.heads[h].score.tolist())
-            effects = self._effects(h, name, alone=alone)
-            groups.setdefault(key, []).append((start, effects))
-            start += len(effects)
-        systems = []
-        for parts in groups.values():
-            system = np.zeros((parts[0][1].shape[1], size), dtype=object)
-            for place, effects in parts:
-                system[:, place : place + len(effects)] = effects.T
-            systems.append(system)
-        return _kernel(np.concatenate(systems))
+        budget.spend(seconds, WHAT)
+        effects = np.concatenate([self._effects(h, name) for h, name in unknown])
+        return kernel(RationalMatrix.of(effects.T))
 
-    def _effects(self, h: int, name: str, *, alone: bool) -> ObjectArray:
-        """What each entry changes: the form of the scores or what is written, of the head alone or in the products."""
+    def _effects(self, h: int, name: str) -> ObjectArray:
+        """What each entry changes: what is written, for lightning heads in the products with the scores."""
         head, scores = self.heads[h], name[0] in "QK"
         if name[0] == "Q":
             moved = _products(head.key, self.space)
@@ -298,7 +301,7 @@ class _Layer:
             moved = _products(head.output.T, self.space)
         else:
             moved = _products(self.forms.T, head.value)
-        if self.shape.normalization is None and not alone:
+        if self.shape.normalization is None:
             # (x_p of what is written) (x_q of the key) (y_s of the query), the same x
             written, form = (head.written[None], moved) if scores else (moved, head.score[None])
             tensor = written[:, :, :, None, None] * form[:, None, None, :, :]

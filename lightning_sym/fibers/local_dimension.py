@@ -70,7 +70,7 @@ class LocalDimension(NamedTuple):
 
     Attributes:
         lower: of a manifold in the fiber that each neighbourhood of the weights meets.
-        upper: of a manifold in which the fiber lies near the weights.
+        upper: of all manifolds in the fiber near the weights.
         orbit: of the orbit of the symmetry group, from below.
         shown_by: what makes the bounds meet, if they do.
     """
@@ -92,11 +92,16 @@ class LocalDimension(NamedTuple):
     def with_bounds(self, other: LocalDimension) -> LocalDimension:
         """The better of two bounds each.
 
+        Raises:
+            ProgramError: a lower bound exceeds an upper bound.
+
         Example:
             >>> LocalDimension(2, 5, 2, "some").with_bounds(LocalDimension(4, 4, 0, "others"))
             LocalDimension(lower=4, upper=4, orbit=2, shown_by='others')
         """
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        if lower > upper:
+            raise ProgramError(f"two bounds for one dimension must not contradict each other: {self}, {other}")
         shown_by = other.shown_by if (lower, upper) != (self.lower, self.upper) else self.shown_by
         return LocalDimension(lower, upper, max(self.orbit, other.orbit), shown_by)
 
@@ -151,7 +156,13 @@ def local_dimension(
         budget.spend(seconds, "directions near these weights")
         others += [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
     directions = np.concatenate([tangents, *others])
-    orbit, lower, upper = rank_mod_p(tangents, p), rank_mod_p(directions, p), parameters
+    orbit, lower, upper = rank_mod_p(tangents, p), 0, parameters
+    seconds = ELIMINATION * float(len(directions)) ** 2 * parameters
+    if len(directions) == len(tangents) or not budget.allows(seconds):
+        directions, lower = tangents, orbit
+    else:
+        budget.spend(seconds, "directions near these weights")
+        lower = rank_mod_p(directions, p)
     for order in orders:
         if order != orders[0]:
             if lower == upper or not budget.allows(LATER * _cost(shape, order)):
@@ -184,7 +195,9 @@ def _cost(shape: Architecture, order: int | None) -> float:
     parameters, heads = shape.parameter_count, shape.depth * shape.heads
     terms = 1 if order is None else (order + 1) // 2
     patterns = 0 if order is None else SERIES_ENTRY * heads * shape.tokens**2 * terms**2
-    return float(parameters * (GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8) + patterns))
+    tangents = ELIMINATION * symmetry_count(shape) ** 2  # of the symmetries
+    gradients = GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8)
+    return float(parameters * (gradients + patterns + tangents))
 
 
 def _directions_cost(shape: Architecture) -> float:
@@ -222,6 +235,10 @@ def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, 
             for family in families:
                 own = family.any(axis=0)  # more than the directions that move nothing else
                 beside = directions[~directions[:, ~own].any(axis=1)][:, own]
+                seconds = 2 * ELIMINATION * float(len(beside) + len(family)) ** 2 * beside.shape[1]
+                if not budget.allows(seconds):
+                    continue
+                budget.spend(seconds, "what moves at these weights")
                 more = rank_mod_p(np.concatenate([beside, family[:, own]]), p) - rank_mod_p(beside, p)
                 if more > most_more:
                     best, most_more = family, more

@@ -7,6 +7,7 @@ The ranks of `chain_ranks`, modulo a prime where that is enough; and what follow
 from __future__ import annotations
 
 from lightning_sym.errors import TooLarge
+from lightning_sym.exact.inertia import inertia, inertia_cost
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.chain_ranks import Chain, chain_mod_p, exact_chain
 from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
@@ -17,8 +18,7 @@ from lightning_sym.network.weights import Weights
 GENERIC = "the differential has the generic rank"
 STRATUM = "weights with these ranks and the differential agree"
 
-USES = 1
-"""What the ranks cost, by the cost of the virtual weights and the number of layers; measured, and rough."""
+RANKS = "the virtual weights are known up to scale, and the ranks of their factors"
 
 
 def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work | None = None) -> int | None:
@@ -95,6 +95,70 @@ def dimension_by_differential(weights: Weights, tokens: int, generic: int, budge
     return LocalDimension(chain.stratum_dimension() + len(chain.layers), parameters - found, orbit, STRATUM)
 
 
+def dimension_by_ranks(weights: Weights, budget: Work) -> LocalDimension | None:
+    r"""The dimension of the fiber near the weights, where it is known to be rescalings of the virtual weights there.
+
+    By Proposition 7 of that page, if the ranks of all products are the same for weights of the fiber near these.
+
+    Args:
+        weights: exact weights of a lightning network with one head and nothing added, no virtual weight zero.
+        budget: of exact work.
+
+    Returns:
+        `None` where they may not be, or the budget does not allow it.
+
+    Raises:
+        BadInput: another network, or letters.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2], [0, 0]], "K1": [[1, 0], [0, 0]], "V1": [[3, 4], [5, 6]]})
+        >>> dimension_by_ranks(w, Work()).value
+        5
+    """
+    weights.require_plain("the dimension of a fiber")
+    try:
+        chain = _exact_chain(weights, budget)
+    except TooLarge:
+        return None
+    if not chain.ranks_are_fixed():
+        return None
+    dimension = chain.stratum_dimension() + len(chain.layers)
+    return LocalDimension(dimension, dimension, orbit_at_least(weights), RANKS)
+
+
+def dimension_at_one_token(weights: Weights, budget: Work) -> LocalDimension | None:
+    """The same for one layer and one token: Proposition 8 of that page.
+
+    Args:
+        weights: exact weights of a lightning layer with one head and nothing added, whose function is not zero.
+        budget: of exact work.
+
+    Returns:
+        `None` where the budget does not allow it.
+
+    Raises:
+        BadInput: another network, or letters.
+
+    Example:
+        >>> dimension_at_one_token(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]}), Work()).value
+        2
+    """
+    weights.require_plain("the dimension of a fiber")
+    ((query, key, _),) = weights.rational_layers
+    inner, width = query.shape
+    bits = sum(entry_bits(weights)[name] for name in ("Q1", "K1")) + inner.bit_length()
+    seconds = inertia_cost(width, bits)
+    if not budget.allows(seconds):
+        return None
+    budget.spend(seconds, "the signature of the scores")
+    form = key.mT @ query
+    squares = inertia(form + form.mT)
+    rank = sum(squares)
+    most = min(width, rank + inner - max(squares))
+    dimension = 1 + (width - most) * (most - rank) + 2 * inner * most - most * (most + 1) // 2
+    return LocalDimension(dimension, dimension, orbit_at_least(weights), RANKS)
+
+
 def orbit_at_least(weights: Weights) -> int:
     """A lower bound for the dimension of the orbit of the symmetry group, where no virtual weight is zero.
 
@@ -114,5 +178,5 @@ def orbit_at_least(weights: Weights) -> int:
 
 def _exact_chain(weights: Weights, budget: Work) -> Chain:
     exact = virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights))
-    budget.spend(USES * len(weights.layers) * exact, "exact ranks of products of the weights")
+    budget.spend(len(weights.layers) * exact, "exact ranks of products of the weights")
     return exact_chain(weights)

@@ -24,7 +24,7 @@ Where the hypotheses fail, `known_partners` are other orbits with the same funct
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -36,7 +36,11 @@ from lightning_sym.fibers.components import one_token, orbit, orbits, zero_funct
 from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
-from lightning_sym.fibers.plain_differential import dimension_by_differential
+from lightning_sym.fibers.plain_differential import (
+    dimension_at_one_token,
+    dimension_by_differential,
+    dimension_by_ranks,
+)
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
@@ -45,8 +49,10 @@ from lightning_sym.fibers.virtual_moves import (
     same_orbit,
     symmetric_part,
 )
+from lightning_sym.fibers.zero_strata import zero_dimension
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
@@ -141,18 +147,36 @@ def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget
     shape.require("a fiber of families of weights", {"skip", "causal"})
     components = tuple(replace(component, origin=weights) for component in found.components)
     near = local_dimension(weights, shape.tokens, seed=seed, budget=budget)
-    if (near is None or near.value is None) and found.complete_over == "R":
-        known = _dimension_by_theorem(shape, found.virtual, components)
-        if known is not None:
-            near = LocalDimension(known, known, known, "all ranks are full")
-    if (near is None or near.value is None) and shape.is_plain:
-        generic = virtual_weight_variety(shape).dimension
-        more = dimension_by_differential(weights, shape.tokens, generic, budget)
-        near = near or more if near is None or more is None else near.with_bounds(more)
+    for find in _more_bounds(weights, shape, found, components, budget):
+        if near is not None and near.value is not None:
+            break
+        if (more := find()) is not None:
+            near = more if near is None else near.with_bounds(more)
     return Fiber(
         shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,
         near=near,
     )  # fmt: skip
+
+
+def _more_bounds(
+    weights: Weights, shape: Architecture, found: VirtualFiber, components: Sequence[Component], budget: Work
+) -> Iterator[Callable[[], LocalDimension | None]]:
+    """Ways to bounds by ranks of products, until they meet."""
+    # where the fiber in virtual weights is known whole, it is that without a mask and a skip connection
+    plain = weights.with_form(NetworkForm())
+    if is_zero_function(found.virtual, shape.tokens):
+        yield lambda: zero_dimension(plain, shape.tokens, budget)
+        return
+    complete = found.complete_over == "R"
+    if complete:
+        yield lambda: _dimension_by_theorem(shape, found.virtual, components)
+    if shape.is_plain:
+        generic = virtual_weight_variety(shape).dimension
+        yield lambda: dimension_by_differential(weights, shape.tokens, generic, budget)
+    if complete and shape.depth == 1 and shape.tokens == 1:
+        yield lambda: dimension_at_one_token(plain, budget)
+    elif complete:
+        yield lambda: dimension_by_ranks(plain, budget)
 
 
 def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str]:
@@ -214,7 +238,9 @@ def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Seq
             yield orbit(shape, point, "the same for weights that none of the known moves leads to")
 
 
-def _dimension_by_theorem(shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]) -> int | None:
+def _dimension_by_theorem(
+    shape: Architecture, virtual: VirtualWeights, components: Sequence[Component]
+) -> LocalDimension | None:
     r"""The dimension in (Q, K, V), if all fibers over the points of the components are manifolds of one dimension.
 
     So it is if $\tilde V$ is injective, as then all products are, and all $\operatorname{rk} \tilde A_i = a_i$: see
@@ -229,4 +255,5 @@ def _dimension_by_theorem(shape: Architecture, virtual: VirtualWeights, componen
         return None
     readers = [*(Reader(a, a) for a in shape.attention_ranks), None]
     dimension, _ = chain_fiber_dimension([Space(w, d, reader) for w, reader in zip(shape.widths, readers, strict=True)])
-    return dimension + max(component.dimension for component in components)
+    known = dimension + max(component.dimension for component in components)
+    return LocalDimension(known, known, known, "all ranks are full")

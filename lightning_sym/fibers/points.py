@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, rows_in_line
+from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, matrix_in_line, rows_in_line
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.connection import solution, with_virtual_weights
@@ -221,9 +221,9 @@ def latex_name(name: str) -> str:
 
 
 def virtual_lines(virtual: VirtualWeights) -> Lines:
-    """Virtual weights, a matrix a line."""
+    """Virtual weights, a matrix a line; large ones are cut."""
     named = [(f"A~{k}", a) for k, a in enumerate(virtual.attention, start=1)]
-    return [("", f"{name} = {rows_in_line(matrix)}") for name, matrix in (*named, ("V~", virtual.value))]
+    return [("", f"{name} = {matrix_in_line(matrix)}") for name, matrix in (*named, ("V~", virtual.value))]
 
 
 def _require_names(given: Mapping[str, Any], needed: Mapping[str, Any], others: Mapping[str, Any]) -> None:

@@ -278,6 +278,15 @@ class RationalMatrix:
         """The matrix times a number."""
         return RationalMatrix(self.flint * as_fmpq(factor))
 
+    def over_the_integers(self) -> RationalMatrix:
+        """The matrix times a common denominator of its entries.
+
+        Example:
+            >>> RationalMatrix.of([[Fraction(1, 2), 1]]).over_the_integers().fractions().tolist()
+            [[Fraction(1, 1), Fraction(2, 1)]]
+        """
+        return RationalMatrix(fmpq_mat(self.flint.numer_denom()[0]))
+
     def rows(self, chosen: Iterable[int]) -> RationalMatrix:
         """Some of the rows, in the order named."""
         chosen, columns = list(chosen), self.shape[1]

@@ -17,7 +17,7 @@ from virtual_networks import SUM, E, F, network
 
 from lightning_cli.commands import fiber as fiber_command
 from lightning_cli.commands import same as same_command
-from lightning_sym import Weights, save_weights
+from lightning_sym import Architecture, Weights, save_weights
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.same_function import Comparison, same_function
 from lightning_sym.fibers.transform import rescale, swap
@@ -91,7 +91,7 @@ def test_same_command_undecided_and_bad_input(files: Callable[[str], str], monke
 @pytest.mark.parametrize(("name", "tokens"), list(product(["one", "deep", "narrow"], [1, 2])))
 def test_fiber_command(files: Callable[[str], str], name: str, tokens: int) -> None:
     result, returned = invoke(fiber_command.command, files(name), "--tokens", tokens)
-    code = 3 if tokens == 1 and name in ("one", "deep") else 0  # there the dimension in (Q, K, V) is open
+    code = 0  # each has its dimension
     assert (result.exception, returned) == (None, code)
     assert "component 1" in result.output
     result, returned = invoke(fiber_command.command, files(name), "--tokens", tokens, "--json")
@@ -99,6 +99,34 @@ def test_fiber_command(files: Callable[[str], str], name: str, tokens: int) -> N
     assert (returned, document["schema"]) == (code, "lightning-sym/fiber/1")
     over = {("deep", 1): "R", ("deep", 2): "Q"}.get((name, tokens), "R")
     assert (document["complete"], document["complete_over"]) == (over == "R", over)
+
+
+def test_fiber_command_without_a_dimension_is_undecided(tmp_path: Path) -> None:
+    """Whether it is bounded or was not computed at all, and however much else is known."""
+    shapes = [Architecture((30, 30, 30), (30, 30), 1), Architecture((3, 3, 2), (3, 3), 1)]
+    for shape, said in zip(shapes, ("not computed", "at least"), strict=True):
+        save_weights(Weights.random(shape, seed=0, attention_matrix_ranks=[1, 2]), tmp_path / "weights.json")
+        result, returned = invoke(fiber_command.command, tmp_path / "weights.json", "--tokens", 1)
+        assert (result.exception, returned) == (None, 3)
+        assert said in result.output
+    open_case = Weights.random(Architecture((6, 6, 6), (6, 6), 2), seed=1).named()
+    save_weights(Weights.of(open_case | {"V1": 0 * open_case["V1"]}), tmp_path / "weights.json")
+    result, returned = invoke(fiber_command.command, tmp_path / "weights.json", "--json")
+    document = json.loads(result.output)
+    assert (returned, document["complete"], document["dimension"]) == (3, True, None)
+    assert document["bounds"][0] < document["bounds"][1]
+
+
+def test_large_and_zero_matrices_are_short_in_the_text_and_whole_in_json(tmp_path: Path) -> None:
+    named = Weights.random(Architecture((32, 32), (32,), 2), seed=0).named()
+    save_weights(Weights.of(named | {"Q1": 0 * named["Q1"]}), tmp_path / "weights.json")
+    result, returned = invoke(fiber_command.command, tmp_path / "weights.json")
+    assert returned == 0
+    assert "A~1 = 0 (32 x 32)" in result.output
+    assert len(result.output) < 2000
+    result, _ = invoke(fiber_command.command, tmp_path / "weights.json", "--json")
+    value = json.loads(result.output)["components"][1]["point"]["value"]
+    assert [[int(x) for x in row] for row in value] == named["V1"].tolist()
 
 
 def test_same_command_says_how_to_get_there(files: Callable[[str], str]) -> None:

@@ -15,6 +15,7 @@ from special_weights import drawn_network
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Normalization, Weights, network_output
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import rank
+from lightning_sym.fibers import frames
 from lightning_sym.fibers import kept_layers as kept
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
 from lightning_sym.limits import Work
@@ -113,13 +114,13 @@ def all_kept(count: int) -> bool:
 
 
 def _without(*names: str) -> Any:
-    frames = kept._frames
+    chosen = frames.frames
 
-    def broken(weights: Weights, shape: Architecture) -> Iterator[Any]:
-        for frame in frames(weights, shape):
+    def broken(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Any]:
+        for frame in chosen(weights, shape, budget):
             parts = {
-                "forms": [np.zeros((0, form.shape[1]), dtype=object) for form in frame.forms],
-                "spaces": [space[:, :1] for space in frame.spaces],
+                "forms": [RationalMatrix.zero(0, form.shape[1]) for form in frame.forms],
+                "spaces": [space.mT.rows(range(min(1, space.shape[1]))).mT for space in frame.spaces],
             }
             yield frame._replace(**{name: parts[name] for name in names})
 
@@ -131,10 +132,10 @@ def test_changes_of_any_size_keep_the_function(monkeypatch: pytest.MonkeyPatch) 
     assert all_kept(25)
     for mutant in (("forms",), ("spaces",)):
         with monkeypatch.context() as patch:
-            patch.setattr(kept, "_frames", _without(*mutant))
+            patch.setattr(kept, "frames", _without(*mutant))
             assert not all_kept(10), mutant
     with monkeypatch.context() as patch:
-        patch.setattr(kept, "_orthogonal", lambda space: RationalMatrix.of(np.eye(len(space.basis.fractions()), 0)))
+        patch.setattr(frames, "_orthogonal", lambda space: RationalMatrix.of(np.eye(len(space.basis.fractions()), 0)))
         assert not all_kept(10)  # what is written need not stay in the frame
 
 
