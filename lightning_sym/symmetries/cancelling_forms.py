@@ -94,14 +94,15 @@ def cancelling_forms(words: dict[HeadWord, Residues], motions: Residues, seen: C
     for (a, left), (b, right) in product(words.items(), repeat=2):
         block = _reduced(left.T @ _reduced(motions @ right, p), p)
         both = (block + block.mT)[:, *np.triu_indices(block.shape[-1])]
+        flat = len(motions), block.shape[-1] ** 2  # of no motions, too: all queries and keys may be zero
         parts: list[tuple[tuple[object, ...], Residues]] = [(("cc", *sorted(a + b)), both)]
         if seen.differences:
-            parts.append((("c", *a), block.reshape(len(motions), -1)))
+            parts.append((("c", *a), block.reshape(flat)))
         if seen.both_tokens:
             parts += [(("cu", *sorted(a + b[:n]), last), both) for n, last in enumerate(b)]
         if seen.scores:
             mirrored = _reduced(right.T @ _reduced(motions @ left, p), p)
-            parts.append((("M", a, b), (block + mirrored.mT).reshape(len(motions), -1)))
+            parts.append((("M", a, b), (block + mirrored.mT).reshape(flat)))
         for key, part in parts:
             equations[key] = _reduced(equations[key] + part, p)
     return np.concatenate(list(equations.values()), axis=1).T

@@ -60,16 +60,18 @@ def random_networks(rng: np.random.Generator, heads: bool) -> Iterator[Architect
 
 
 def points(network: Architecture, rng: np.random.Generator, p: int) -> Iterator[Point]:
-    """A random one; then small entries, heads with common rows, matrices of smaller rank."""
+    """A random one; then small entries, heads with common rows, matrices of smaller rank, and zero."""
     yield Point(network, random_weights(network, rng, p), p)
     names = dict(network.weight_shapes())
-    for kind in ("small", "QK", "V", "rank"):
+    for kind in ("small", "QK", "V", "rank", "zero"):
         found = {n: rng.integers(-1, 2, s) if kind == "small" else rng.integers(0, p, s) for n, s in names.items()}
         for name, matrix in found.items():
             first = name.split(".")[0] + ".1"
             if name[0] in kind and first in found:
                 rows = int(rng.integers(1, len(matrix) + 1))
                 matrix[:rows] = found[first][:rows]
+            if kind == "zero" and name[0] in "QK":
+                matrix[:] = 0
             if kind == "rank" and rng.random() < 0.4:
                 matrix[-1] = matrix[0] * int(rng.integers(0, 3))
         yield Point(network, [PrimeFieldMatrix.of(w, p) for w in found.values()], p)
