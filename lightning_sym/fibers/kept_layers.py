@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.echelon import independent_columns
-from lightning_sym.fibers.cost import product_cost
+from lightning_sym.fibers.cost import entry_bits, product_cost
 from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost, spend
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -76,9 +76,10 @@ def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator
 def _places(
     weights: Weights, shape: Architecture, frame: Frame, p: int, budget: Work
 ) -> Iterator[Iterator[Directions]]:
+    longest = max(entry_bits(weights).values())
     for i in range(1, shape.depth + 1):
         space, forms = frame.spaces[i - 1], frame.forms[i]
-        bits = max(space.bits, forms.bits, *(RationalMatrix.of(matrix).bits for matrix in weights.all_held.values()))
+        bits = max(space.bits, forms.bits, longest)
         width = max(shape.widths[i - 1 : i + 1])
         if spend(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), budget):
             yield _Layer(weights, shape, frame, i, p).families(budget)

@@ -235,7 +235,9 @@ class RationalMatrix:
         most = min(rows, columns) if most is None else min(most, rows, columns)
         if min(rows, columns) <= _SMALL_RANK:
             return min(int(self.flint.rank()), most)
-        numbers = self.flint.numer_denom()[0]
+        numbers, common = self.flint.numer_denom()
+        if int(common).bit_length() > _SHORT:  # that of each row is shorter
+            numbers = self._rows_over_integers()
         squares = [[int(x) ** 2 for x in row] for row in numbers.tolist()]
         by_rows, by_columns = (
             sorted((sum(line).bit_length() for line in lines), reverse=True)
@@ -250,6 +252,13 @@ class RationalMatrix:
             if found >= most or 2 * known > longest:
                 break
         return min(found, most)
+
+    def _rows_over_integers(self) -> fmpz_mat:
+        """Each row times its least common denominator."""
+        rows = self.flint.tolist()
+        scales = [lcm(*(int(x.denominator) for x in row)) for row in rows]
+        found = [(x * scale).numerator for row, scale in zip(rows, scales, strict=True) for x in row]
+        return fmpz_mat(*self.shape, found)
 
     def ratio(self, other: RationalMatrix) -> Fraction | None:
         """The number `c`, not 0, with `other = c self`, where this is not 0.
@@ -270,12 +279,7 @@ class RationalMatrix:
         return RationalMatrix(self.flint * as_fmpq(factor))
 
     def over_the_integers(self) -> RationalMatrix:
-        """The matrix times a common denominator of its entries.
-
-        Example:
-            >>> RationalMatrix.of([[Fraction(1, 2), 1]]).over_the_integers().fractions().tolist()
-            [[Fraction(1, 1), Fraction(2, 1)]]
-        """
+        """The matrix times a common denominator of its entries."""
         return RationalMatrix(fmpq_mat(self.flint.numer_denom()[0]))
 
     def rows(self, chosen: Iterable[int]) -> RationalMatrix:
