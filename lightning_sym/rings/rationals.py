@@ -236,8 +236,8 @@ class RationalMatrix:
         if min(rows, columns) <= _SMALL_RANK:
             return min(int(self.flint.rank()), most)
         numbers, common = self.flint.numer_denom()
-        if int(common).bit_length() > _SHORT:  # that of each row is shorter
-            numbers = self._rows_over_integers()
+        if int(common).bit_length() > _SHORT:
+            numbers = self._rows_over_integers()  # whose own denominators are shorter
         squares = [[int(x) ** 2 for x in row] for row in numbers.tolist()]
         by_rows, by_columns = (
             sorted((sum(line).bit_length() for line in lines), reverse=True)
@@ -257,8 +257,7 @@ class RationalMatrix:
         """Each row times its least common denominator."""
         rows = self.flint.tolist()
         scales = [lcm(*(int(x.denominator) for x in row)) for row in rows]
-        found = [(x * scale).numerator for row, scale in zip(rows, scales, strict=True) for x in row]
-        return fmpz_mat(*self.shape, found)
+        return fmpz_mat([[(x * scale).numerator for x in row] for row, scale in zip(rows, scales, strict=True)])
 
     def ratio(self, other: RationalMatrix) -> Fraction | None:
         """The number `c`, not 0, with `other = c self`, where this is not 0.
