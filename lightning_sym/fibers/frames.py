@@ -12,7 +12,7 @@ import numpy as np
 
 from lightning_sym.exact.rational import integer_columns, null_columns
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.cost import entries_cost, product_cost
+from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
 from lightning_sym.fibers.factored import factored
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -54,7 +54,7 @@ class Frame(NamedTuple):
 def frames(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Frame]:
     """The one or two choices; none that the budget does not allow."""
     net = factored(weights, RationalMatrix.of)
-    longest = max(RationalMatrix.of(matrix).bits for matrix in weights.all_held.values())
+    longest = max(entry_bits(weights).values())
     width = max(*shape.widths, shape.input_width, shape.output_width)
 
     def allowed(space: Subspace) -> bool:

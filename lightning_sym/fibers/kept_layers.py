@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.echelon import independent_columns
-from lightning_sym.fibers.cost import product_cost
+from lightning_sym.fibers.cost import entry_bits, product_cost
 from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost, spend
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -76,9 +76,10 @@ def kept_layers(weights: Weights, tokens: int, p: int, budget: Work) -> Iterator
 def _places(
     weights: Weights, shape: Architecture, frame: Frame, p: int, budget: Work
 ) -> Iterator[Iterator[Directions]]:
+    longest = max(entry_bits(weights).values())
     for i in range(1, shape.depth + 1):
         space, forms = frame.spaces[i - 1], frame.forms[i]
-        bits = max(space.bits, forms.bits, *(RationalMatrix.of(matrix).bits for matrix in weights.all_held.values()))
+        bits = max(space.bits, forms.bits, longest)
         width = max(shape.widths[i - 1 : i + 1])
         if spend(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), budget):
             yield _Layer(weights, shape, frame, i, p).families(budget)
@@ -220,11 +221,12 @@ class _Layer:
         if letter in "VO" and self.shape.value_ranks is None:
             return
         left, right = "KQ" if letter in "QK" else "OV"
-        named, groups = self.named, dict[str, list[str]]()
+        named, groups = self.named, dict[tuple[int, ...], list[str]]()
         for h, head in enumerate(self.heads):
             if h not in apart:
                 same = head.written if letter in "QK" else head.score
-                groups.setdefault(str([] if self.constant and letter in "VO" else same.tolist()), []).append(head.name)
+                key = () if self.constant and letter in "VO" else tuple(same.ravel())
+                groups.setdefault(key, []).append(head.name)
         pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
         most = max(rows * columns for rows, columns in self.sizes.values())
         if not pairs or not spend(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, budget):
@@ -240,17 +242,18 @@ class _Layer:
         """The changes of these matrices, one behind the other, that keep what the layer does on the frame."""
         lightning = self.shape.normalization is None
         starts = np.cumsum([0, *(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)]).tolist()
-        size, groups = starts[-1], dict[str, list[int]]()
+        size, groups = starts[-1], dict[tuple[int | str, ...], list[int]]()
         for place, (h, name) in enumerate(unknown):
             alone = h in apart or (not lightning and name[0] in "QK")
-            key = f"head {h}" if alone else "all" if lightning or self.constant else str(self.heads[h].score.tolist())
+            together = lightning or self.constant
+            key = ("head", h) if alone else () if together else tuple(self.heads[h].score.ravel())
             groups.setdefault(key, []).append(place)
         found = list[ObjectArray]()
         for places in groups.values():
             if len(places) == 1:  # of lightning heads a product is zero only if a factor is, and the other one is not
                 kernels = self._kernel_of_one(*unknown[places[0]])
-            elif (together := self._kernel_of_sum([unknown[place] for place in places], budget)) is not None:
-                kernels = together
+            elif (several := self._kernel_of_sum([unknown[place] for place in places], budget)) is not None:
+                kernels = several
             else:
                 return None
             moved = np.zeros((len(kernels), size), dtype=object)

@@ -50,15 +50,20 @@ def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work 
     if tokens < 2:
         return None
     budget = Work() if budget is None else budget
+    return generic if _is_generic(weights, generic, budget) else _exact_chain(weights, budget).rank()
+
+
+def _is_generic(weights: Weights, generic: int, budget: Work) -> bool:
+    """Whether ranks modulo a prime show that the differential has the generic rank."""
     cost = virtual_weights_cost(weights, entry_bits(weights), {})
     budget.spend(0.01 * cost, "ranks of products modulo a prime")
-    if (chain := chain_mod_p(weights)) is not None and chain.rank_at_least() == generic:
-        return generic
-    return _exact_chain(weights, budget).rank()
+    return (chain := chain_mod_p(weights)) is not None and chain.rank_at_least() == generic
 
 
-def dimension_by_differential(weights: Weights, tokens: int, generic: int, budget: Work) -> LocalDimension | None:
-    r"""Bounds for the dimension of the fiber near the weights, by Propositions 1, 5 and 6 of that page.
+def dimension_by_differential(
+    weights: Weights, tokens: int, generic: int, budget: Work, *, whole: bool = False
+) -> LocalDimension | None:
+    r"""Bounds for the dimension of the fiber near the weights, by Propositions 1 and 5 to 7 of that page.
 
     From above by the rank of the differential. Where that is generic it is constant near the weights, and the fiber a
     manifold of the dimension that is left. Else from below by the weights with the same products and the same ranks.
@@ -68,9 +73,11 @@ def dimension_by_differential(weights: Weights, tokens: int, generic: int, budge
         tokens: $t$.
         generic: the dimension of the neuromanifold.
         budget: of exact work.
+        whole: the fiber is known to be rescalings of the virtual weights near these: then the weights with the same
+            ranks are all of it, if ranks of products do not change in it.
 
     Returns:
-        `None` where Proposition 5 does not apply, or the function is zero, or the budget does not allow it.
+        `None` where nothing of this applies, or the function is zero, or the budget does not allow it.
 
     Raises:
         BadInput: another network, or letters.
@@ -80,50 +87,28 @@ def dimension_by_differential(weights: Weights, tokens: int, generic: int, budge
         >>> dimension_by_differential(w, 2, 4, Work())
         LocalDimension(lower=2, upper=2, orbit=2, shown_by='the differential has the generic rank')
     """
-    parameters = weights.architecture(tokens).parameter_count
+    shape = weights.architecture(tokens)
+    shape.require_plain("the rank of the differential")
+    parameters = shape.parameter_count
     try:
-        if (found := differential_rank(weights, tokens, generic, budget)) is None:
+        if tokens > 1 and _is_generic(weights, generic, budget):
+            return LocalDimension(parameters - generic, parameters - generic, orbit_at_least(weights), GENERIC)
+        if tokens == 1 and not whole:
             return None
-        orbit = orbit_at_least(weights)
-        if found == generic:
-            return LocalDimension(parameters - generic, parameters - generic, orbit, GENERIC)
         chain = _exact_chain(weights, budget)
     except TooLarge:
         return None
     if not chain.ranks[-1] or not all(chain.attention_ranks):
         return None
-    return LocalDimension(chain.stratum_dimension() + len(chain.layers), parameters - found, orbit, STRATUM)
-
-
-def dimension_by_ranks(weights: Weights, budget: Work) -> LocalDimension | None:
-    r"""The dimension of the fiber near the weights, where it is known to be rescalings of the virtual weights there.
-
-    By Proposition 7 of that page, if the ranks of all products are the same for weights of the fiber near these.
-
-    Args:
-        weights: exact weights of a lightning network with one head and nothing added, no virtual weight zero.
-        budget: of exact work.
-
-    Returns:
-        `None` where they may not be, or the budget does not allow it.
-
-    Raises:
-        BadInput: another network, or letters.
-
-    Example:
-        >>> w = Weights.of({"Q1": [[1, 2], [0, 0]], "K1": [[1, 0], [0, 0]], "V1": [[3, 4], [5, 6]]})
-        >>> dimension_by_ranks(w, Work()).value
-        5
-    """
-    weights.require_plain("the dimension of a fiber")
-    try:
-        chain = _exact_chain(weights, budget)
-    except TooLarge:
-        return None
-    if not chain.ranks_are_fixed():
-        return None
     dimension = chain.stratum_dimension() + len(chain.layers)
-    return LocalDimension(dimension, dimension, orbit_at_least(weights), RANKS)
+    if whole and chain.ranks_are_fixed():
+        return LocalDimension(dimension, dimension, orbit_at_least(weights), RANKS)
+    if tokens == 1 or (found := chain.rank()) is None:
+        return None
+    if found == generic:
+        dimension = parameters - generic
+    shown_by = GENERIC if found == generic else STRATUM
+    return LocalDimension(dimension, parameters - found, orbit_at_least(weights), shown_by)
 
 
 def dimension_at_one_token(weights: Weights, budget: Work) -> LocalDimension | None:

@@ -39,7 +39,6 @@ from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
 from lightning_sym.fibers.plain_differential import (
     dimension_at_one_token,
     dimension_by_differential,
-    dimension_by_ranks,
 )
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
@@ -170,13 +169,11 @@ def _more_bounds(
     complete = found.complete_over == "R"
     if complete:
         yield lambda: _dimension_by_theorem(shape, found.virtual, components)
-    if shape.is_plain:
-        generic = virtual_weight_variety(shape).dimension
-        yield lambda: dimension_by_differential(weights, shape.tokens, generic, budget)
     if complete and shape.depth == 1 and shape.tokens == 1:
         yield lambda: dimension_at_one_token(plain, budget)
-    elif complete:
-        yield lambda: dimension_by_ranks(plain, budget)
+    elif complete or shape.is_plain:
+        generic = virtual_weight_variety(plain.architecture(shape.tokens)).dimension
+        yield lambda: dimension_by_differential(plain, shape.tokens, generic, budget, whole=complete)
 
 
 def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import cache
-from itertools import count
 from math import lcm
 from numbers import Rational
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
+from flint import fmpq, fmpq_mat, fmpz_mat
 
 from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.dyadic import dyadic, is_plain
+from lightning_sym.rings.rational_ranks import rank_over_q
 
 
 def map_entries(function: Callable[[Any], Any], array: Rows) -> ObjectArray:
@@ -99,33 +98,6 @@ def _short_denominator(numbers: Iterable[int | Fraction]) -> int | None:
         if common.bit_length() > _SHORT:
             return None
     return common
-
-
-_SMALL_RANK = 8
-"""Rows or columns up to which flint's own elimination over the integers is the fastest."""
-
-_PRIME_BITS = 61
-"""Primes of ranks are above two to this power."""
-
-
-@cache
-def _large_prime(index: int) -> int:
-    """The primes below 2^62, the largest first."""
-    number = 1 << _PRIME_BITS + 1 if index == 0 else _large_prime(index - 1)
-    while True:
-        number -= 1
-        if fmpz(number).is_prime():
-            return number
-
-
-def _square_bits(numbers: fmpz_mat) -> tuple[list[int], list[int]]:
-    """Bits of the squares of the lengths of all rows, and of all columns, the largest first."""
-    squares = [[x * x for x in row] for row in numbers.tolist()]
-    by_rows, by_columns = (
-        sorted((int(sum(line)).bit_length() for line in lines), reverse=True)
-        for lines in (squares, zip(*squares, strict=True))
-    )
-    return by_rows, by_columns
 
 
 class RationalMatrix:
@@ -231,10 +203,6 @@ class RationalMatrix:
     def rank(self, most: int | None = None) -> int:
         """The rank, exact; or `most`, if it is larger.
 
-        Modulo a prime it is a lower bound, most often at once the number of rows or columns or `most`. Where it falls
-        short, more primes: a minor is below the product of the lengths of its rows, so it is zero if more of them
-        divide it than fit into that, and all larger minors are zero if all ranks are as small.
-
         Args:
             most: larger ranks do not occur, as the factors of a product show, or do not matter.
 
@@ -242,23 +210,7 @@ class RationalMatrix:
             >>> RationalMatrix.of([[1, 2], [Fraction(1, 2), 1]]).rank()
             1
         """
-        rows, columns = self.shape
-        most = min(rows, columns) if most is None else min(most, rows, columns)
-        if min(rows, columns) <= _SMALL_RANK:
-            return min(int(self.flint.rank()), most)
-        numbers = self.flint.numer_denom()[0]
-        lengths: tuple[list[int], list[int]] | None = None
-        found, known = 0, 0
-        for prime in map(_large_prime, count()):
-            if (more := int(nmod_mat(numbers, prime).rank())) > found:
-                found, known = more, 0
-            if found >= most:
-                break
-            known += _PRIME_BITS
-            lengths = lengths or _square_bits(numbers)
-            if 2 * known > min(sum(line[: found + 1]) for line in lengths):
-                break
-        return min(found, most)
+        return rank_over_q(self.flint, most)
 
     def ratio(self, other: RationalMatrix) -> Fraction | None:
         """The number `c`, not 0, with `other = c self`, where this is not 0.
@@ -279,12 +231,7 @@ class RationalMatrix:
         return RationalMatrix(self.flint * as_fmpq(factor))
 
     def over_the_integers(self) -> RationalMatrix:
-        """The matrix times a common denominator of its entries.
-
-        Example:
-            >>> RationalMatrix.of([[Fraction(1, 2), 1]]).over_the_integers().fractions().tolist()
-            [[Fraction(1, 1), Fraction(2, 1)]]
-        """
+        """The matrix times a common denominator of its entries."""
         return RationalMatrix(fmpq_mat(self.flint.numer_denom()[0]))
 
     def rows(self, chosen: Iterable[int]) -> RationalMatrix:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_plain_differential import drawn
+from test_plain_differential import drawn, generic_rank
 
 from lightning_sym import Architecture, Weights, fiber, virtual_weights
 from lightning_sym.fibers import plain_differential
 from lightning_sym.fibers.chain_ranks import Chain
-from lightning_sym.fibers.local_dimension import local_dimension
-from lightning_sym.fibers.plain_differential import dimension_at_one_token, dimension_by_ranks
+from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
+from lightning_sym.fibers.plain_differential import dimension_at_one_token, dimension_by_differential
 from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import Work
@@ -43,11 +43,17 @@ LOCAL_RINGS: list[tuple[dict[str, Any], int, int]] = [
 up to scale."""
 
 
+def by_ranks(weights: Weights, tokens: int) -> LocalDimension | None:
+    if tokens == 1:
+        return dimension_at_one_token(weights, Work())
+    return dimension_by_differential(weights, tokens, generic_rank(weights), Work(), whole=True)
+
+
 @pytest.mark.parametrize("case", range(len(LOCAL_RINGS)))
 def test_it_is_the_dimension_of_the_local_ring(case: int) -> None:
     matrices, tokens, dimension = LOCAL_RINGS[case]
     weights = Weights.of(matrices)
-    found = dimension_at_one_token(weights, Work()) if tokens == 1 else dimension_by_ranks(weights, Work())
+    found = by_ranks(weights, tokens)
     assert found is not None
     assert found.value == dimension
 
@@ -77,17 +83,15 @@ def cases(seed: int, count: int) -> Iterator[tuple[Weights, int]]:
 @pytest.mark.parametrize("seed", range(2))
 def test_jacobians_and_known_directions_never_contradict(seed: int) -> None:
     kinds: Counter[str] = Counter()
-    for weights, tokens in cases(seed, 60):
-        found = dimension_at_one_token(weights, Work()) if tokens == 1 else dimension_by_ranks(weights, Work())
+    for weights, tokens in cases(seed, 30):
+        found = by_ranks(weights, tokens)
         other = local_dimension(weights, tokens)
         assert other is not None
-        if found is None:
-            kinds["open"] += 1
-            continue
+        assert found is not None
         assert other.lower <= found.lower <= found.upper <= other.upper, (weights, tokens)
-        kinds["one token" if tokens == 1 else "more"] += 1
-        kinds["new"] += other.value is None
-    assert min(kinds[kind] for kind in ("one token", "more", "new")) >= 5, kinds
+        kinds["one token" if tokens == 1 else "more"] += found.value is not None
+        kinds["new"] += found.value is not None and other.value is None
+    assert min(kinds[kind] for kind in ("one token", "more", "new")) >= 2, kinds
 
 
 @pytest.mark.parametrize("name", ["all ranks are fixed", "squares cancel"])
@@ -106,7 +110,7 @@ def test_mutants_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     more = Weights.of(named)
     everything.append((more, 2, None))
     for weights, tokens, dimension in everything:
-        found = dimension_at_one_token(weights, Work()) if tokens == 1 else dimension_by_ranks(weights, Work())
+        found = by_ranks(weights, tokens)
         wrong += (None if found is None else found.value) != dimension
     assert wrong, name
 
@@ -115,4 +119,4 @@ def test_low_ranks_at_width_64_have_a_dimension() -> None:
     """The scale, and pairs of factors with `k` between 20 and 64 rows: `(k - 20)(64 - k) + 64^2` is largest at 42."""
     weights = Weights.random(Architecture((64, 64), (64,), 2), seed=0, attention_matrix_ranks=[20])
     assert fiber(weights).dimension == 1 + 22 * 22 + 64 * 64
-    assert dimension_by_ranks(weights, Work(1e-9)) is None
+    assert dimension_by_differential(weights, 2, generic_rank(weights), Work(1e-9), whole=True) is None
