@@ -19,7 +19,7 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
-from lightning_sym.whole_files import replacing, require_writable
+from lightning_sym.whole_files import cannot_write, replacing, require_writable
 
 SCHEMA = "lightning-sym/symmetry/1"
 ORDERS = ("heads", "neurons", "order", "signs")
@@ -54,13 +54,8 @@ def require_output(path: str | os.PathLike[str], form: CheckpointForm, memory: i
     require_memory(symmetry_memory(form), memory, "the symmetry as numbers")
     try:
         require_writable(path)
-    except (OSError, ValueError) as error:
-        raise _not_writable(path, error) from error
-
-
-def _not_writable(path: str | os.PathLike[str], error: OSError | ValueError) -> BadInput:
-    reason = error.strerror if isinstance(error, OSError) else error
-    return BadInput(f"{shown(os.fspath(path))} must be in a writable folder: {reason}")
+    except OSError as error:
+        raise cannot_write("a symmetry", path, error) from error
 
 
 def save_symmetry(symmetry: Symmetry, path: str | os.PathLike[str]) -> None:
@@ -82,8 +77,8 @@ def save_symmetry(symmetry: Symmetry, path: str | os.PathLike[str]) -> None:
     try:
         with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
             stream.writelines(_document(symmetry))
-    except (OSError, ValueError) as error:
-        raise _not_writable(path, error) from error
+    except OSError as error:
+        raise cannot_write("a symmetry", path, error) from error
 
 
 def _document(symmetry: Symmetry) -> Iterator[str]:
