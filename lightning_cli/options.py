@@ -30,6 +30,7 @@ class Sizes(click.ParamType[Any]):
         for word in words:
             text = word.strip()
             if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0):
+                text = text or str(value)  # of `1,,2` all of it
                 shown = text if len(text) <= 40 else text[:40] + "..."
                 self.fail(f"must be {self.form}, got {shown!r}", param, ctx)
             sizes.append(int(text))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lightning_sym.errors import BadInput
 
 _MOST_LINKS = 40
-_LONGEST_SHOWN = 60
+_LONGEST_SHOWN = 120
 
 
 @contextmanager
@@ -94,13 +94,10 @@ def cannot_write(what: str, target: str | os.PathLike[str], error: OSError) -> B
     reason = error.strerror or error
     if not path:
         reason = "the name is empty"
-    elif isinstance(error, FileNotFoundError) and not os.path.isdir(folder := os.path.dirname(path) or "."):
-        reason = f"there is no folder {_short(folder)}"
-    return BadInput(f"{what} must be a file that can be written, got {_short(path)}: {reason}")
-
-
-def _short(path: str) -> str:
-    return repr(path if len(path) <= _LONGEST_SHOWN else path[:_LONGEST_SHOWN] + "...")
+    elif isinstance(error, FileNotFoundError) and not os.path.isdir(os.path.dirname(path) or "."):
+        reason = "there is no such folder"
+    shown = repr(path if len(path) <= _LONGEST_SHOWN else path[:_LONGEST_SHOWN] + "...")
+    return BadInput(f"{what} must be a file that can be written, got {shown}: {reason}")
 
 
 class _Goal(NamedTuple):

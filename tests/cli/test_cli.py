@@ -127,7 +127,7 @@ BAD_WORDS = {
     "many layers": (f"dimension --widths {','.join(['9'] * 9999)} --ranks 9 --tokens 2", "must fit into 4 GiB"),
     "no tokens": ("dimension --widths 3,3 --ranks 1 --tokens 0", "positive integer"),
     "two tokens": ("dimension --widths 3,3 --ranks 1 --tokens 1,2", "one positive integer"),
-    "bad seed": ("dimension --widths 3,3 --ranks 1 --tokens 1 --seed -1", "range"),
+    "bad seed": ("dimension --widths 3,3 --ranks 1 --tokens 1 --seed -1", "--seed': must be an integer from 0"),
     "no memory": ("dimension --widths 3,3 --ranks 1 --tokens 1 --memory nan", "memory"),
     "missing option": ("dimension --widths 3,3", "Missing option"),
     "unknown option": ("dimension --width 3,3", "No such option"),

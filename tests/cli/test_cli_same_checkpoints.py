@@ -58,7 +58,10 @@ def test_where_one_unit_is(capsys: pytest.CaptureFixture[str]) -> None:
         (("examples/generic.json", "examples/generic.json", "--ids", "1"), "--ids must go with two checkpoints"),
         ((f"{FOLDER}/model", f"{FOLDER}/model", "--ids", "99"), "a token id must be an integer of at least 0"),
         ((f"{FOLDER}/model", f"{FOLDER}/model", "--ids", "x"), "must be token ids, integers of at least 0"),
-        ((f"{FOLDER}/model", f"{FOLDER}/model", "--units", "nan"), "units must be a finite number"),
+        (
+            (f"{FOLDER}/model", f"{FOLDER}/model", "--units", "nan"),
+            "--units': must be 0 or a positive number of units, got 'nan'",
+        ),
     ],
 )
 def test_what_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
