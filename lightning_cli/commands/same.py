@@ -142,6 +142,10 @@ def command(first: str, second: str, as_json: bool, **given: Any) -> int:
 
     kinds = [checkpoint_answer.is_checkpoint(path) for path in (first, second)]
     options.require_kind(any(kinds))
+    if any(kinds) and not all(kinds):
+        from lightning_sym.errors import BadInput
+
+        raise BadInput(f"both must be files of weights, or both checkpoints (folders, .gguf), got {first} and {second}")
     if any(kinds):
         asked = {name: given[name] for name in options.OF_CHECKPOINTS}
         return checkpoint_answer.compare(first, second, **asked, as_json=as_json)

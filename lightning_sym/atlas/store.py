@@ -151,7 +151,7 @@ class Atlas:
                 raise cannot_write("an atlas", file, error) from error
         new = write and not os.path.exists(file)
         if not new and not os.path.isfile(file):
-            raise BadInput(f"{self._named} is none")
+            raise BadInput(f"{self._named} is {'none' if os.path.exists(file) else 'not there'}")
         mode = "rwc" if new else "rw" if write else "ro"
         try:
             self._open(mode, new)

@@ -197,10 +197,10 @@ def read(file: str) -> dict[str, Any]:
     """
     try:
         path = Path(file)
+        if (size := path.stat().st_size) > LARGEST_FILE:
+            _refuse(f"{file} must be at most {LARGEST_FILE >> 20} MiB, got {size >> 20} MiB")
         if not path.is_file():
             _refuse(f"the config must be a readable file, got {file!r}")
-        if path.stat().st_size > LARGEST_FILE:
-            _refuse(f"{file} must be at most {LARGEST_FILE >> 20} MiB, got {path.stat().st_size >> 20} MiB")
         text = path.read_text(encoding="utf-8-sig")
         document = json.loads(
             text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_constant
@@ -208,7 +208,7 @@ def read(file: str) -> dict[str, Any]:
     except BadInput:
         raise
     except OSError as error:
-        raise BadInput(f"the config must be a readable file: {error.strerror or error}") from error
+        raise BadInput(f"the config must be a readable file, got {file!r}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{file} must be JSON: {str(error)[:200] or type(error).__name__}") from error
     if not isinstance(document, dict):
