@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isfinite
-from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -63,7 +62,8 @@ def _numbers(name: str, part: Any) -> np.ndarray[Any, Any]:
         raise BadInput(f"{name} must be an array, its rows of one length") from error
     if array.dtype == object:
         entries = array.ravel().tolist()
-        fine = all(issubclass(kind, (Rational, float)) for kind in set(map(type, entries)))
+        kinds = set(map(type, entries))  # those of any exact field will do
+        fine = all(hasattr(kind, "__truediv__") and not issubclass(kind, complex) for kind in kinds)
         fine = fine and all(isfinite(x) for x in entries if isinstance(x, float))
     else:
         fine = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
