@@ -103,8 +103,8 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     layers = checkpoint.form.layers
     require(count == layers, f"a symmetry must have as many layers as the network, {layers}, got {count}")
     scale: Any = symmetry.scale
-    number = issubclass(type(scale), (Rational, float))
-    require(number and 0 < scale < inf, f"scale must be positive, got {shown(scale)}")
+    real = issubclass(type(scale), (Rational, float))
+    require(real and 0 < scale < inf, f"scale must be positive, got {shown(scale)}")
     for number, layer in enumerate(symmetry.layers):
         require_neurons(layer, checkpoint.form.inner, f"layer {number}: ")
     forms = Configurations.of(symmetry, checkpoint.form)
