@@ -9,9 +9,13 @@ import pytest
 
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.certify import Status
+from lightning_sym.exact.elimination import Echelon, echelon_mod_p
+from lightning_sym.exact.krylov import rank_at_least
+from lightning_sym.exact.modular import independent_columns
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.symmetries import families
+from lightning_sym.symmetries.families import orbit_dimension_at
 
+FAMILIES = "lightning_sym.symmetries.families"
 NETWORKS = {
     "one layer": Architecture((3, 2), (2,), 2),
     "two layers": Architecture((3, 3, 3), (1, 1), 3),
@@ -31,6 +35,14 @@ def fewer(columns: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *words, **options: columns(*words, **options)[:-1]
 
 
+def shorter(echelon: Callable[..., Echelon]) -> Callable[..., Echelon]:
+    def eliminated(*words: Any, **options: Any) -> Echelon:
+        found = echelon(*words, **options)
+        return Echelon(found.pivot_rows[:-1], found.pivot_columns[:-1])
+
+    return eliminated
+
+
 @pytest.fixture
 def no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lightning_sym.dimension.certify._counted_bounds", lambda architecture: {})
@@ -42,7 +54,7 @@ def test_a_rank_that_falls_short_once_is_found_by_elimination(name: str, monkeyp
     network = NETWORKS[name]
     expected = certified_dimension(network)
     assert expected.status is Status.CERTIFIED
-    monkeypatch.setattr(families, "rank_at_least", less(families.rank_at_least))
+    monkeypatch.setattr(f"{FAMILIES}.rank_at_least", less(rank_at_least))
     found = certified_dimension(network)
     assert (found.status, found.value) == (Status.CERTIFIED, expected.value)
 
@@ -52,26 +64,20 @@ def test_a_rank_that_falls_short_once_is_found_by_elimination(name: str, monkeyp
 def test_one_that_falls_short_twice_leaves_it_undecided(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = NETWORKS[name]
     expected = certified_dimension(network)
-    monkeypatch.setattr(families, "rank_at_least", less(families.rank_at_least))
-    monkeypatch.setattr(families, "independent_columns", fewer(families.independent_columns))
-    echelon = families.echelon_mod_p
-    monkeypatch.setattr(families, "echelon_mod_p", lambda *words, **options: _short(echelon(*words, **options)))
+    monkeypatch.setattr(f"{FAMILIES}.rank_at_least", less(rank_at_least))
+    monkeypatch.setattr(f"{FAMILIES}.independent_columns", fewer(independent_columns))
+    monkeypatch.setattr(f"{FAMILIES}.echelon_mod_p", shorter(echelon_mod_p))
     found = certified_dimension(network)
     assert (found.status, found.value) == (Status.UNDECIDED, None)
     assert (found.lower, found.upper) == (expected.value, expected.upper + 1)
 
 
-def _short(found: Any) -> Any:
-    return type(found)(found.pivot_rows[:-1], found.pivot_columns[:-1])
-
-
 def test_a_second_try_is_made_only_where_bounds_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
-    whole = families.orbit_dimension_at
 
     def noting(*words: Any, pivots: bool = False) -> int:
         asked.append(pivots)
-        return whole(*words, pivots=pivots)
+        return orbit_dimension_at(*words, pivots=pivots)
 
     monkeypatch.setattr("lightning_sym.dimension.certify.orbit_dimension_at", noting)
     assert certified_dimension(NETWORKS["two layers"], all_bounds=True).status is Status.CERTIFIED
