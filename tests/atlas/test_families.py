@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
-import os
 import pytest
 
 from lightning_sym import Architecture, BadInput
