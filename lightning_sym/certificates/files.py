@@ -32,6 +32,7 @@ def write_certificate(path: str | os.PathLike[str], document: Document) -> None:
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_certificate(Path(folder) / "c.json", {"kind": "same", "tokens": 2})
         ...     print((Path(folder) / "c.json").read_text(), end="")
