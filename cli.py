@@ -2,14 +2,16 @@
 
 import sys
 
-try:
-    from lightning_cli.main import main
-except ModuleNotFoundError as missing:
-    print(
-        f"error: {missing.name} must be installed: run `make check` once, then .venv/bin/python cli.py ({missing})",
-        file=sys.stderr,
-    )
-    sys.exit(2)
-
 if __name__ == "__main__":
-    main()
+    try:
+        from lightning_cli.__main__ import main
+
+        main()
+    except KeyboardInterrupt:  # before `main` has begun
+        sys.exit(130)
+    except ModuleNotFoundError as missing:
+        print(
+            f"error: {missing.name} must be installed: run `make check` once, then .venv/bin/python cli.py ({missing})",
+            file=sys.stderr,
+        )
+        sys.exit(2)

@@ -193,6 +193,9 @@ def _report(error: Exception) -> int:
     if isinstance(error, BadInput):
         click.echo(f"error: {_one_line(str(error))}", err=True)
         return exit_codes.BAD_INPUT
+    if isinstance(error.__cause__, KeyboardInterrupt):  # hidden by a class that was being made
+        click.echo("interrupted", err=True)
+        return exit_codes.INTERRUPTED
     import traceback
 
     traceback.print_exception(error)

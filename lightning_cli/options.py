@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from lightning_cli.sizes import Size as Size
-from lightning_cli.sizes import Sizes, TokenIds
+from lightning_cli.numbers import Amount, Integer, Size, Sizes, TokenIds
+from lightning_cli.output_file import OutputFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +41,7 @@ tokens = tokens_option()
 
 tokens_or_two = click.option("--tokens", type=Size(), default=2, show_default=True, help="Number of tokens t.")
 
-seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Picks the inputs.")
+seed = click.option("--seed", type=Integer(), default=0, show_default=True, help="Picks the inputs.")
 
 
 _ENDS = (
@@ -98,7 +98,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object 
 
 memory = click.option(
     "--memory",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount("GiB", 2**40),
     default=4.0,
     show_default=True,
     metavar="GIB",
@@ -108,7 +108,7 @@ memory = click.option(
 
 work = click.option(
     "--work",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount("seconds", endless=True),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -145,13 +145,15 @@ def checkpoint_pair(command: F) -> F:
     for option in (
         click.option(
             "--units",
-            type=click.FloatRange(min=0),
+            type=Amount("units", zero=True),
             default=4.0,
             show_default=True,
             help="Checkpoints: units in the last place up to which a difference counts as rounding.",
         ),
         click.option("--ids", type=TokenIds(), default=(), help="Checkpoints: token ids whose logits are compared."),
-        click.option("--output", type=click.Path(), metavar="FILE", help="Checkpoints: write the symmetry into FILE."),
+        click.option(
+            "--output", type=OutputFile("a symmetry"), metavar="FILE", help="Checkpoints: write the symmetry into FILE."
+        ),
         click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
     ):
         command = option(command)
@@ -207,13 +209,7 @@ def network_line(*networks: Any) -> str:
 
 
 def memory_bytes(gibibytes: float) -> int:
-    """The limit in bytes.
-
-    Raises:
-        click.UsageError: it is not a finite number.
-    """
-    if not gibibytes < 2**40:
-        raise click.UsageError(f"--memory must be a number of GiB below 2^40, got {gibibytes}")
+    """The limit in bytes."""
     return int(gibibytes * 2**30)
 
 

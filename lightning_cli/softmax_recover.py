@@ -66,7 +66,8 @@ class Rational(click.ParamType[Any]):
             return value
         text = str(value)
         try:
-            number = Fraction(text) if len(text) <= 100 and "e" not in text.lower() else Fraction(0)
+            plain = len(text) <= 100 and text.isascii() and not {*text.lower()} & {*"e_"}
+            number = Fraction(text) if plain else Fraction(0)
         except (ValueError, ZeroDivisionError):
             number = Fraction(0)
         if number <= 0:

@@ -53,7 +53,7 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
         raise BadInput(f"memory must be a number of bytes, got {shown(allowed)}")
     allowed = min(allowed, _address_space())
     if not needed <= allowed:  # also where a limit is not a number
-        raise TooLarge(f"{what} must fit into {allowed / 2**30:.3g} GiB, estimated need {_gibibytes(needed)}")
+        raise TooLarge(f"{what} must fit into {_size(float(allowed))}, estimated need {_size(needed)}")
 
 
 def _address_space() -> int:
@@ -66,7 +66,17 @@ def _address_space() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
-def _gibibytes(size: int) -> str:
+def _size(size: float) -> str:
+    """Bytes; a MiB or more in GiB.
+
+    Example:
+        >>> _size(1), _size(4 * 2**30), _size(2**5000)
+        ('1 byte', '4 GiB', 'over 10^999 GiB')
+    """
+    if not size >= 2**20:
+        return f"{size:,.0f} byte{'s' * (size != 1)}"
+    if not isinstance(size, int):
+        return f"{size / 2**30:,.3g} GiB"
     digits = len(str(size >> 30)) if size < 1 << 4096 else 1000
     return f"{size / 2**30:,.3g} GiB" if digits < 6 else f"over 10^{digits - 1} GiB"
 

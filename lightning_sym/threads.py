@@ -85,7 +85,8 @@ _users, _before = 0, 1
 def threads_of_our_own() -> Iterator[int]:
     """How many threads to start, while BLAS uses one only: threads of both would wait for each other.
 
-    One, where BLAS is one that cannot be told: it keeps its own.
+    One, where BLAS is one that cannot be told: it keeps its own. Callers at the same time get a share each, the second
+    one half; when the last of them is done, BLAS uses as many threads as before the first.
     """
     global _users, _before
     blas = _openblas() if threads() > 1 else None
@@ -98,8 +99,9 @@ def threads_of_our_own() -> Iterator[int]:
             _before = get()
             tell(1)
         _users += 1
+        share = max(1, threads() // _users)
     try:
-        yield threads()
+        yield share
     finally:
         with _lock:
             _users -= 1

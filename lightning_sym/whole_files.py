@@ -11,7 +11,10 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import NamedTuple
 
+from lightning_sym.errors import BadInput
+
 _MOST_LINKS = 40
+_LONGEST_SHOWN = 120
 
 
 @contextmanager
@@ -33,13 +36,10 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
         ...     os.listdir(folder)
         ['a.txt']
     """
-    import shutil  # here: commands that only read have no use for these
-    import tempfile
+    import shutil  # here: commands that only read have no use for it
 
     goal = _goal(target)
-    handle, name = tempfile.mkstemp(dir=None if goal.stream else goal.path.parent, prefix=".", suffix=".partial")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = _beside(goal)
     try:
         yield temporary
         if goal.stream:
@@ -62,6 +62,8 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
 def require_writable(target: str | os.PathLike[str]) -> None:
     """Refuse what can be known not to be writable before there is anything to write.
 
+    Where a file is to appear one is made and taken away again: some folders refuse that and do not say so.
+
     Raises:
         OSError: the target cannot be written to.
 
@@ -72,7 +74,31 @@ def require_writable(target: str | os.PathLike[str]) -> None:
         ...
         IsADirectoryError: [Errno 21] Is a directory: '/'
     """
-    _goal(target)
+    goal = _goal(target)
+    if not goal.stream:
+        _beside(goal).unlink()
+
+
+def cannot_write(what: str, target: str | os.PathLike[str], error: OSError) -> BadInput:
+    """What is raised where a file cannot be written: one line with the reason.
+
+    Args:
+        what: the file, in words.
+        target: where it was to go.
+        error: what `replacing` or `require_writable` raised.
+
+    Example:
+        >>> print(cannot_write("a picture", "", OSError(errno.ENOENT, "No such file or directory")))
+        a picture must be a file that can be written, got '': the name is empty
+    """
+    path = os.fspath(target)
+    reason = error.strerror or error
+    if not path:
+        reason = "the name is empty"
+    elif isinstance(error, FileNotFoundError) and not os.path.isdir(os.path.dirname(path) or "."):
+        reason = "there is no such folder"
+    shown = repr(path if len(path) <= _LONGEST_SHOWN else path[:_LONGEST_SHOWN] + "...")
+    return BadInput(f"{what} must be a file that can be written, got {shown}: {reason}")
 
 
 class _Goal(NamedTuple):
@@ -84,6 +110,8 @@ class _Goal(NamedTuple):
 
 
 def _goal(target: str | os.PathLike[str]) -> _Goal:
+    if "\0" in os.fspath(target):
+        raise _refusal(errno.EINVAL, target)
     if os.fspath(target).endswith(os.sep) or not os.fspath(target):  # names a folder, or nothing
         raise _refusal(errno.EISDIR if os.fspath(target) else errno.ENOENT, target)
     path = _end_of_links(os.fspath(target))
@@ -106,6 +134,15 @@ def _goal(target: str | os.PathLike[str]) -> _Goal:
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise _refusal(errno.EACCES, target)
     return _Goal(path, there, stream=kind != stat.S_IFREG)
+
+
+def _beside(goal: _Goal) -> Path:
+    """A new file from which a name alone leads to the target; for a stream, somewhere."""
+    import tempfile  # here: commands that only read have no use for it
+
+    handle, name = tempfile.mkstemp(dir=None if goal.stream else goal.path.parent, prefix=".", suffix=".partial")
+    os.close(handle)
+    return Path(name)
 
 
 def _end_of_links(target: str) -> Path:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.version import __version__
-from lightning_sym.whole_files import replacing, require_writable
+from lightning_sym.whole_files import cannot_write, replacing
 from proofs_check.run import ClaimResult, PartResult
 
 SCHEMA = "lightning-sym/baseline/1"
@@ -116,23 +116,7 @@ def write_baseline(path: str | os.PathLike[str], results: Mapping[str, ClaimResu
         with replacing(path) as file:
             file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise BadInput(_not_writable(path, error)) from error
-
-
-def require_baseline_path(path: str | os.PathLike[str]) -> None:
-    """Refuse what cannot be written before anything runs.
-
-    Raises:
-        BadInput: it cannot.
-    """
-    try:
-        require_writable(path)
-    except OSError as error:
-        raise BadInput(_not_writable(path, error)) from error
-
-
-def _not_writable(path: str | os.PathLike[str], error: OSError) -> str:
-    return f"a baseline must go into a file that can be written, {os.fspath(path)[:LONGEST]!a} cannot: {error.strerror}"
+        raise cannot_write("a baseline", path, error) from error
 
 
 def read_baseline(path: str | os.PathLike[str], ids: Collection[str]) -> dict[str, Any]:

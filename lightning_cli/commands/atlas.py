@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Integer
+from lightning_cli.output_file import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +46,11 @@ Exit codes: 0 answered, 1 the conjecture is refuted, 2 bad input, 3 the conjectu
 )
 @click.argument("file", type=click.Path())
 @click.option("--where", metavar="SQL", help="Only networks that meet this condition on the columns.")
-@click.option("--most", type=click.IntRange(0, 10**6), default=20, show_default=True, help="Networks that are shown.")
+@click.option("--most", type=Integer(0, 10**6), default=20, show_default=True, help="Networks that are shown.")
 @click.option("--conjecture", metavar="FORMULA", help="Compare this formula with the certified dimensions.")
-@click.option("--page", type=click.Path(), metavar="FILE", help="Write a page: tables and plots, one HTML file.")
+@click.option(
+    "--page", type=OutputFile("a page"), metavar="FILE", help="Write a page: tables and plots, one HTML file."
+)
 @options.as_json
 def command(file: str, where: str | None, most: int, conjecture: str | None, page: str | None, as_json: bool) -> int:
     """Ask the certified dimensions that `lightning-sym sweep` has put into FILE.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.output_file import WEIGHTS, OutputFile
 from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ Exit codes: 0 the canonical weights, 2 bad input, or weights that no theorem dec
 @click.argument("file", type=click.Path())
 @options.tokens_or_two
 @options.weight_form
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the canonical weights into FILE.")
+@click.option(
+    "-o", "--output", type=OutputFile("weights", WEIGHTS), metavar="FILE", help="Write the canonical weights into FILE."
+)
 @click.option("--hash", "only_hash", is_flag=True, help="Print the SHA-256 digest of form, tokens and weights alone.")
 @options.memory
 @options.work
@@ -65,10 +68,7 @@ def command(
     functions are. Where no theorem says that the function determines the weights they are refused, with the condition
     that is not known to hold.
     """
-    from pathlib import Path
-
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
-    from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.errors import BadInput
     from lightning_sym.fibers.canonical import canonical
     from lightning_sym.network.weight_files import save_weights
@@ -76,10 +76,6 @@ def command(
     if as_json and only_hash:
         raise BadInput("--json has the hash too, give one of --hash and --json")
     limit = options.memory_bytes(memory)
-    if output is not None and Path(output).suffix not in (".json", ".npz", ".safetensors"):
-        raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {output}")
-    if output is not None:
-        require_text_path(output)
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
     with progress_bar() as progress:
         result = canonical(weights, tokens, memory=limit, work=work, progress=progress)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.output_file import OutputFile, require_output_file
 
 if TYPE_CHECKING:
     from proofs_check.baseline import Compared
@@ -207,7 +208,9 @@ the program.""",
     help="Compare verdicts, counts and witnesses with those in FILE; where there is no FILE yet, record them and exit "
     "with 3.",
 )
-@click.option("--write-baseline", type=click.Path(), metavar="FILE", help="Write them into FILE, over what is there.")
+@click.option(
+    "--write-baseline", type=OutputFile("a baseline"), metavar="FILE", help="Write them into FILE, over what is there."
+)
 @options.as_json
 def command(
     ids: tuple[str, ...],
@@ -244,7 +247,7 @@ def command(
         report_directory = require_report(report)
     certificate_directory = None if certificates is None else _require_certificates(certificates)
 
-    from proofs_check.baseline import compare, nothing_compared, read_baseline, require_baseline_path
+    from proofs_check.baseline import compare, nothing_compared, read_baseline
     from proofs_check.workers import run_claims
 
     known = None
@@ -253,9 +256,8 @@ def command(
     if baseline is not None and not first:
         known = read_baseline(baseline, [claim.id for claim in claims])
     written = [path for path in dict.fromkeys((write_baseline, baseline if first else None)) if path is not None]
-    for path in written:
-        require_baseline_path(path)
     if first:
+        require_output_file("a baseline", str(baseline))
         click.echo(f"baseline: there is no {baseline}: this run is recorded in it, compared with nothing", err=True)
 
     by_id = {claim.id: claim for claim in claims}
@@ -270,6 +272,15 @@ def command(
     compared = None if known is None else compare(known, results, quick, everything=not ids)
     if first:
         compared = nothing_compared(str(baseline))
+    if report_directory is not None:
+        from lightning_cli.writing.report import write_report
+
+        page, _ = write_report(report_directory, claims, results, quick)
+        click.echo(f"report: {page}", err=True)
+    if certificate_directory is not None:
+        _finish_certificates(certificate_directory, claims, results)
+    for path in written:
+        _write_baseline(path, results, quick)
     if as_json:
         write_json(as_document(claims, results, compared))
     else:
@@ -282,15 +293,6 @@ def command(
         check_text.print_total(results, out)
         if compared is not None:
             check_text.print_compared(compared, str(baseline), out)
-    if report_directory is not None:
-        from lightning_cli.writing.report import write_report
-
-        page, _ = write_report(report_directory, claims, results, quick)
-        click.echo(f"report: {page}", err=True)
-    if certificate_directory is not None:
-        _finish_certificates(certificate_directory, claims, results)
-    for path in written:
-        _write_baseline(path, results, quick)
     differs = compared is not None and compared.differences
     beside = exit_codes.UNDECIDED if first else exit_codes.NOT_AS_EXPECTED if differs else exit_codes.AS_EXPECTED
     return exit_codes.worst([exit_code(list(results.values())), beside])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.output_file import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +109,7 @@ Exit codes: 0 the table or the numbers; with --against 1 different, 3 no differe
 )
 @click.option(
     "--output",
-    type=click.Path(),
+    type=OutputFile("the picture"),
     metavar="PICTURE",
     help="Draw the heads, .png, .svg or .pdf; needs the extra `plot`.",
 )

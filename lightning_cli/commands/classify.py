@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Size
 
 if TYPE_CHECKING:
     from lightning_sym.geometry.bounds import Bounds
@@ -131,14 +132,14 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 @options.ranks(required=False)
 @click.option(
     "--tokens",
-    type=options.Size(),
+    type=Size(),
     default=2,
     show_default=True,
     help="Number of tokens t; from two on it makes no difference for one layer.",
 )
 @click.option(
     "--degree",
-    type=options.Size(),
+    type=Size(),
     help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above; "
     "--work does not bound this.",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Integer
 
 if TYPE_CHECKING:
     from lightning_sym.rings.arrays import ObjectArray
@@ -69,7 +70,7 @@ Exit codes: 0 the number is certified, 2 bad input, 3 undecided (both bounds are
 )
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Integer(),
     default=0,
     show_default=True,
     help="Picks the points; never changes a certified number.",

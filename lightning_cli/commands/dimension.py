@@ -8,6 +8,8 @@ import click
 from click.core import ParameterSource
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Integer
+from lightning_cli.output_file import OutputFile
 
 if TYPE_CHECKING:
     from lightning_sym.dimension.certify import CertifiedDimension
@@ -83,7 +85,7 @@ Exit codes: 0 certified (with --config: proved), 2 bad input, 3 undecided (both 
 @click.option("--attention-only", is_flag=True, help="Leave out, and list, what --config names besides attention.")
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Integer(),
     default=0,
     show_default=True,
     help="Picks the points; never changes a certified number.",
@@ -91,7 +93,7 @@ Exit codes: 0 certified (with --config: proved), 2 bad input, 3 undecided (both 
 @options.memory
 @click.option(
     "--certificate",
-    type=click.Path(),
+    type=OutputFile("a certificate"),
     metavar="FILE",
     help="Write what proves both bounds into FILE, for `lightning-sym verify`.",
 )
@@ -137,21 +139,24 @@ def command(
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.dimension.certify import Status, certified_dimension
 
-    if certificate is not None:
-        from lightning_sym.certificates.dimension import dimension_certificate
-        from lightning_sym.certificates.files import require_certificate_path, write_certificate
-
-        require_certificate_path(certificate)
     with progress_bar() as progress:
         result = certified_dimension(network, seed=seed, memory=limit, all_bounds=True, progress=progress)
+        if certificate is not None:
+            from lightning_sym.certificates.dimension import dimension_certificate
+            from lightning_sym.certificates.files import write_certificate
+            from lightning_sym.errors import TooLarge
+
+            try:
+                write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
+            except TooLarge as error:  # what was found is not lost
+                found = f"from {result.lower} to {result.upper}" if result.value is None else str(result.value)
+                raise TooLarge(f"{error} (the dimension, without --certificate: {found})") from error
+    if certificate is not None:
+        click.echo(f"certificate: {certificate}", err=True)
     if as_json:
         write_json(as_document(result))
     else:
         write_answer(result, dimension="green" if result.value is not None else "yellow")
-    if certificate is not None:  # after the result, which stands also where a certificate would be too large
-        with progress_bar() as progress:
-            write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
-        click.echo(f"certificate: {certificate}", err=True)
     certified = result.status is Status.CERTIFIED
     return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
 
@@ -167,20 +172,19 @@ def _of_config(
 
     model = model_of(read(file), attention_only=attention_only)
     if certificate is not None:
-        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+        from lightning_sym.certificates.files import write_certificate
         from lightning_sym.certificates.transformers import transformer_certificate
 
         document = transformer_certificate(shape_of(model))
-        require_certificate_path(certificate)
     with progress_bar() as progress:
         result = model_dimension(model, seed=seed, memory=memory, progress=progress)
+    if certificate is not None:
+        write_certificate(certificate, document)
+        click.echo(f"certificate: {certificate}", err=True)
     if as_json:
         write_json(as_document(file, result))
     else:
         write_answer(result, dimension="green" if result.value is not None else "yellow")
-    if certificate is not None:
-        write_certificate(certificate, document)
-        click.echo(f"certificate: {certificate}", err=True)
     return exit_codes.UNDECIDED if result.value is None else exit_codes.AS_EXPECTED
 
 

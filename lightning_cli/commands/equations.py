@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Amount, Integer
+from lightning_cli.output_file import OutputFile
 
 if TYPE_CHECKING:
     from lightning_sym.varieties.known_ideal import Equations
@@ -71,12 +73,12 @@ a degree that was asked for does not fit into memory; 130 interrupted.""",
 @options.ranks()
 @options.tokens
 @options.transformer
-@click.option("--degree", type=click.IntRange(1, 1000), metavar="N", help="Find all equations up to this degree.")
+@click.option("--degree", type=Integer(1, 1000), metavar="N", help="Find all equations up to this degree.")
 @click.option("--format", "form", type=click.Choice(options.FORMATS), help="Print what another system reads.")
-@click.option("--output", type=click.Path(), metavar="FILE", help="Write into FILE what would be printed.")
+@click.option("--output", type=OutputFile("the output"), metavar="FILE", help="Write into FILE what would be printed.")
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Integer(),
     default=0,
     show_default=True,
     help="Picks the points; never changes what is certified.",
@@ -84,7 +86,7 @@ a degree that was asked for does not fit into memory; 130 interrupted.""",
 @options.memory
 @click.option(
     "--work",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount("seconds", endless=True),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -117,11 +119,8 @@ def command(
     network = options.architecture(widths, ranks, tokens, **transformer)
 
     from lightning_cli.writing.output import progress_bar
-    from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.varieties.equations import successive_equations
 
-    if output is not None:
-        require_text_path(output)
     found: Equations | None = None
     interrupted = False
     try:

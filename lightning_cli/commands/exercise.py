@@ -7,6 +7,7 @@ import textwrap
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Integer
 
 SCHEMA = "lightning-sym/exercise/1"
 
@@ -21,7 +22,7 @@ Examples:
 
 Exit codes: 0 asked, or answered rightly; 1 not the right answer; 2 bad input.""",
 )
-@click.argument("number", type=int, required=False, metavar="[N]")
+@click.argument("number", type=Integer(), required=False, metavar="[N]")
 @click.option("--answer", metavar="ANSWER", help="A number, a shape or a file of weights: the exercise says which.")
 @options.as_json
 def command(number: int | None, answer: str | None, as_json: bool) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.output_file import OutputFile
 from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ its bounds differ.""",
 @options.work
 @click.option(
     "--certificate",
-    type=click.Path(),
+    type=OutputFile("a certificate"),
     metavar="FILE",
     help="Softmax: write the theorem and the evidence of its conditions into FILE, for `lightning-sym verify`.",
 )
@@ -110,10 +111,9 @@ def command(
     weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
     if certificate is not None:
         from lightning_sym.certificates.fibers import fiber_certificate
-        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+        from lightning_sym.certificates.files import write_certificate
         from lightning_sym.errors import BadInput
 
-        require_certificate_path(certificate)
         if weights.form.normalization is None:
             raise BadInput(f"a certificate of a fiber needs a softmax network, got {weights.form}")
     with progress_bar() as progress:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lightning_cli import options
+from lightning_cli.output_file import OutputFile
 
 if TYPE_CHECKING:
     from lightning_cli.pictures.drawing import Picture
@@ -69,7 +70,7 @@ Exit codes: 0 drawn, 2 bad input; of Figure 3: 0 certified and equal, 1 differen
 @click.argument("file", type=click.Path(), required=False)
 @click.option(
     "--output",
-    type=click.Path(),
+    type=OutputFile("the picture"),
     metavar="PICTURE",
     help="Draw it, .png, .svg or .pdf; Figure 1 also as a live page, .html; needs the extra `plot`.",
 )

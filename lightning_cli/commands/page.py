@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.output_file import OutputFile
 
 SCHEMA = "lightning-sym/page/1"
 
@@ -63,7 +64,7 @@ Exit codes: 0 written or listed, 2 bad input.""",
 )
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="The pages that there are.")
-@click.option("--output", type=click.Path(), metavar="FILE", help="Where it goes.  [default: NAME.html]")
+@click.option("--output", type=OutputFile("a page"), metavar="FILE", help="Where it goes.  [default: NAME.html]")
 @click.option("--open", "opened", is_flag=True, help="Also show it in the browser.")
 @options.as_json
 def command(name: str | None, listed: bool, output: str | None, opened: bool, as_json: bool) -> int:
@@ -74,7 +75,7 @@ def command(name: str | None, listed: bool, output: str | None, opened: bool, as
     """
     from lightning_cli.writing.live_pages import page_text
     from lightning_cli.writing.output import write_json
-    from lightning_cli.writing.text_files import require_text_path, write_text
+    from lightning_cli.writing.text_files import write_text
     from lightning_sym.errors import BadInput
 
     if listed == (name is not None):
@@ -85,8 +86,7 @@ def command(name: str | None, listed: bool, output: str | None, opened: bool, as
     else:
         if opened:
             _require_browser()
-        text, output = page_text(name), output or f"{name}.html"
-        require_text_path(output)
+        text, output = page_text(name), f"{name}.html" if output is None else output
         write_text(output, text)
     if as_json:
         write_json(as_document(name, output))

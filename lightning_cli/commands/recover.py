@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options, softmax_recover
+from lightning_cli.numbers import Amount, Size
+from lightning_cli.output_file import WEIGHTS, OutputFile
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -76,13 +78,13 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 )
 @click.option(
     "--denominators",
-    type=options.Size(),
+    type=Size(),
     help="With --ask: no entry of a virtual weight has a larger denominator. An assumption; weights are exact then.",
 )
-@click.option("--digits", type=options.Size(), help="With --ask: digits of the answers; without --denominators needed.")
+@click.option("--digits", type=Size(), help="With --ask: digits of the answers; without --denominators needed.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True, max=10**6),
+    type=Amount("seconds", 10**6),
     metavar="SECONDS",
     help="With --ask: how long one answer may take.  [default: 60]",
 )
@@ -90,7 +92,11 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 @options.ranks(required=False)
 @options.tokens_option(required=False)
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write the weights, if they are rational, into FILE."
+    "-o",
+    "--output",
+    type=OutputFile("weights", WEIGHTS),
+    metavar="FILE",
+    help="Write the weights, if they are rational, into FILE.",
 )
 @options.memory
 @options.work
@@ -121,10 +127,7 @@ def command(
     FILE may also hold a jet, as save_jet writes it: Taylor coefficients of a softmax network with one head, no mask and
     no skip connections, of two tokens or more. With --ask such a network is recovered from the answers of a program.
     """
-    from pathlib import Path
-
     from lightning_cli.writing.output import progress_bar
-    from lightning_cli.writing.text_files import require_text_path
     from lightning_sym.errors import BadInput
     from lightning_sym.varieties.jet_files import is_jet
     from lightning_sym.varieties.map_input import map_of, read_document, shape_of
@@ -139,10 +142,6 @@ def command(
         raise click.UsageError(f"{given[0]} belongs to --ask")
     if (file is None) == (ask is None):
         raise click.UsageError("give a FILE, or --ask PROGRAM" if ask is None else "give a FILE or --ask, not both")
-    if output is not None and Path(output).suffix not in (".json", ".npz", ".safetensors"):
-        raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {output}")
-    if output is not None:
-        require_text_path(output)
     if ask is not None:
         shape = softmax_recover.shape_asked(widths, ranks, tokens)
         return _asked(ask, shape, {**of_a_program, "work": work}, output, as_json)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.output_file import OutputFile
 from lightning_cli.writing.output import exact
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ shows it), 2 bad input, 3 undecided.""",
 @options.work
 @click.option(
     "--certificate",
-    type=click.Path(),
+    type=OutputFile("a certificate"),
     metavar="FILE",
     help="Write what proves the answer into FILE, for `lightning-sym verify`.",
 )
@@ -141,6 +142,10 @@ def command(first: str, second: str, as_json: bool, **given: Any) -> int:
 
     kinds = [checkpoint_answer.is_checkpoint(path) for path in (first, second)]
     options.require_kind(any(kinds))
+    if any(kinds) and not all(kinds):
+        from lightning_sym.errors import BadInput
+
+        raise BadInput(f"both must be files of weights, or both checkpoints (folders, .gguf), got {first} and {second}")
     if any(kinds):
         asked = {name: given[name] for name in options.OF_CHECKPOINTS}
         return checkpoint_answer.compare(first, second, **asked, as_json=as_json)
@@ -167,10 +172,9 @@ def _same_weights(
     form: Any = {"normalization": normalization, "mask": mask, "skip": skip}
     weights = options.load_weights(first, **form), options.load_weights(second, **form)
     if certificate is not None:
-        from lightning_sym.certificates.files import require_certificate_path, write_certificate
+        from lightning_sym.certificates.files import write_certificate
         from lightning_sym.certificates.same_function import same_certificate
 
-        require_certificate_path(certificate)
     with progress_bar() as progress:
         result = same_function(*weights, tokens, seed=seed, work=work, progress=progress)
     network = options.network_line(*(w.architecture(tokens) for w in weights))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.numbers import Integer, Size
+from lightning_cli.output_file import OutputFile
 
 if TYPE_CHECKING:
     from lightning_sym.atlas.conjectures import Trial
@@ -62,7 +64,9 @@ A sweep that was ended in any way goes on where it was when it is called again.
 Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some network undecided or refused.""",
 )
 @click.argument("spec", type=click.Path(), required=False)
-@click.option("-o", "--output", type=click.Path(), required=True, metavar="FILE", help="The atlas, an SQLite file.")
+@click.option(
+    "-o", "--output", type=OutputFile("an atlas"), required=True, metavar="FILE", help="The atlas, an SQLite file."
+)
 @click.option("--depth", metavar="SIZES", help=f"Layers; {_SIZES}.")
 @click.option("--widths", metavar="SIZES", help="What each width may be.")
 @click.option("--ranks", metavar="SIZES", help="What each query/key width may be.")
@@ -77,12 +81,12 @@ Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some ne
 @click.option("--mask", metavar="NAMES", help="none, causal or both.")
 @click.option("--skip", metavar="NAMES", help="no, yes or both: each layer adds its input.")
 @click.option("--uniform", is_flag=True, default=None, help="Equal widths and ranks in all layers.")
-@click.option("--largest", type=options.Size(), help="Leave out networks with more parameters.")
-@click.option("--count", type=options.Size(), help="Draw so many networks at random.")
-@click.option("--seed", type=click.IntRange(min=0), help="Picks what is drawn, and the points of each network; 0.")
+@click.option("--largest", type=Size(), help="Leave out networks with more parameters.")
+@click.option("--count", type=Size(), help="Draw so many networks at random.")
+@click.option("--seed", type=Integer(), help="Picks what is drawn, and the points of each network; 0.")
 @options.memory
 @click.option("--certificates", is_flag=True, help="Keep a certificate of each certified dimension in the atlas.")
-@click.option("--workers", type=click.IntRange(1, 1000), help="Processes; as many as cores unless said.")
+@click.option("--workers", type=Integer(1, 1000), help="Processes; as many as cores unless said.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers measure, such as tcp://host:8786.")
 @click.option("--retry", type=click.Choice(["refused", "undecided"]), help="First forget the networks of this status.")
 @click.option("--conjecture", metavar="FORMULA", help="Then compare this formula with all of the atlas.")

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
-from lightning_sym.whole_files import replacing, require_writable
+from lightning_sym.whole_files import cannot_write, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from lightning_sym.errors import BadInput
 
 SCHEMA = "lightning-sym/picture/1"
 
@@ -91,11 +89,11 @@ def _shorter(svg: bytes) -> bytes:
 
 
 def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
-    """Everything that can be known to stand in the way of the picture, said before anything is computed.
+    """What of the picture's name and of this installation stands in the way, said before anything is computed.
 
     Raises:
         MissingExtra: the package that draws is not installed.
-        BadInput: the ending is of no known kind, or the file cannot be written.
+        BadInput: the ending is of no known kind.
     """
     from lightning_sym.errors import BadInput, MissingExtra
 
@@ -107,10 +105,6 @@ def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
             matplotlib()
     except ImportError as error:
         raise MissingExtra("the picture needs the extra: pip install lightning-sym[plot]") from error
-    try:
-        require_writable(target)
-    except OSError as error:
-        raise _cannot_write(output, error) from error
     return target
 
 
@@ -129,13 +123,6 @@ def _shown(path: str) -> str:
     return repr(path if len(path) <= 60 else path[:60] + "...")
 
 
-def _cannot_write(path: str, error: OSError) -> BadInput:
-    from lightning_sym.errors import BadInput
-
-    reason = error.strerror or error
-    return BadInput(f"the picture must be a file that can be written, got {_shown(path)}: {reason}")
-
-
 def write_picture(target: Path, content: bytes) -> None:
     """The file appears complete, or nothing changes.
 
@@ -146,7 +133,7 @@ def write_picture(target: Path, content: bytes) -> None:
         with replacing(target) as file:
             file.write_bytes(content)
     except OSError as error:
-        raise _cannot_write(str(target), error) from error
+        raise cannot_write("the picture", target, error) from error
 
 
 def write_caption(figure: Figure, caption: str) -> None:

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli.writing.page_style import STYLE
-from lightning_cli.writing.text_files import require_text_path, write_text
+from lightning_cli.writing.text_files import write_text
 from lightning_sym.errors import MissingExtra
 from lightning_sym.version import __version__
 
@@ -157,5 +157,4 @@ def write_page(path: str, atlas: Atlas, where: str | None) -> None:
         BadInput: it cannot be written, or the condition is none.
         MissingExtra: matplotlib is not installed.
     """
-    require_text_path(path)
     write_text(path, as_page(list(atlas.entries(where)), where))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,11 +20,16 @@ COLOURS = {"same": "green", "rounding": "green", "different": "red", "undecided"
 
 
 def is_checkpoint(path: str) -> bool:
-    """A folder, or a .gguf file; everything else is a file of exact weights, if there is one of this name."""
-    from pathlib import Path
+    """A folder, or a .gguf file; everything else is a file of exact weights.
 
-    place = Path(path)
-    return place.is_dir() or place.suffix == ".gguf" or not (place.suffix or place.exists())
+    Raises:
+        BadInput: there is nothing of this name.
+    """
+    if not os.path.exists(path):
+        from lightning_sym.errors import BadInput
+
+        raise BadInput(f"{path}: there is no such file or folder")
+    return os.path.isdir(path) or path.lower().endswith(".gguf")
 
 
 def as_document(result: CheckpointComparison, output: str | None = None) -> dict[str, Any]:

@@ -102,7 +102,11 @@ def require_writable(directory: str, what: str) -> Path:
 
     target = Path(directory)
     made: list[Path] = []
+    if not directory:
+        raise BadInput(f"{what} must go into a directory that can be written to, got no name")
     try:
+        with suppress(FileNotFoundError):
+            target.stat()  # a long name is refused at once, and so is one behind a file
         for folder in (*reversed(target.parents), target):
             if not os.path.lexists(folder):
                 folder.mkdir()

@@ -252,6 +252,8 @@ def family_keys(file: str | PathLike[str]) -> dict[str, Any]:
     require_arguments(family_keys, locals())
     named = f"a family must be a TOML file of at most {_LONGEST_FILE:,} bytes, {os.fspath(file)[:60]!r}"
     try:
+        if os.path.exists(file) and not os.path.isfile(file):  # a pipe would keep us waiting
+            raise BadInput(f"{named} cannot be read: it is no regular file")
         with open(file, "rb") as stream:
             text = stream.read(_LONGEST_FILE + 1)
         if len(text) > _LONGEST_FILE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -17,6 +18,7 @@ from lightning_sym.certificates.document import network_document
 from lightning_sym.errors import BadInput, LightningError, TooLarge
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
+from lightning_sym.whole_files import cannot_write, require_writable
 
 APPLICATION, VERSION = 0x4C53594D, 1
 """What SQLite files of this kind carry: who wrote them (`LSYM`), and the version of the columns."""
@@ -142,11 +144,14 @@ class Atlas:
         require_arguments(Atlas.__init__, {"self": self, "file": file, "write": write})
         self.path = Path(file)
         self._named = f"an atlas must be an SQLite file that `sweep` has written, {str(file)[:60]!r}"
-        new = write and not self.path.exists()
-        if not new and not self.path.is_file():
-            raise BadInput(f"{self._named} is none")
-        if new and not self.path.parent.is_dir():
-            raise BadInput(f"an atlas must go into a folder that exists, got {str(self.path.parent)[:60]!r}")
+        if write:
+            try:
+                require_writable(file)
+            except OSError as error:
+                raise cannot_write("an atlas", file, error) from error
+        new = write and not os.path.exists(file)
+        if not new and not os.path.isfile(file):
+            raise BadInput(f"{self._named} is {'none' if os.path.exists(file) else 'not there'}")
         mode = "rwc" if new else "rw" if write else "ro"
         try:
             self._open(mode, new)

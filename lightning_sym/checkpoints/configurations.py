@@ -12,7 +12,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.folded import alive
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
-from lightning_sym.checkpoints.stream import require, require_shape
+from lightning_sym.checkpoints.stream import require
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.limits import require_integer
 
@@ -98,7 +98,10 @@ def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
         given = [name for name in IDLE if getattr(layer, f"idle_{name}") is not None]
         require(not given, f"{where}idle_{given[0] if given else ''} must go with neurons that are -1")
         return
-    numbers = np.asarray(layer.neurons)
+    try:
+        numbers = np.asarray(layer.neurons)
+    except ValueError:  # rows of several lengths
+        numbers = np.zeros(1)
     kept = numbers[numbers != -1] if numbers.ndim == 1 and numbers.dtype.kind in "iu" else np.zeros(0)
     fits = kept.dtype.kind in "iu" and len(np.unique(kept)) == len(kept) and ((kept >= 0) & (kept < old)).all()
     require(fits, f"{where}neurons must be different ones of 0..{old - 1}, or -1")
@@ -139,7 +142,6 @@ def with_idle(layer: LayerSymmetry, block: Block, places: Any, where: str) -> Bl
         given = getattr(layer, f"idle_{name}")
         if given is not None:
             require(getattr(block, name) is not None, f"{where}idle_{name}: there is no {name} in this network")
-            require_shape(f"{where}idle_{name}", given, shape)
         idle[name] = np.zeros(shape) if given is None else np.asarray(given)
     there: dict[str, Any] = {name: idle[name] if getattr(block, name) is not None else None for name in IDLE}
     require(not alive(replace(block, **there)).any(), f"{where}neurons that are -1 must do nothing")

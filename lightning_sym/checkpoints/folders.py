@@ -58,8 +58,7 @@ def open_checkpoint(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) 
             return _open_folder(place, memory)
         if place.suffix.lower() == ".gguf":
             return _open_gguf(place, memory)
-        if not place.exists():
-            raise FileFormatError("there must be a folder or a .gguf file")
+        place.stat()  # of what is not there it is said that it is not
         raise FileFormatError("it must be a folder with config.json and model.safetensors, or a .gguf file")
     except BadInput as error:
         raise type(error)(f"{_printed(place)}: {error}") from error

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
-from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order, require_shape
+from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 
 _CENTRED = (
     "query_shift", "key_shift", "value_shift", "gate_shift", "up_shift", "output_shift", "output_bias_shift",
@@ -99,14 +102,17 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     count = len(symmetry.layers)
     layers = checkpoint.form.layers
     require(count == layers, f"a symmetry must have as many layers as the network, {layers}, got {count}")
-    require(symmetry.scale > 0, f"scale must be positive, got {symmetry.scale}")
+    scale: Any = symmetry.scale
+    real = issubclass(type(scale), (Rational, float))
+    require(real and 0 < scale < inf, f"scale must be positive, got {shown(scale)}")
     for number, layer in enumerate(symmetry.layers):
         require_neurons(layer, checkpoint.form.inner, f"layer {number}: ")
     forms = Configurations.of(symmetry, checkpoint.form)
     for part in symmetry.parts():
         _require_allowed(part, forms.between)
+    require_sizes(symmetry, forms.between)
     for number, layer in enumerate(symmetry.layers):
-        _require_shapes(layer, forms.between, f"layer {number}: ")
+        _require_numbers(layer, forms.between, f"layer {number}: ")
     ring: Arithmetic = Exact() if exact else Rounded()
     return Rewritten(forms.new, checkpoint, symmetry, ring, StreamAction(symmetry, forms.between, ring), forms)
 
@@ -134,20 +140,12 @@ def _require_allowed(part: str, form: CheckpointForm) -> None:
         require(form.theta is None, f"{part}: this network has no learned positions")
 
 
-def _require_shapes(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
-    heads, groups, a, inner = form.heads, form.groups, form.head_width, form.inner
+def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
     if layer.heads is not None:
-        require_order(f"{where}heads", layer.heads, heads)
-        share = heads // groups
-        together = (np.asarray(layer.heads).reshape(groups, share) // share).T
+        require_order(f"{where}heads", layer.heads, form.heads)
+        share = form.heads // form.groups
+        together = (np.asarray(layer.heads).reshape(form.groups, share) // share).T
         require((together == together[0]).all(), f"{where}heads must keep the heads of a group of keys together")
-    shapes: dict[str, tuple[int, ...]] = {
-        "values": (groups, a, a), "queries": (groups, a, a), "turns": (groups, a // 2, 2), "key_bias": (groups, a),
-        "value_bias": (groups, a), "ups": (inner,), "output_shift": (heads, a), "down_shift": (inner,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if (part := getattr(layer, name)) is not None:
-            require_shape(where + name, part, shape)
     if layer.ups is not None:
         require((np.asarray(layer.ups) != 0).all(), f"{where}ups must not be 0 anywhere")
     if layer.turns is not None:
@@ -305,10 +303,6 @@ def _ends(new: Rewritten) -> Ends:
         what = "embedding_shift: tied, the gains of the final norm must be equal, and the sum of its bias 0"
         total = 0 if bias is None else sum(ring.numbers(bias).tolist())
         require((gain == gain[0]).all() and total == 0, what)
-    sizes = {"embedding_shift": form.vocabulary, "positions_shift": form.context, "moved": form.width}
-    for name, size in (sizes | {"unembedding_shift": form.vocabulary}).items():
-        if getattr(asked, name) is not None:
-            require_shape(name, getattr(asked, name), (size,))
 
     def written(rows: Numbers, moved: Any, shift: Any) -> Numbers:
         def change(place: slice) -> Numbers:

@@ -140,7 +140,6 @@ class Reading:
         self.old_gain, self.old_bias = ring.numbers(gain), None if bias is None else ring.numbers(bias)
         self.folded = new_gain is not None
         if self.folded:
-            require_shape(f"the gain of {what}", new_gain, gain.shape)
             self.gain = ring.numbers(new_gain)
             require((self.gain != 0).all(), f"the gain of {what} to be had must not be 0 anywhere")
         else:
@@ -153,7 +152,6 @@ class Reading:
         if self.old_bias is None:
             require(not self.moves_bias, f"{what} must have a bias for one to be had")
         elif self.moves_bias:
-            require_shape(f"the bias of {what}", new_bias, gain.shape)
             self.bias = ring.numbers(new_bias)
         elif self.folded:
             zero = (self.old_gain == 0).any()
@@ -181,7 +179,6 @@ class Reading:
             else:
                 require((before == after).all(), f"{what} has no bias that could take up that of its norm")
         if shift is not None:
-            require_shape(f"the shift of {what}", shift, weight.shape[:-1])
             direction = ring.numbers(shift)
             new = ring.plus(new, ring.over(direction[..., None], self.gain))
             if self.bias is not None:

@@ -23,7 +23,7 @@ class _Parts(Result):
         """Each part that is there, by its name."""
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if value is not None and field.name != "layers" and (field.name != "scale" or value != 1):
+            if value is not None and field.name != "layers" and (field.name != "scale" or not np.array_equal(value, 1)):
                 yield field.name, value
 
     def parts(self) -> tuple[str, ...]:

@@ -16,10 +16,11 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import require_sizes
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
-from lightning_sym.whole_files import replacing, require_writable
+from lightning_sym.whole_files import cannot_write, replacing, require_writable
 
 SCHEMA = "lightning-sym/symmetry/1"
 ORDERS = ("heads", "neurons", "order", "signs")
@@ -54,13 +55,8 @@ def require_output(path: str | os.PathLike[str], form: CheckpointForm, memory: i
     require_memory(symmetry_memory(form), memory, "the symmetry as numbers")
     try:
         require_writable(path)
-    except (OSError, ValueError) as error:
-        raise _not_writable(path, error) from error
-
-
-def _not_writable(path: str | os.PathLike[str], error: OSError | ValueError) -> BadInput:
-    reason = error.strerror if isinstance(error, OSError) else error
-    return BadInput(f"{shown(os.fspath(path))} must be in a writable folder: {reason}")
+    except OSError as error:
+        raise cannot_write("a symmetry", path, error) from error
 
 
 def save_symmetry(symmetry: Symmetry, path: str | os.PathLike[str]) -> None:
@@ -82,8 +78,8 @@ def save_symmetry(symmetry: Symmetry, path: str | os.PathLike[str]) -> None:
     try:
         with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
             stream.writelines(_document(symmetry))
-    except (OSError, ValueError) as error:
-        raise _not_writable(path, error) from error
+    except OSError as error:
+        raise cannot_write("a symmetry", path, error) from error
 
 
 def _document(symmetry: Symmetry) -> Iterator[str]:
@@ -126,14 +122,15 @@ def _entry(number: Any) -> int | str:
 
 
 def load_symmetry(path: str | os.PathLike[str], memory: int = DEFAULT_MEMORY) -> Symmetry:
-    """The symmetry of a JSON file; whether it is one of a network, `apply` finds out.
+    """The symmetry of a JSON file, its parts of sizes that agree; whether it is one of a network, `apply` finds out.
 
     Args:
         path: as `save_symmetry` or `lightning-sym same --output` wrote it.
         memory: bytes that may be used.
 
     Raises:
-        FileFormatError: the file cannot be read, or is not of its documented form.
+        FileFormatError: the file cannot be read, is not of its documented form, or has a part that is too long or short
+            beside another one.
         TooLarge: it needs more memory.
     """
     require_arguments(load_symmetry, locals())
@@ -174,7 +171,9 @@ def _read(found: Any) -> Symmetry:
     if not isinstance(layers, list) or not all(isinstance(layer, dict) for layer in layers):
         raise FileFormatError("layers must be a list of objects")
     made = [LayerSymmetry(**_parts(layer, LayerSymmetry, f"layer {i}: ")) for i, layer in enumerate(layers)]
-    return Symmetry(tuple(made), **_parts(found, Symmetry, ""))
+    symmetry = Symmetry(tuple(made), **_parts(found, Symmetry, ""))
+    require_sizes(symmetry)
+    return symmetry
 
 
 def _parts(found: dict[str, Any], kind: type[Any], where: str) -> dict[str, Any]:

@@ -187,15 +187,19 @@ def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
     return bounds
 
 
-def _computed_bound(architecture: Architecture, seed: int) -> tuple[dict[Evidence, int], Indices | None]:
+def _computed_bound(
+    architecture: Architecture, seed: int, pivots: bool = False
+) -> tuple[dict[Evidence, int], Indices | None]:
     """Parameters minus the directions at a point that the function does not see; and columns that have no direction."""
     p, parameters = PRIMES[0], architecture.parameter_count
     generator = SeededResidues((seed, 0), p)
     weights = random_weights(architecture, generator, p)
     if architecture.is_plain:
-        return {Evidence.ORBIT: parameters - orbit_dimension_at(architecture, weights, generator, p)}, None
+        fiber = orbit_dimension_at(architecture, weights, generator, p, pivots=pivots)
+        return {Evidence.ORBIT: parameters - fiber}, None
     if parameters <= LARGEST:  # of a small Jacobian all columns are taken
-        return {Evidence.DIRECTIONS: parameters - fiber_dimension_at(architecture, weights, generator, p)}, None
+        fiber = fiber_dimension_at(architecture, weights, generator, p, pivots=pivots)
+        return {Evidence.DIRECTIONS: parameters - fiber}, None
     keep = np.delete(np.arange(parameters), determined_columns_at(architecture, weights, generator, p))
     return {Evidence.DIRECTIONS: len(keep)}, keep
 
@@ -276,22 +280,24 @@ def certified_dimension(
     keep = gauge_columns(architecture) if fixed else None
     waits = Evidence.FACTORIZATION in upper_bounds and not all_bounds
 
-    def compute() -> Indices | None:
+    def compute(pivots: bool = False) -> Indices | None:
         """The bound that is not counted, where it does not cost too much; and columns that are enough."""
         if upper_bounds and symmetry_count(architecture) > ORBIT_LIMIT:
             return None
         report("upper bound", 0, 1)
-        bound, others = _computed_bound(architecture, seed)
-        upper_bounds.update(bound)
+        bound, others = _computed_bound(architecture, seed, pivots)
+        for evidence, found in bound.items():
+            upper_bounds[evidence] = min(found, upper_bounds.get(evidence, found))
         return others
 
     others = None if waits else compute()
     upper = min(upper_bounds.values())
     search = Search(architecture, seed, memory, report)
+    again = symmetry_count(architecture) <= LARGEST  # the rank of few directions is found in a way that may fall short
     for _ in search.attempts(upper, others if keep is None else keep, primes):
-        if search.lower < upper and waits:
-            compute()
-            upper, waits = min(upper_bounds.values()), False
+        if search.lower < upper and (waits or again):
+            compute(pivots=again)
+            upper, waits, again = min(upper_bounds.values()), False, False
         if search.lower >= upper:
             break
     if search.lower > upper:

@@ -27,7 +27,7 @@ from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
 from lightning_sym.network.readers.json_file import SCHEMA
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.dyadic import is_plain
-from lightning_sym.whole_files import replacing
+from lightning_sym.whole_files import cannot_write, replacing
 
 __all__ = ["LONGEST_NUMBER", "load_weights", "save_weights"]
 
@@ -142,7 +142,7 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     else:
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")
     try:
-        with replacing(file) as temporary:
+        with replacing(path) as temporary:
             write(str(temporary))
     except OSError as error:
-        raise BadInput(f"{file} must be in a writable folder: {error.strerror}") from error
+        raise cannot_write("weights", path, error) from error

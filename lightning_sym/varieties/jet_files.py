@@ -17,7 +17,7 @@ from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.readers.bounds import LARGEST_FILE, Allowance, read_whole, shown
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER, ExactNumbers, parse
 from lightning_sym.varieties.jets import MOST_LINES, Jet, JetLine
-from lightning_sym.whole_files import replacing
+from lightning_sym.whole_files import cannot_write, replacing
 
 SCHEMA = "lightning-sym/jet/1"
 _KEYS = {"schema", "form", "widths", "ranks", "tokens", "lines"}
@@ -60,9 +60,8 @@ def save_jet(jet: Jet, path: str | os.PathLike[str]) -> None:
     try:
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise BadInput(f"{shown(os.fspath(path))} must be in a writable folder: {reason}") from error
+    except OSError as error:
+        raise cannot_write("a jet", path, error) from error
 
 
 def _line_document(line: JetLine) -> dict[str, Any]:

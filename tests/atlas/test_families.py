@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,11 @@ def test_a_file_is_toml(tmp_path: Path) -> None:
             family_keys(file)
     with pytest.raises(BadInput, match="cannot be read"):
         family_keys(tmp_path)
+
+
+def test_a_pipe_is_no_family(tmp_path: Path) -> None:
+    """Nobody writes into it: it would be waited for."""
+    os.mkfifo(tmp_path / "pipe.toml")
+    for place in (tmp_path / "pipe.toml", tmp_path):
+        with pytest.raises(BadInput, match="cannot be read: it is no regular file"):
+            family_keys(place)

@@ -30,8 +30,8 @@ from good_files import good_baseline, good_config, good_json, good_map
 from watched import report, run_watched
 
 from lightning_cli.main import COMMANDS, main
+from lightning_cli.numbers import Size, Sizes
 from lightning_cli.pictures import dimensions, figure_3
-from lightning_cli.sizes import Size, Sizes
 from lightning_cli.writing.live_pages import PAGES
 
 Random = random.Random

@@ -165,8 +165,8 @@ def test_the_picture(folder: Path, capsys: pytest.CaptureFixture[str], kind: str
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("{}/nothing",), "there must be a folder or a .gguf file"),
-        (("{}/one", "--against", "{}/nothing"), "there must be a folder"),
+        (("{}/nothing",), "nothing: it must be readable: No such file or directory"),
+        (("{}/one", "--against", "{}/nothing"), "nothing: it must be readable: No such file or directory"),
         (("{}/one", "--output", "{}/a.txt"), "the picture must end in"),
         (("{}/one", "--output", "{}/a.png", "--fingerprint"), "--output goes without"),
         (("{}/one", "--memory", "0.00001"), "must fit into"),

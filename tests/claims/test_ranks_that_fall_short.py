@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import lightning_sym.dimension.search as search
+from lightning_sym.exact.elimination import Echelon, echelon_mod_p
 from lightning_sym.exact.krylov import rank_at_least
-from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.modular import independent_columns, rank_mod_p
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.claim import Claim, Part, Scope, Verdict
@@ -24,12 +25,14 @@ from proofs_check.run import run_part
 SHOWN, AMONG = 4, 60
 """Instances of a part that are run, and among how many: undecided ones take several times as long as others."""
 
-RANKS: dict[str, Callable[..., int]] = {
+RANKS: dict[str, Callable[..., Any]] = {
     "rank_mod_p": rank_mod_p,
     "rank_at_least": rank_at_least,
     "orbit_dimension_at": orbit_dimension_at,
+    "echelon_mod_p": echelon_mod_p,
+    "independent_columns": independent_columns,
 }
-"""What computes ranks modulo a prime."""
+"""What computes ranks modulo a prime: numbers, or as many pivots."""
 
 EVERY = [(claim, part) for claim in all_claims() for part in claim.parts]
 PARTS = [pytest.param(claim, part, id=f"{claim.id}: {part.name}") for claim, part in EVERY]
@@ -44,12 +47,19 @@ PLACES = sorted(
 """The modules that use one of them, by the name it has there."""
 
 
-def one_less(rank: Callable[..., int]) -> Callable[..., int]:
-    return lambda *words, **options: max(0, rank(*words, **options) - 1)
+def cut(found: Any, kept: slice) -> Any:
+    """A rank, or pivots, of which some are lost."""
+    if isinstance(found, Echelon):
+        return Echelon(found.pivot_rows[kept], found.pivot_columns[kept])
+    return len(range(found)[kept]) if isinstance(found, int) else found[kept]
 
 
-def nothing(rank: Callable[..., int]) -> Callable[..., int]:
-    return lambda *words, **options: 0
+def one_less(rank: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *words, **options: cut(rank(*words, **options), slice(-1))
+
+
+def nothing(rank: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *words, **options: cut(rank(*words, **options), slice(0))
 
 
 def forget() -> None:
@@ -80,8 +90,8 @@ def places_of(part: Part) -> tuple[Verdict, list[tuple[str, str]]]:
     """The verdict, and the places where the part computes a rank: a fault elsewhere changes nothing."""
     seen: set[tuple[str, str]] = set()
 
-    def noting(place: tuple[str, str]) -> Callable[..., int]:
-        def rank(*words: Any, **options: Any) -> int:
+    def noting(place: tuple[str, str]) -> Callable[..., Any]:
+        def rank(*words: Any, **options: Any) -> Any:
             seen.add(place)
             return RANKS[place[1]](*words, **options)
 

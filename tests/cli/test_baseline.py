@@ -201,10 +201,10 @@ def test_files_that_are_no_baseline(
 
 def test_what_cannot_be_read_or_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
-        (("--baseline", str(tmp_path / "no" / "b.json")), "No such file or directory"),
+        (("--baseline", str(tmp_path / "no" / "b.json")), "there is no such folder"),
         (("--baseline", str(tmp_path)), "Is a directory"),
         (("--write-baseline", str(tmp_path)), "Is a directory"),
-        (("--write-baseline", str(tmp_path / "no" / "b.json")), "No such file or directory"),
+        (("--write-baseline", str(tmp_path / "no" / "b.json")), "there is no such folder"),
         (("--list", "--baseline", "b.json"), "leave out --baseline"),
         (("--list", "--write-baseline", "b.json"), "leave out --write-baseline"),
     ):

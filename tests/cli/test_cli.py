@@ -48,7 +48,7 @@ def test_an_undecided_dimension_shows_both_bounds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 9})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: ({}, None))
+    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
     words = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2")
     code, out, _ = run(capsys, *words)
     assert code == 3
@@ -65,7 +65,7 @@ def test_an_error_of_the_program_exits_with_four(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 1})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda network, generator: ({}, None))
+    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
     code, out, err = run(capsys, "dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--json")
     assert (code, out) == (4, "")
     assert ProgramError.__name__ in err
@@ -127,7 +127,7 @@ BAD_WORDS = {
     "many layers": (f"dimension --widths {','.join(['9'] * 9999)} --ranks 9 --tokens 2", "must fit into 4 GiB"),
     "no tokens": ("dimension --widths 3,3 --ranks 1 --tokens 0", "positive integer"),
     "two tokens": ("dimension --widths 3,3 --ranks 1 --tokens 1,2", "one positive integer"),
-    "bad seed": ("dimension --widths 3,3 --ranks 1 --tokens 1 --seed -1", "range"),
+    "bad seed": ("dimension --widths 3,3 --ranks 1 --tokens 1 --seed -1", "--seed': must be an integer from 0"),
     "no memory": ("dimension --widths 3,3 --ranks 1 --tokens 1 --memory nan", "memory"),
     "missing option": ("dimension --widths 3,3", "Missing option"),
     "unknown option": ("dimension --width 3,3", "No such option"),

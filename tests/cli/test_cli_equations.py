@@ -63,7 +63,7 @@ def test_sympy_reads_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None
         (("--output", "/nowhere/at/all"), "output"),
         (("--output", "."), "output"),
         (("--json", "--format", "sage"), "--json"),
-        (("--memory", "0.0000001"), "GiB"),
+        (("--memory", "0.0000001"), "must fit into 107 bytes"),
         (("--work", "nan"), "work"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -141,5 +141,5 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     piped(monkeypatch, "never read")
     code, out, err = run(capsys, "recover", "-", "--output", str(tmp_path / "missing" / "weights.json"))
     assert (code, out) == (exit_codes.BAD_INPUT, "")
-    assert err.startswith("error: the output must be a file that can be written")
+    assert err.startswith("error: weights must be a file that can be written")
     assert err.count("\n") == 1

@@ -52,13 +52,18 @@ def test_where_one_unit_is(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((f"{FOLDER}/model", "nowhere"), "nowhere: there must be a folder or a .gguf file"),
-        ((f"{FOLDER}/model", "examples/generic.json"), "it must be a folder with config.json"),
+        ((f"{FOLDER}/model", "nowhere"), "nowhere: there is no such file or folder"),
+        (("none", "nowhere"), "error: none: there is no such file or folder\n"),
+        (("examples/generic.json", "/no/such"), "error: /no/such: there is no such file or folder\n"),
+        ((f"{FOLDER}/model", "examples/generic.json"), "both must be files of weights, or both checkpoints"),
         ((f"{FOLDER}/model", f"{FOLDER}/model", "--tokens", "3"), "--tokens must go with two files of weights"),
         (("examples/generic.json", "examples/generic.json", "--ids", "1"), "--ids must go with two checkpoints"),
         ((f"{FOLDER}/model", f"{FOLDER}/model", "--ids", "99"), "a token id must be an integer of at least 0"),
         ((f"{FOLDER}/model", f"{FOLDER}/model", "--ids", "x"), "must be token ids, integers of at least 0"),
-        ((f"{FOLDER}/model", f"{FOLDER}/model", "--units", "nan"), "units must be a finite number"),
+        (
+            (f"{FOLDER}/model", f"{FOLDER}/model", "--units", "nan"),
+            "--units': must be 0 or a positive number of units, got 'nan'",
+        ),
     ],
 )
 def test_what_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:

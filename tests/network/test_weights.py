@@ -108,7 +108,7 @@ def test_binary_files_hold_it_exactly_or_not_at_all(tmp_path: Path, ending: str)
 
 def test_unwritable_places_are_refused(tmp_path: Path) -> None:
     w = Weights.random(SMALL)
-    with pytest.raises(BadInput, match="writable folder"):
+    with pytest.raises(BadInput, match="there is no such folder"):
         save_weights(w, tmp_path / "missing" / "w.json")
     with pytest.raises(BadInput, match="must be written to"):
         save_weights(w, tmp_path / "w.txt")

@@ -1,0 +1,134 @@
+"""Numbers on the command line: one line says what they must be, and what was typed."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import click
+
+_LONGEST_SHOWN = 40
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
+
+
+def _spelled(limit: float) -> str:
+    """A large power of two as such.
+
+    Example:
+        >>> _spelled(2**40), _spelled(10**6)
+        ('2^40', '1,000,000')
+    """
+    power = int(limit).bit_length() - 1
+    return f"2^{power}" if limit == 1 << power and power > 20 else f"{limit:,}"
+
+
+class Integer(click.IntRange):
+    """An integer in a range, in decimal digits.
+
+    Args:
+        least, most: the range; both belong to it.
+    """
+
+    def __init__(self, least: int = 0, most: int = 2**63 - 1) -> None:
+        super().__init__(least, most)
+        self.least, self.most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The integer.
+
+        Raises:
+            click.BadParameter: it is none, or not in the range.
+        """
+        text = str(value).strip()
+        if not (text.isascii() and text.isdigit() and len(text) <= 19 and self.least <= int(text) <= self.most):
+            most = "2^63 - 1" if self.most == 2**63 - 1 else f"{self.most:,}"
+            self.fail(f"must be an integer from {self.least} to {most}, got {_shown(value)}", param, ctx)
+        return int(text)
+
+    def _describe_range(self) -> str:
+        return f"x>={self.min}" if self.most == 2**63 - 1 else super()._describe_range()
+
+
+class Amount(click.FloatRange):
+    """A positive number below a limit: a size or a time.
+
+    Args:
+        what: what is counted, such as "GiB".
+        below: the limit.
+        zero: whether 0 is allowed too.
+        endless: whether `inf` is.
+    """
+
+    def __init__(self, what: str, below: float = inf, *, zero: bool = False, endless: bool = False) -> None:
+        super().__init__(min=0, min_open=not zero)
+        self.what, self.below, self.zero, self.endless = what, below, zero, endless
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number.
+
+        Raises:
+            click.BadParameter: it is none, or none that is allowed.
+        """
+        text = str(value).strip()
+        try:
+            number = float(text) if text.isascii() and "_" not in text else -1.0
+        except ValueError:
+            number = -1.0
+        if not (0 < number < self.below or (number == 0 and self.zero) or (number == inf and self.endless)):
+            least = "0 or a positive number of" if self.zero else "a positive number of"
+            high = ", or inf" if self.endless else "" if self.below == inf else f" below {_spelled(self.below)}"
+            self.fail(f"must be {least} {self.what}{high}, got {_shown(value)}", param, ctx)
+        return number
+
+
+class Sizes(click.ParamType[Any]):
+    """Positive integers with commas between them."""
+
+    name = "n,n,..."
+    form = "positive integers below 10^18 with commas between them"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = str(value).split(",")
+        sizes = []
+        for word in words:
+            text = word.strip()
+            if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0):
+                self.fail(f"must be {self.form}, got {_shown(text or value)}", param, ctx)  # of `1,,2` all of it
+            sizes.append(int(text))
+        return tuple(sizes)
+
+
+class Size(Sizes):
+    """One positive integer."""
+
+    name = "n"
+    form = "one positive integer below 10^18"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, int):
+            return value
+        sizes = super().convert(value, param, ctx)
+        if len(sizes) != 1:
+            self.fail(f"must be {self.form}, got {_shown(value)}", param, ctx)
+        return sizes[0]
+
+
+class TokenIds(click.ParamType[Any]):
+    """Token ids, integers from 0."""
+
+    name = "i,i,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
+            form = "token ids, integers of at least 0 with commas between them"
+            self.fail(f"must be {form}, got {_shown(value)}", param, ctx)
+        return tuple(map(int, words))

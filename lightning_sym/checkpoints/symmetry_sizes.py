@@ -1,0 +1,99 @@
+"""Sizes of the parts of a symmetry: letters, each one number in all parts, be the network known or not."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.errors import BadInput
+
+WHOLE: dict[str, tuple[str, ...]] = {
+    "order": ("d",), "signs": ("d",), "rotation": ("d", "d"), "final_gain": ("d",), "embedding_shift": ("n",),
+    "positions_shift": ("context",), "moved": ("d",), "unembedding_shift": ("n",), "scale": (),
+}  # fmt: skip
+LAYER: dict[str, tuple[str, ...]] = {
+    "heads": ("H",), "values": ("G", "a", "a"), "queries": ("G", "a", "a"), "turns": ("G", "a/2", "2"),
+    "key_bias": ("G", "a"), "value_bias": ("G", "a"), "neurons": ("m",), "idle_gate": ("k", "d"),
+    "idle_gate_bias": ("k",), "idle_up": ("k", "d"), "idle_up_bias": ("k",), "idle_down": ("d", "k"), "ups": ("m",),
+    "gain1": ("d",), "bias1": ("d",), "gain2": ("d",), "bias2": ("d",), "query_shift": ("H", "a"),
+    "key_shift": ("G", "a"), "value_shift": ("G", "a"), "gate_shift": ("m",), "up_shift": ("m",),
+    "output_shift": ("H", "a"), "output_bias_shift": (), "down_shift": ("m",), "down_bias_shift": (),
+}  # fmt: skip
+"""By part that is made of numbers, its shape; letters as in `Symmetry`, `k` of each layer the neurons that are -1."""
+
+
+def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:
+    """Refuse a part that is larger or smaller than the network, or than another part, has it.
+
+    Args:
+        symmetry: whose parts may be of any shape.
+        form: in which everything is rewritten; `None`: parts are compared with each other.
+
+    Raises:
+        BadInput: the first part that does not fit, with both shapes, or that is not made of finite numbers.
+
+    Example:
+        >>> require_sizes(Symmetry((), order=np.arange(4), final_gain=np.ones(3)))
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: final_gain must have shape (4,), as order says, got (3,)
+    """
+    sizes: dict[str, tuple[int, str]] = {"2": (2, "")}
+    if form is not None:
+        known = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
+        known |= {"a": form.head_width, "a/2": form.head_width // 2, "m": form.inner}
+        sizes |= {letter: (size, "") for letter, size in known.items()}
+    for name, part in symmetry.named():
+        if name in WHOLE:
+            _fit(name, part, WHOLE[name], sizes)
+    for number, layer in enumerate(symmetry.layers):
+        sizes.pop("k", None)  # each layer has its own
+        _layer(layer, f"layer {number}: ", sizes)
+
+
+def _numbers(name: str, part: Any) -> np.ndarray[Any, Any]:
+    """A part as an array of numbers, floats of which are finite."""
+    try:
+        array = np.asarray(part)
+    except ValueError as error:
+        raise BadInput(f"{name} must be an array, its rows of one length") from error
+    if array.dtype == object:
+        entries = array.ravel().tolist()
+        kinds = set(map(type, entries))  # those of any exact field will do
+        fine = all(hasattr(kind, "__truediv__") and not issubclass(kind, complex) for kind in kinds)
+        fine = fine and all(isfinite(x) for x in entries if isinstance(x, float))
+    else:
+        fine = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+    if not fine:
+        raise BadInput(f"{name} must be made of finite numbers: integers, fractions or floats")
+    return array
+
+
+def _layer(layer: LayerSymmetry, where: str, sizes: dict[str, tuple[int, str]]) -> None:
+    for name, part in layer.named():
+        _fit(where + name, part, LAYER[name], sizes)
+        if name == "neurons":
+            sizes["k"] = (int((np.asarray(part) == -1).sum()), f"{where}neurons")
+
+
+def _fit(name: str, part: Any, letters: tuple[str, ...], sizes: dict[str, tuple[int, str]]) -> None:
+    """Compare the shape of a part with the sizes known, and put down those that it shows."""
+    found = _numbers(name, part).shape
+    if len(found) == len(letters):
+        for letter, size in zip(letters, found, strict=True):
+            sizes.setdefault(letter, (size, name))
+            if letter in ("a", "a/2"):
+                other, number = ("a/2", size // 2) if letter == "a" else ("a", 2 * size)
+                sizes.setdefault(other, (number, name))
+    wanted = tuple(sizes[letter][0] if letter in sizes else letter for letter in letters)
+    if found == wanted:
+        return
+    if not letters:
+        raise BadInput(f"{name} must be a number, got an array of shape {found}")
+    spelled = f"({', '.join(map(str, wanted))}{',' * (len(wanted) == 1)})"
+    said = {sizes[letter][1] for letter in letters if letter in sizes} - {"", name}
+    because = f", as {' and '.join(sorted(said))} say{'s' * (len(said) == 1)}," if said else ""
+    raise BadInput(f"{name} must have shape {spelled}{because or ','} got {found}")
