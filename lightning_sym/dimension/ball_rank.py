@@ -80,18 +80,16 @@ def ball_jacobian(architecture: Architecture, *, seed: int = 0, inputs: int | No
         raise BadInput(f"the seed must not be negative and inputs must be positive, got {seed} and {count}")
     generator = np.random.default_rng(seed)
     weights = [_dyadic(generator, shape) for _, shape in architecture.weight_shapes()]
-    # all inputs side by side would attend to each other: one forward pass each
-    sources = [Balls.of(_dyadic(generator, (architecture.input_width, architecture.tokens))) for _ in range(count)]
+    # one input a batch, and all directions of a matrix at once: side by side inputs would attend to each other
+    source = Balls.of([[_dyadic(generator, (architecture.input_width, architecture.tokens))] for _ in range(count)])
     still = [Balls.of(weight) for weight in weights]
     columns = []
     for place, weight in enumerate(weights):
-        for index in np.ndindex(*weight.shape):
-            direction = np.zeros(weight.shape, dtype=object)
-            direction[index] = 1
-            moving = [*still[:place], Balls.of(weight, direction), *still[place + 1 :]]
-            outputs = [network_output(source, architecture, moving).derivative().ravel() for source in sources]
-            columns.append(np.concatenate(outputs))
-    return np.array(columns, dtype=object).T
+        directions = np.eye(weight.size, dtype=int).reshape(-1, *weight.shape)
+        moving = [*still[:place], Balls.of(weight, directions), *still[place + 1 :]]
+        derivatives = network_output(source, architecture, moving).derivative()
+        columns.append(derivatives.swapaxes(0, 1).reshape(weight.size, -1))
+    return np.concatenate(columns).T
 
 
 def ball_rank(

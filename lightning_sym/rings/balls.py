@@ -1,13 +1,13 @@
 r"""Matrices of real numbers enclosed in balls, each with one derivative: flint's `arb`, rigorous like integers.
 
-A ball `[m +/- r]` contains the true real number, whatever was rounded on the way; `exp` and division included. Every
-entry is a series $x + \varepsilon x'$ modulo $\varepsilon^2$ of balls, so that one forward pass gives the network's
-outputs and their derivative along one direction in the weights.
+A ball `[m +/- r]` contains the true real number, whatever was rounded on the way; `exp` and division included. With every
+entry $x$ its derivative $x'$ along one direction in the weights is carried along, where it moves, so that one forward
+pass gives the network's outputs and their derivatives; of many networks, one a batch, and along many directions, together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,7 @@ from flint import arb, arb_mat, arb_series, ctx
 from lightning_sym.errors import BadInput
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import Normalization
-from lightning_sym.rings.rationals import as_fmpq, map_entries
+from lightning_sym.rings.rationals import as_fmpq
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def precision(bits: int) -> Iterator[None]:
 
 def as_ball(number: Any) -> arb:
     """A rational number, or a ball as it is."""
-    return number if isinstance(number, arb) else arb(as_fmpq(number))
+    return number if isinstance(number, arb) else arb(number) if type(number) is int else arb(as_fmpq(number))
 
 
 def ball(middle: Fraction, radius: Fraction = Fraction(0)) -> arb:
@@ -62,7 +62,12 @@ def middle_and_radius(around: arb) -> tuple[Fraction, Fraction] | None:
 
 
 class Balls:
-    """A matrix of balls with one derivative.
+    """Matrices of balls with one derivative; leading axes are batches.
+
+    Attributes:
+        numbers: the balls.
+        moves: balls around their derivatives, `None` where no number moves; with more leading axes for derivatives
+            along many directions at once.
 
     Example:
         >>> from lightning_sym.rings.normalization import SOFTMAX
@@ -74,20 +79,16 @@ class Balls:
         1.00000000000000
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("moves", "numbers")
 
-    def __init__(self, entries: ObjectArray) -> None:
-        self.entries = entries
+    def __init__(self, numbers: ObjectArray, moves: ObjectArray | None = None) -> None:
+        self.numbers = numbers
+        self.moves = moves
 
     @classmethod
     def of(cls, numbers: npt.ArrayLike, direction: npt.ArrayLike | None = None) -> Balls:
         """Rational numbers, and the direction in which they move: that of `direction`, by default none."""
-        source = np.asarray(numbers, dtype=object)
-        moves = np.zeros(source.shape, dtype=object) if direction is None else np.asarray(direction, dtype=object)
-        entries = np.empty(source.shape, dtype=object)
-        for index, number in np.ndenumerate(source):
-            entries[index] = arb_series([as_ball(number), as_ball(moves[index])], 2)
-        return cls(entries)
+        return cls(_balls(numbers), None if direction is None else _balls(direction))
 
     @classmethod
     def around(cls, balls: npt.ArrayLike) -> Balls:
@@ -97,34 +98,40 @@ class Balls:
             >>> Balls.around([[ball(Fraction(1), Fraction(1, 2)), 2]]).values()[0, 1]
             2.00000000000000
         """
-        return cls(map_entries(lambda x: arb_series([as_ball(x), arb(0)], 2), balls))
+        return cls(_balls(balls))
 
     def values(self) -> ObjectArray:
         """The balls themselves."""
-        return map_entries(lambda s: s[0], self.entries)
+        return self.numbers
 
     def derivative(self) -> ObjectArray:
         """The balls of the derivative."""
-        return map_entries(lambda s: s[1], self.entries)
+        moves = np.array(arb(0), dtype=object) if self.moves is None else self.moves
+        return np.broadcast_to(moves, np.broadcast_shapes(moves.shape, self.shape))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Batches, rows and columns."""
-        return self.entries.shape
+        return self.numbers.shape
 
     def __matmul__(self, other: Balls) -> Balls:
-        return Balls(self.entries @ other.entries)
+        return self._product(np.matmul, other)
 
     def __add__(self, other: Balls) -> Balls:
-        return Balls(self.entries + other.entries)
+        return Balls(self.numbers + other.numbers, _total(self.moves, other.moves))
 
     def __mul__(self, other: Balls) -> Balls:
         """The product entry by entry."""
-        return Balls(self.entries * other.entries)
+        return self._product(np.multiply, other)
+
+    def _product(self, times: Callable[[ObjectArray, ObjectArray], ObjectArray], other: Balls) -> Balls:
+        first = None if self.moves is None else times(self.moves, other.numbers)
+        second = None if other.moves is None else times(self.numbers, other.moves)
+        return Balls(times(self.numbers, other.numbers), _total(first, second))
 
     @property
     def mT(self) -> Balls:  # noqa: N802
-        return Balls(self.entries.T)
+        return Balls(self.numbers.mT, None if self.moves is None else self.moves.mT)
 
     def like(self, constants: npt.ArrayLike) -> Balls:
         """A constant matrix of integers or fractions."""
@@ -136,18 +143,37 @@ class Balls:
         Raises:
             BadInput: of this `S` only the Taylor series is known.
         """
-        if normalization.function is None:
+        if (function := normalization.function) is None:
             raise BadInput(f"balls need S itself, and of {normalization.name} only the Taylor series is known")
-        return Balls(map_entries(normalization.function, self.entries))
+        if self.moves is None:
+            return Balls(_each(function, self.numbers))
+        series = _each(lambda x: function(arb_series([x, 1], 2)), self.numbers)
+        return Balls(_each(lambda s: s[0], series), _each(lambda s: s[1], series) * self.moves)
 
     def reciprocal(self, _inverse_constants: npt.ArrayLike) -> Balls:
         """`1 / entry` for every entry; a ball around zero has the whole line as its reciprocal."""
-        return Balls(map_entries(_reciprocal, self.entries))
+        inverse = _each(_reciprocal, self.numbers)
+        return Balls(inverse, None if self.moves is None else -(inverse * inverse * self.moves))
 
 
-def _reciprocal(entry: arb_series) -> arb_series:
-    if entry[0].contains(0):  # flint refuses to divide; no real number is known to be wrong here
-        return arb_series([arb(0, float("inf"))] * 2, 2)
+def _balls(numbers: npt.ArrayLike) -> ObjectArray:
+    """Rational numbers, or balls, as balls."""
+    return _each(as_ball, np.asarray(numbers, dtype=object))
+
+
+def _each(function: Callable[..., Any], *arrays: ObjectArray) -> ObjectArray:
+    """A function of every entry."""
+    found: ObjectArray = np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
+    return found
+
+
+def _total(one: ObjectArray | None, other: ObjectArray | None) -> ObjectArray | None:
+    return one if other is None else other if one is None else one + other
+
+
+def _reciprocal(entry: arb) -> arb:
+    if entry.contains(0):  # no real number is known to be wrong here
+        return arb(0, float("inf"))
     return 1 / entry
 
 
