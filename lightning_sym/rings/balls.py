@@ -1,8 +1,8 @@
 r"""Matrices of real numbers enclosed in balls, each with one derivative: flint's `arb`, rigorous like integers.
 
-A ball `[m +/- r]` contains the true real number, whatever was rounded on the way; `exp` and division included. With every
-entry $x$ its derivative $x'$ along one direction in the weights is carried along, where it moves, so that one forward
-pass gives the network's outputs and their derivatives; of many networks, one a batch, and along many directions, together.
+A ball `[m +/- r]` contains the true real number, whatever was rounded on the way; `exp` and division included. Where
+entries move, their derivatives along one direction in the weights, or along many, are carried along, so that one
+forward pass gives the network's outputs and their derivatives; of many networks together, one a batch.
 """
 
 from __future__ import annotations
