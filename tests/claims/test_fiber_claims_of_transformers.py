@@ -16,6 +16,8 @@ from lightning_sym import SOFTMAX, Architecture
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.balls import distance, precision
+from lightning_sym.rings.derivatives import Dual
+from lightning_sym.rings.prime_field import random_residues
 from proofs_check.claim import Refutation, Undecided
 from proofs_check.claims.transformers import words_and_blocks as claim_of_words
 from proofs_check.claims.transformers.common_streams import common_streams, inputs_of, made_equal
@@ -24,7 +26,12 @@ from proofs_check.claims.transformers.differentials import rank_of_differential
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point
 from proofs_check.claims.transformers.made_equal import Maker, equal_pairs
 from proofs_check.claims.transformers.one_transformer_layer import Box, all_sums, differences
-from proofs_check.claims.transformers.polynomial_maps import P, words_and_blocks, words_and_two_token_scores
+from proofs_check.claims.transformers.polynomial_maps import (
+    P,
+    PolynomialNetwork,
+    words_and_blocks,
+    words_and_two_token_scores,
+)
 from proofs_check.claims.transformers.small_networks import (
     Head,
     Network,
@@ -78,6 +85,33 @@ def test_functionals_of_words_and_blocks_have_the_rank_of_the_list(sizes: tuple[
 def test_scores_of_two_tokens_never_see_more_than_blocks() -> None:
     for network in claim_of_words.shapes(True, (2, 3), 5, (25, 25)):
         assert words_and_two_token_scores(network) <= words_and_blocks(network)
+
+
+class Along(PolynomialNetwork):
+    """The same numbers, and one direction of all weights carried along: dual numbers."""
+
+    def __init__(self, network: Architecture, seed: int, direction: np.random.Generator) -> None:
+        super().__init__(network, seed)
+        self.directions = [random_residues(direction, shape, P) for _, shape in network.weight_shapes()]
+        moving: Any = zip(self.matrices.items(), self.directions, strict=True)
+        self.matrices = {name: Dual(matrix.value, way) for (name, matrix), way in moving}  # type: ignore[misc]
+
+    def random(self, size: int) -> Any:
+        return Dual(super().random(size).value)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("skip", [False, True])
+def test_gradients_of_functionals_are_those_of_dual_numbers(causal: bool, skip: bool) -> None:
+    for sizes in ((2, 3, 2, 1, 2, 1), (1, 2, 3, 2, 1, 2)):
+        network = replace(claim_of_words.transformer(sizes, 2, causal), skip=skip)
+        for name in ("words", "blocks", "two_token_scores"):
+            at, along = PolynomialNetwork(network, 2), Along(network, 2, np.random.default_rng(3))
+            rows = at.jacobian(getattr(at, name)())
+            way = np.concatenate([m.residues().ravel() for m in along.directions])
+            slopes = getattr(along, name)().tangent.residues().ravel()
+            assert any(slopes)
+            assert (rows.astype(object) @ way % P == slopes).all()
 
 
 def test_a_rank_that_falls_short_refutes_nothing() -> None:
