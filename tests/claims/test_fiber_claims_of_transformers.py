@@ -278,7 +278,10 @@ def test_tables_and_exact_layers_agree_on_padding() -> None:
         assert all_sums(one) == all_sums(other)
         assert differences(one) == differences(other)
         point = Point(1, one, seed=2)
-        assert point.output(one) == point.output(other)
+        (alone,), (padded,) = point.outputs([one]), point.outputs([other])
+        assert alone == padded
+        every = [one, one._replace(unembed=((1, 2),)), one._replace(embed=((0,), (1,)))]
+        assert point.outputs(every) == [output for each in every for output in point.outputs([each])]
     assert len(list(Box(1, 2, 2, False, True).networks())) == 3**6
 
 

@@ -84,6 +84,28 @@ def test_the_derivative_is_the_derivative() -> None:
             assert not b.contains(0)
 
 
+@pytest.mark.parametrize("network", NETWORKS[3:], ids=str)
+def test_all_directions_at_once_are_each_alone(network: Architecture) -> None:
+    """The Jacobian, and one forward pass for each weight and input along the one direction in which it moves."""
+    with precision(128):
+        generator = np.random.default_rng(5)
+        shapes = [shape for _, shape in network.weight_shapes()]
+        weights = [generator.integers(-3, 4, size=shape) for shape in shapes]
+        inputs = generator.integers(-3, 4, size=(2, network.input_width, network.tokens))
+        still = [Balls.of(w) for w in weights]
+        for place, weight in enumerate(weights):
+            directions = np.eye(weight.size, dtype=int).reshape(-1, *weight.shape)
+            together = [*still[:place], Balls.of(weight, directions), *still[place + 1 :]]
+            found = network_output(Balls.of(inputs[:, None]), network, together)
+            for i, j in np.ndindex(2, weight.size):
+                alone = [*still[:place], Balls.of(weight, directions[j]), *still[place + 1 :]]
+                known = network_output(Balls.of(inputs[i]), network, alone)
+                pairs = [(found.values()[i, 0], known.values()), (found.derivative()[i, j], known.derivative())]
+                for ours, theirs in pairs:
+                    assert ours.shape == theirs.shape
+                    assert all((a - b).abs_upper() < 2**-80 for a, b in zip(ours.flat, theirs.flat, strict=True))
+
+
 def test_a_determinant_around_zero_says_nothing() -> None:
     with precision(64):
         third = Balls.of(np.array([[Fraction(1, 3)]], dtype=object)).values()[0, 0]

@@ -18,7 +18,6 @@ from proofs_check.claims.transformers.small_networks import (
     Matrix,
     Network,
     as_array,
-    as_rows,
     matrices_of,
     points,
     with_matrices,
@@ -35,7 +34,9 @@ class Moving:
 
 
 def _lift(matrix: ObjectArray) -> Balls:
-    moving = matrix[()] if matrix.ndim == 0 else Moving(as_rows(matrix), None)
+    if matrix.ndim:
+        return Balls.of(matrix)
+    moving: Moving = matrix.item()
     return Balls.of(as_array(moving.matrix), moving.directions)
 
 
