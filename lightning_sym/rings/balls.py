@@ -8,7 +8,7 @@ forward pass gives the network's outputs and their derivatives; of many networks
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import Any
 
@@ -199,22 +199,55 @@ def exactly(midpoint: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+_SMALLEST_PIVOT = 2.0**-20
+"""Of the largest entry: floats tell pivots down to it."""
+
+
+def _midpoints(matrix: ObjectArray) -> ObjectArray:
+    return _each(lambda ball: ball.mid(), matrix)
+
+
 def _pivots(matrix: ObjectArray, count: int) -> tuple[list[int], list[int]]:
-    """Rows and columns that elimination of the midpoints picks, the largest entry first. It proves nothing."""
-    midpoints = np.frompyfunc(lambda ball: ball.mid(), 1, 1)
-    rest = midpoints(matrix)
-    rows, columns = list(range(matrix.shape[0])), list(range(matrix.shape[1]))
-    chosen_rows, chosen_columns = [], []
-    for _ in range(count):
-        i, j = np.unravel_index(np.argmax(np.abs(rest)), rest.shape)
-        chosen_rows.append(rows.pop(i))
-        chosen_columns.append(columns.pop(j))
-        row, column = np.delete(rest[i], j), np.delete(rest[:, j], i)
+    """Rows and columns that elimination of the midpoints picks, the largest entry first. It proves nothing.
+
+    Floats pick as long as they tell pivots; what is left behind these is computed with all bits.
+    """
+    rest = _midpoints(matrix)
+    rows, columns = np.arange(rest.shape[0]), np.arange(rest.shape[1])
+    chosen: tuple[list[int], list[int]] = [], []
+    while len(chosen[0]) < count:
+        i, j = _float_pivots(rest, count - len(chosen[0]))
+        others, beside = np.delete(np.arange(len(rows)), i), np.delete(np.arange(len(columns)), j)
+        for known, picked in zip(chosen, (rows[i], columns[j]), strict=True):
+            known.extend(picked.tolist())
+        if len(chosen[0]) < count:
+            block, right, left = (arb_mat(rest[np.ix_(*at)].tolist()) for at in ((i, j), (i, beside), (others, j)))
+            rest = rest[np.ix_(others, beside)]
+            with suppress(ZeroDivisionError):  # only where all is zero, or no number
+                rest = _midpoints(rest - np.array((left * block.solve(right)).tolist(), dtype=object))
+        rows, columns = rows[others], columns[beside]
+    return chosen
+
+
+def _float_pivots(matrix: ObjectArray, most: int) -> tuple[list[int], list[int]]:
+    """One pivot at least, and those that are not much smaller than the largest entry."""
+    largest = max(map(abs, matrix.ravel()))
+    scaled = _each(lambda x: float(x / largest), matrix) if largest > 0 else np.zeros(matrix.shape)
+    rest = np.nan_to_num(scaled.astype(np.float64))
+    free = np.ones(rest.shape)
+    rows: list[int] = []
+    columns: list[int] = []
+    while len(rows) < most:
+        i, j = map(int, np.unravel_index(np.argmax(np.where(free, np.abs(rest), -1)), rest.shape))
         pivot = rest[i, j]
-        rest = np.delete(np.delete(rest, i, axis=0), j, axis=1)
-        if pivot != 0 and rest.size:
-            rest = midpoints(rest - np.outer(midpoints(column / pivot), row))
-    return chosen_rows, chosen_columns
+        if rows and abs(pivot) < _SMALLEST_PIVOT:
+            break
+        rows.append(i)
+        columns.append(j)
+        if pivot != 0:
+            rest = rest - np.outer(rest[:, j] / pivot, rest[i])
+        free[i], free[:, j] = 0, 0
+    return rows, columns
 
 
 def _is_not_zero(matrix: ObjectArray, rows: list[int], columns: list[int]) -> bool:
@@ -246,8 +279,13 @@ def certified_rank(matrix: ObjectArray) -> int:
         >>> certified_rank(np.array([[arb(1), arb(2)], [arb(2), arb(4)]]))
         1
     """
-    size = int(min(matrix.shape))
-    rows, columns = _pivots(matrix, size)
-    while size and not _is_not_zero(matrix, rows[:size], columns[:size]):
-        size -= 1
-    return size
+    found, most = 0, int(min(matrix.shape))
+    rows, columns = _pivots(matrix, most)
+    size = most
+    while found < most:  # minors beyond the rank are zero: the largest other one by bisection
+        if _is_not_zero(matrix, rows[:size], columns[:size]):
+            found = size
+        else:
+            most = size - 1
+        size = (found + most + 1) // 2
+    return found

@@ -10,9 +10,10 @@ import pytest
 from lightning_sym.dimension.ball_rank import ball_jacobian, ball_rank
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.exact.rational import rank as exact_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
-from lightning_sym.rings.balls import Balls, nonzero_minor, precision
+from lightning_sym.rings.balls import Balls, certified_rank, nonzero_minor, precision
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 NETWORKS = [
@@ -104,6 +105,22 @@ def test_all_directions_at_once_are_each_alone(network: Architecture) -> None:
                 for ours, theirs in pairs:
                     assert ours.shape == theirs.shape
                     assert all((a - b).abs_upper() < 2**-80 for a, b in zip(ours.flat, theirs.flat, strict=True))
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 7])
+def test_ranks_of_matrices_of_all_sizes_of_numbers(rank: int) -> None:
+    """Floats pick pivots, and some numbers are below all floats: known ranks, rows and columns scaled far apart."""
+    generator = np.random.default_rng(rank)
+    with precision(2000):
+        for steps in (0, 3, 40, 90):
+            left, right = (generator.integers(-9, 10, size=size).astype(object) for size in ((9, rank), (rank, 7)))
+            scales = [Fraction(1, 2**steps) ** int(i) for i in generator.permutation(9)]
+            product = left @ right if rank else np.zeros((9, 7), dtype=object)
+            matrix = np.array([[a * x / 3 for x in row] for a, row in zip(scales, product, strict=True)], dtype=object)
+            for oriented in (matrix, matrix.T):
+                assert certified_rank(Balls.of(oriented).values()) == exact_rank(oriented) == rank
+    infinite = np.full((2, 2), Balls.of([[0]]).reciprocal([[1]]).values()[0, 0], dtype=object)
+    assert certified_rank(infinite) == 0
 
 
 def test_a_determinant_around_zero_says_nothing() -> None:
