@@ -132,7 +132,7 @@ def common_streams(
                     classes[none] = classes.get(none, nothing) + value.scaled(2)
                     form, value = turned, -value
                 classes[form] = classes.get(form, nothing) + value
-                if one.tokens == blind_at and at.is_skew(attention):
+                if not one.causal and one.tokens == blind_at and at.is_skew(attention):
                     blind.add(form)
         seen = {form: c for form, c in classes.items() if one.causal or any(form)}
         moving = [c for form, c in seen.items() if one.causal or form not in blind]
