@@ -30,6 +30,9 @@ from lightning_sym.rings.balls import Balls, certified_rank, nonzero_minor, prec
 _BYTES_AN_ENTRY = 600
 """A ball with its derivative, the parts it was made of, and the copies that elimination works on."""
 
+_AT_ONCE = 2**16
+"""Entries of what one forward pass computes on the way, for all inputs and directions together; a few megabytes."""
+
 
 @dataclass(frozen=True)
 class BallRank:
@@ -80,15 +83,20 @@ def ball_jacobian(architecture: Architecture, *, seed: int = 0, inputs: int | No
         raise BadInput(f"the seed must not be negative and inputs must be positive, got {seed} and {count}")
     generator = np.random.default_rng(seed)
     weights = [_dyadic(generator, shape) for _, shape in architecture.weight_shapes()]
-    # one input a batch, and all directions of a matrix at once: side by side inputs would attend to each other
+    # one input a batch, as inputs side by side would attend to each other; and many directions at once
     source = Balls.of([[_dyadic(generator, (architecture.input_width, architecture.tokens))] for _ in range(count)])
     still = [Balls.of(weight) for weight in weights]
+    widest = max(architecture.tokens, *(max(weight.shape) for weight in weights))
     columns = []
     for place, weight in enumerate(weights):
-        directions = np.eye(weight.size, dtype=int).reshape(-1, *weight.shape)
-        moving = [*still[:place], Balls.of(weight, directions), *still[place + 1 :]]
-        derivatives = network_output(source, architecture, moving).derivative()
-        columns.append(derivatives.swapaxes(0, 1).reshape(weight.size, -1))
+        step = max(1, _AT_ONCE // (widest * max(count * widest, weight.size)))
+        for start in range(0, weight.size, step):
+            directions = np.eye(min(step, weight.size - start), weight.size, start, dtype=int)
+            moves = Balls.of(weight, directions.reshape(-1, *weight.shape))
+            derivatives = network_output(
+                source, architecture, [*still[:place], moves, *still[place + 1 :]]
+            ).derivative()
+            columns.append(derivatives.swapaxes(0, 1).reshape(len(directions), -1))
     return np.concatenate(columns).T
 
 
