@@ -9,6 +9,9 @@ from flint import fmpq_mat, nmod_mat
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.rings.rationals import RationalMatrix
 
+_WIDE = 6
+"""So many times as many columns as rows, from which on residues are faster than elimination over the integers."""
+
 
 class RowEchelon(NamedTuple):
     """A reduced echelon form without its zero rows.
@@ -30,7 +33,8 @@ def row_echelon(matrix: RationalMatrix) -> RowEchelon:
         >>> found.rows.fractions().tolist(), found.pivots
         ([[Fraction(0, 1), Fraction(1, 1), Fraction(2, 1)]], (1,))
     """
-    return _by_residues(matrix) or _by_elimination(matrix)
+    rows, columns = matrix.shape
+    return (_by_residues(matrix) if columns > _WIDE * rows > 0 else None) or _by_elimination(matrix)
 
 
 def _by_elimination(matrix: RationalMatrix) -> RowEchelon:

@@ -31,16 +31,21 @@ Field = Callable[[Sequence[Any]], list[Any]]
 
 def _negative(matrix: Any) -> Any:
     if isinstance(matrix, Dual):
-        return Dual(_negative(matrix.value), _negative(matrix.tangent))
+        return Dual(_negative(matrix.value), None if matrix.tangent is None else _negative(matrix.tangent))
     return PrimeFieldMatrix(-matrix.entries, matrix.prime)
 
 
 def _constant(matrix: PrimeFieldMatrix, like: Any) -> Any:
-    """A matrix over the prime field as one over the ring of `like`: all derivatives are zero."""
-    if not isinstance(like, Dual):
-        return matrix
-    zero = PrimeFieldMatrix(np.zeros_like(matrix.entries), matrix.prime)
-    return Dual(_constant(matrix, like.value), _constant(zero, like.value))
+    """A matrix over the prime field as one over the ring of `like`: nothing of it moves."""
+    return Dual(_constant(matrix, like.value)) if isinstance(like, Dual) else matrix
+
+
+def _tangent(matrix: Dual) -> Any:
+    """Zero where nothing moves."""
+    if matrix.tangent is not None:
+        return matrix.tangent
+    residues = _residues(matrix)
+    return _constant(PrimeFieldMatrix(np.zeros_like(residues.entries), residues.prime), matrix.value)
 
 
 def _residues(matrix: Any) -> PrimeFieldMatrix:
@@ -67,7 +72,7 @@ class _FixedPatterns:
         if not isinstance(scores, Dual):
             return pattern
         value = self._at(scores.value, pattern)
-        return Dual(value, self._moved(value, scores.tangent))
+        return Dual(value, None if scores.tangent is None else self._moved(value, scores.tangent))
 
     def __call__(self, scores: Recorded) -> Recorded:
         pattern = self._at(scores.value, next(self._left))
@@ -127,10 +132,9 @@ class Bracket:
     second: Field
 
     def __call__(self, weights: Sequence[Any]) -> list[Any]:
-        a, b = self.first(weights), self.second(weights)
-        along_a = self.second([Dual(w, tangent) for w, tangent in zip(weights, a, strict=True)])
-        along_b = self.first([Dual(w, tangent) for w, tangent in zip(weights, b, strict=True)])
-        return [u.tangent + _negative(v.tangent) for u, v in zip(along_a, along_b, strict=True)]
+        along_a = self.second([Dual(*pair) for pair in zip(weights, self.first(weights), strict=True)])
+        along_b = self.first([Dual(w, b.value) for w, b in zip(weights, along_a, strict=True)])
+        return [_tangent(u) + _negative(_tangent(v)) for u, v in zip(along_a, along_b, strict=True)]
 
 
 def bracket_rows(

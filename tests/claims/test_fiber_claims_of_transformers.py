@@ -16,16 +16,32 @@ from lightning_sym import SOFTMAX, Architecture
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.rings.balls import distance, precision
+from lightning_sym.rings.derivatives import Dual
+from lightning_sym.rings.prime_field import random_residues
 from proofs_check.claim import Refutation, Undecided
 from proofs_check.claims.transformers import words_and_blocks as claim_of_words
 from proofs_check.claims.transformers.common_streams import common_streams, inputs_of, made_equal
 from proofs_check.claims.transformers.conditions import Spaces, failing
-from proofs_check.claims.transformers.differentials import matrices_of, rank_of_differential, with_matrices
+from proofs_check.claims.transformers.differentials import rank_of_differential
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point
 from proofs_check.claims.transformers.made_equal import Maker, equal_pairs
 from proofs_check.claims.transformers.one_transformer_layer import Box, all_sums, differences
-from proofs_check.claims.transformers.polynomial_maps import P, words_and_blocks, words_and_two_token_scores
-from proofs_check.claims.transformers.small_networks import Head, Network, apart, points, same_for_any_exponential
+from proofs_check.claims.transformers.polynomial_maps import (
+    P,
+    PolynomialNetwork,
+    words_and_blocks,
+    words_and_two_token_scores,
+)
+from proofs_check.claims.transformers.small_networks import (
+    Head,
+    Network,
+    apart,
+    matrices_of,
+    points,
+    same_for_any_exponential,
+    side_by_side,
+    with_matrices,
+)
 from proofs_check.claims.transformers.small_networks import P as PRIME
 from proofs_check.claims.transformers.transformer_dimension import formula, is_narrow, is_wide, spans
 from proofs_check.claims.transformers.transformer_fibers import clusters
@@ -69,6 +85,33 @@ def test_functionals_of_words_and_blocks_have_the_rank_of_the_list(sizes: tuple[
 def test_scores_of_two_tokens_never_see_more_than_blocks() -> None:
     for network in claim_of_words.shapes(True, (2, 3), 5, (25, 25)):
         assert words_and_two_token_scores(network) <= words_and_blocks(network)
+
+
+class Along(PolynomialNetwork):
+    """The same numbers, and one direction of all weights carried along: dual numbers."""
+
+    def __init__(self, network: Architecture, seed: int, direction: np.random.Generator) -> None:
+        super().__init__(network, seed)
+        self.directions = [random_residues(direction, shape, P) for _, shape in network.weight_shapes()]
+        moving: Any = zip(self.matrices.items(), self.directions, strict=True)
+        self.matrices = {name: Dual(matrix.value, way) for (name, matrix), way in moving}  # type: ignore[misc]
+
+    def random(self, size: int) -> Any:
+        return Dual(super().random(size).value)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("skip", [False, True])
+def test_gradients_of_functionals_are_those_of_dual_numbers(causal: bool, skip: bool) -> None:
+    for sizes in ((2, 3, 2, 1, 2, 1), (1, 2, 3, 2, 1, 2)):
+        network = replace(claim_of_words.transformer(sizes, 2, causal), skip=skip)
+        for name in ("words", "blocks", "two_token_scores"):
+            at, along = PolynomialNetwork(network, 2), Along(network, 2, np.random.default_rng(3))
+            rows = at.jacobian(getattr(at, name)())
+            way = np.concatenate([m.residues().ravel() for m in along.directions])
+            slopes = getattr(along, name)().tangent.residues().ravel()
+            assert any(slopes)
+            assert (rows.astype(object) @ way % P == slopes).all()
 
 
 def test_a_rank_that_falls_short_refutes_nothing() -> None:
@@ -126,10 +169,24 @@ def test_balls_and_residues_run_the_same_network() -> None:
         )
         exact = flat.run(x, lambda matrix: matrix, partial(first, pattern)).ravel()
         residues = [int(n.numerator) * pow(int(n.denominator), -1, PRIME) % PRIME for n in exact]
-        assert flat.with_any_exponential(x, 1) == flat.with_any_exponential(x, 2) == residues
+        assert all(flat.with_any_exponential(x, seed).ravel().tolist() == residues for seed in (1, 2))
         with precision(250):
-            distances = [distance(ball, Fraction(n)) for ball, n in zip(flat.balls(x), exact, strict=True)]
+            distances = [distance(ball, Fraction(n)) for ball, n in zip(flat.balls(x).ravel(), exact, strict=True)]
         assert all(near == 0 and far is not None and far < Fraction(1, 2**200) for near, far in distances)
+
+
+def test_networks_side_by_side_are_run_like_each_alone() -> None:
+    for tokens, causal, skip in product((2, 3), (False, True), (False, True)):
+        drawn = [Maker(seed).network(2, 2, (2, 1)) for seed in range(4)]
+        networks = [n._replace(tokens=tokens, causal=causal, skip=skip) for n in drawn]
+        inputs = np.array(inputs_of(networks[0], 3))
+        together = side_by_side(networks).balls(inputs[:, None])
+        assert together.shape == (3, 4, 2, tokens)
+        for (i, j), x in zip(np.ndindex(3, 4), np.repeat(inputs, 4, axis=0), strict=True):
+            assert [b.str(60) for b in together[i, j].ravel()] == [b.str(60) for b in networks[j].balls(x).ravel()]
+            assert networks[j].with_any_exponential(inputs, 5)[i].tolist() == (
+                networks[j].with_any_exponential(x, 5).tolist()
+            )
 
 
 def test_common_streams_is_symmetric_and_says_yes_to_the_same_network() -> None:
@@ -193,7 +250,7 @@ def test_clusters_are_apart_and_nobody_is_lost() -> None:
     inputs = points(2, 2, 2)
     shown = [n._replace(tokens=2, causal=True) for n in [*networks, *networks[:2]]]
     with precision(250):
-        outputs = [(n, [ball for x in inputs for ball in n.balls(x)]) for n in shown]
+        outputs = [(n, [ball for x in inputs for ball in n.balls(x).ravel()]) for n in shown]
         found = list(clusters(outputs))
     assert sorted(len(cluster) for cluster in found) == [1, 1, 1, 2, 2]
     for one, other in combinations(found, 2):
@@ -221,7 +278,10 @@ def test_tables_and_exact_layers_agree_on_padding() -> None:
         assert all_sums(one) == all_sums(other)
         assert differences(one) == differences(other)
         point = Point(1, one, seed=2)
-        assert point.output(one) == point.output(other)
+        (alone,), (padded,) = point.outputs([one]), point.outputs([other])
+        assert alone == padded
+        every = [one, one._replace(unembed=((1, 2),)), one._replace(embed=((0,), (1,)))]
+        assert point.outputs(every) == [output for each in every for output in point.outputs([each])]
     assert len(list(Box(1, 2, 2, False, True).networks())) == 3**6
 
 

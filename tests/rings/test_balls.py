@@ -10,9 +10,10 @@ from ball_rank import ball_rank
 
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput
+from lightning_sym.exact.rational import rank as exact_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
-from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision
+from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision, rank_of_balls
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 NETWORKS = [
@@ -82,6 +83,44 @@ def test_the_derivative_is_the_derivative() -> None:
         for a, b in zip(quotient.ravel(), still.derivative().ravel(), strict=True):
             assert abs(a - b) < 2**-50
             assert not b.contains(0)
+
+
+@pytest.mark.parametrize("network", NETWORKS[3:], ids=str)
+def test_all_directions_at_once_are_each_alone(network: Architecture) -> None:
+    """The Jacobian, and one forward pass for each weight and input along the one direction in which it moves."""
+    with precision(128):
+        generator = np.random.default_rng(5)
+        shapes = [shape for _, shape in network.weight_shapes()]
+        weights = [generator.integers(-3, 4, size=shape) for shape in shapes]
+        inputs = generator.integers(-3, 4, size=(2, network.input_width, network.tokens))
+        still = [DualBalls.of(w) for w in weights]
+        for place, weight in enumerate(weights):
+            directions = np.eye(weight.size, dtype=int).reshape(-1, *weight.shape)
+            together = [*still[:place], DualBalls.of(weight, directions), *still[place + 1 :]]
+            found = network_output(DualBalls.of(inputs[:, None]), network, together)
+            for i, j in np.ndindex(2, weight.size):
+                alone = [*still[:place], DualBalls.of(weight, directions[j]), *still[place + 1 :]]
+                known = network_output(DualBalls.of(inputs[i]), network, alone)
+                pairs = [(found.values()[i, 0], known.values()), (found.derivative()[i, j], known.derivative())]
+                for ours, theirs in pairs:
+                    assert ours.shape == theirs.shape
+                    assert all((a - b).abs_upper() < 2**-80 for a, b in zip(ours.flat, theirs.flat, strict=True))
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 7])
+def test_ranks_of_matrices_of_all_sizes_of_numbers(rank: int) -> None:
+    """Floats pick pivots, and some numbers are below all floats: known ranks, rows and columns scaled far apart."""
+    generator = np.random.default_rng(rank)
+    with precision(2000):
+        for steps in (0, 3, 40, 90):
+            left, right = (generator.integers(-9, 10, size=size).astype(object) for size in ((9, rank), (rank, 7)))
+            scales = [Fraction(1, 2**steps) ** int(i) for i in generator.permutation(9)]
+            product = left @ right if rank else np.zeros((9, 7), dtype=object)
+            matrix = np.array([[a * x / 3 for x in row] for a, row in zip(scales, product, strict=True)], dtype=object)
+            for oriented in (matrix, matrix.T):
+                assert rank_of_balls(DualBalls.of(oriented).values()) == exact_rank(oriented) == rank
+    infinite = np.full((2, 2), DualBalls.of([[0]]).reciprocal([[1]]).values()[0, 0], dtype=object)
+    assert rank_of_balls(infinite) == 0
 
 
 def test_a_determinant_around_zero_says_nothing() -> None:

@@ -23,21 +23,25 @@ from lightning_sym import Architecture, network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, nonzero_minor, precision, rank_of_balls
 
+_AT_ONCE = 2**16
+"""Entries of what one forward pass computes on the way, for all inputs and directions together; a few megabytes."""
+
 
 def ball_jacobian(architecture: Architecture, matrices: Sequence[ObjectArray], inputs: Sequence[Any]) -> ObjectArray:
     """The Jacobian of all outputs by all weights, at weights in canonical order: a row for each entry of an output."""
-    # all inputs side by side would attend to each other: one forward pass each
-    sources = [DualBalls.of(x) for x in inputs]
+    # one input a batch, as inputs side by side would attend to each other; and many directions at once
+    source = DualBalls.of(np.array(inputs)[:, None])
     still = [DualBalls.of(matrix) for matrix in matrices]
+    widest = max(architecture.tokens, *(max(matrix.shape) for matrix in matrices))
     columns = []
     for place, matrix in enumerate(matrices):
-        for index in np.ndindex(*matrix.shape):
-            direction = np.zeros(matrix.shape, dtype=object)
-            direction[index] = 1
-            moving = [*still[:place], DualBalls.of(matrix, direction), *still[place + 1 :]]
-            outputs = [network_output(source, architecture, moving).derivative().ravel() for source in sources]
-            columns.append(np.concatenate(outputs))
-    return np.array(columns, dtype=object).T
+        step = max(1, _AT_ONCE // (widest * max(len(inputs) * widest, matrix.size)))
+        for start in range(0, matrix.size, step):
+            directions = np.eye(min(step, matrix.size - start), matrix.size, start, dtype=int)
+            moving = DualBalls.of(matrix, directions.reshape(-1, *matrix.shape))
+            found = network_output(source, architecture, [*still[:place], moving, *still[place + 1 :]]).derivative()
+            columns.append(found.swapaxes(0, 1).reshape(len(directions), -1))
+    return np.concatenate(columns).T
 
 
 def _dyadic(generator: np.random.Generator, shape: tuple[int, ...]) -> ObjectArray:

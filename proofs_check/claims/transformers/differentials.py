@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -15,46 +13,43 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
 from lightning_sym.rings.protocol import normalized
-from proofs_check.claims.transformers.small_networks import BITS, Head, Matrix, Network, as_array, as_rows, points
+from proofs_check.claims.transformers.small_networks import (
+    BITS,
+    Matrix,
+    Network,
+    as_array,
+    matrices_of,
+    points,
+    with_matrices,
+)
 from proofs_check.expect import Bounds
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A number that moves with speed one."""
+class Moving:
+    """A matrix of weights, and directions in which it moves, one a batch."""
 
-    value: Fraction
-
-
-def matrices_of(network: Network) -> list[Matrix]:
-    """`E`, the `A` and `V` of all heads, `U`."""
-    inside = [matrix for heads in network.layers for head in heads for matrix in head]
-    return [network.embed, *inside, network.unembed]
-
-
-def with_matrices(network: Network, matrices: list[Matrix]) -> Network:
-    """The same form, other weights."""
-    source = iter(matrices[1:-1])
-    layers = tuple(tuple(Head(next(source), next(source)) for _ in heads) for heads in network.layers)
-    return network._replace(embed=matrices[0], layers=layers, unembed=matrices[-1])
+    matrix: Matrix
+    directions: Any
 
 
 def _lift(matrix: ObjectArray) -> DualBalls:
-    def split(entry: Any) -> tuple[Any, int]:
-        return (entry.value, 1) if isinstance(entry, Entry) else (entry, 0)
+    if matrix.ndim:
+        return DualBalls.of(matrix)
+    moving: Moving = matrix.item()
+    return DualBalls.of(as_array(moving.matrix), moving.directions)
 
-    parts = [[split(entry) for entry in row] for row in matrix]
-    return DualBalls.of([[p[0] for p in row] for row in parts], [[p[1] for p in row] for row in parts])
 
-
-def moving_one_entry(network: Network, ends: bool) -> Iterator[Network]:
-    """One for each weight; `E` and `U` do not move if not `ends`."""
+def moving_entries(network: Network, ends: bool) -> tuple[Network, int]:
+    """All weights move, one in each batch, and how many; `E` and `U` do not if not `ends`."""
     matrices = matrices_of(network)
-    for number in range(len(matrices)) if ends else range(1, len(matrices) - 1):
-        for index in np.ndindex(*as_array(matrices[number]).shape):
-            moved = as_array(matrices[number])
-            moved[index] = Entry(Fraction(matrices[number][index[0]][index[1]]))
-            yield with_matrices(network, [*matrices[:number], as_rows(moved), *matrices[number + 1 :]])
+    places = range(len(matrices)) if ends else range(1, len(matrices) - 1)
+    sizes = [as_array(matrices[i]).size for i in places]
+    each = np.split(np.eye(sum(sizes), dtype=int), np.cumsum(sizes)[:-1], axis=1)
+    moving: list[Any] = list(matrices)
+    for i, directions in zip(places, each, strict=True):
+        moving[i] = Moving(matrices[i], directions.reshape(-1, *as_array(matrices[i]).shape))
+    return with_matrices(network, moving), sum(sizes)
 
 
 def orbit(network: Network, ends: bool) -> tuple[int, list[list[Any]]]:
@@ -88,16 +83,15 @@ def rank_of_differential(network: Network, ends: bool) -> tuple[int, int, Bounds
     The kernel contains the tangent space of the orbit, so the number of weights minus its rank is an upper bound.
     """
     mask = network.attended.astype(int).astype(object)
-    directions = list(moving_one_entry(network, ends))
+    moving, weights = moving_entries(network, ends)
     group, vectors = orbit(network, ends)
     outputs = len(network.unembed) * network.tokens
-    inputs = points(len(network.embed[0]), network.tokens, 3 * len(directions) // (2 * outputs) + 2)
+    inputs = points(len(network.embed[0]), network.tokens, 3 * weights // (2 * outputs) + 2)
     with precision(BITS):
         pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
-        columns = [
-            np.concatenate([n.run(DualBalls.of(x), _lift, pattern).derivative().ravel() for x in inputs])
-            for n in directions
-        ]
-        lower = rank_of_balls(np.stack(columns, axis=1))
-    upper = len(directions) - (rank(vectors) if vectors else 0)
-    return len(directions), group, Bounds(lower, upper)
+        output = moving.run(
+            DualBalls.of(np.array(inputs)[:, None]), _lift, pattern
+        )  # one input a batch, all directions
+        lower = rank_of_balls(np.concatenate(output.derivative().reshape(len(inputs), weights, -1), axis=1).T)
+    upper = weights - (rank(vectors) if vectors else 0)
+    return weights, group, Bounds(lower, upper)

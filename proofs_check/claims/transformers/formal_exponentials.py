@@ -11,8 +11,8 @@ polynomials proves one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -20,7 +20,14 @@ import numpy as np
 
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from proofs_check.claims.transformers.small_networks import Matrix, Network, P, as_array, as_rows
+from proofs_check.claims.transformers.small_networks import (
+    Matrix,
+    Network,
+    P,
+    as_array,
+    as_rows,
+    side_by_side,
+)
 
 Coordinate = tuple[int, int]
 Pair = tuple[Coordinate, Coordinate]
@@ -28,13 +35,17 @@ Pair = tuple[Coordinate, Coordinate]
 
 def seen_form(network: Network, attention: Matrix) -> Matrix:
     """`E^T A E`."""
-    e = as_array(network.embed)
-    return as_rows(e.T @ as_array(attention) @ e)
+    return _product(tuple(zip(*network.embed, strict=True)), attention, network.embed)
 
 
 def seen_value(network: Network, value: Matrix) -> Matrix:
     """`U V E`."""
-    return as_rows(as_array(network.unembed) @ as_array(value) @ as_array(network.embed))
+    return _product(network.unembed, value, network.embed)
+
+
+@lru_cache(maxsize=2**12)  # networks of a box share their matrices
+def _product(left: Matrix, middle: Matrix, right: Matrix) -> Matrix:
+    return as_rows(as_array(left) @ as_array(middle) @ as_array(right))
 
 
 def exponents(form: Matrix, j: int, k: int) -> dict[Pair, int]:
@@ -72,12 +83,16 @@ class Point:
             self.patterns[form] = PrimeFieldMatrix.of(entries, P)
         return self.patterns[form]
 
-    def output(self, network: Network) -> tuple[int, ...]:
-        """Of one layer."""
-        (heads,) = network.layers
-        patterns = iter([self.pattern(seen_form(network, head.attention)) for head in heads])
+    def outputs(self, networks: Sequence[Network]) -> list[tuple[int, ...]]:
+        """Of networks of one layer and one form."""
+        heads = [
+            [self.pattern(seen_form(network, head.attention)).entries for head in network.layers[0]]
+            for network in networks
+        ]
+        patterns = (PrimeFieldMatrix(np.stack(each), P) for each in zip(*heads, strict=True))
         x = PrimeFieldMatrix.of(self.x, P)
-        return tuple(int(r) for r in network.run(x, x.like, lambda scores: next(patterns)).residues().flat)
+        found = side_by_side(networks).run(x, x.like, lambda scores: next(patterns)).residues()
+        return list(map(tuple, found.reshape(len(networks), -1).tolist()))
 
 
 @cache
@@ -118,8 +133,12 @@ class ExactLayer:
             found.append(self.ring.from_terms({tuple(exponent): 1}))
         return found
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
+    @cached_property
+    def entries(self) -> list[tuple[Any, Any]]:
         """By output row and query."""
+        return list(self._entries())
+
+    def _entries(self) -> Iterator[tuple[Any, Any]]:
         for row, k in product(range(len(self.skip)), range(self.network.tokens)):
             top, below = self.token(self.skip[row], k), self.ring.constant(1)
             for form, value in self.heads:
@@ -131,5 +150,5 @@ class ExactLayer:
 
     def same_as(self, other: ExactLayer) -> bool:
         """An identity of rational functions, by cross multiplication."""
-        pairs = zip(self.entries(), other.entries(), strict=True)
+        pairs = zip(self.entries, other.entries, strict=True)
         return all(a * d == c * b for (a, b), (c, d) in pairs)

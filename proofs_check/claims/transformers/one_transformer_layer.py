@@ -123,13 +123,14 @@ def sorted_twice(box: Box, table: Table = stated) -> Tally:
     """By the table, and by functions."""
     networks = list(box.networks())
     point = Point(len(networks[0].embed[0]), networks[0], seed=5)
+    outputs = dict(zip(networks, point.outputs(networks), strict=True))
     classes: dict[Hashable, list[Network]] = {}
     for network in networks:
         classes.setdefault(table(network), []).append(network)
     by_residues: dict[tuple[int, ...], Network] = {}
     identities = 0
     for first, *others in classes.values():
-        output, exact = point.output(first), ExactLayer(first)
+        output, exact = outputs[first], ExactLayer(first)
         if output in by_residues:
             other = by_residues[output]
             if exact.same_as(ExactLayer(other)):
@@ -138,7 +139,7 @@ def sorted_twice(box: Box, table: Table = stated) -> Tally:
         by_residues[output] = first
         shown = {presentation(first)}
         for other in others:
-            if point.output(other) != output:
+            if outputs[other] != output:
                 raise Refutation(f"{first} and {other} have one table and different functions")
             if (way := presentation(other)) not in shown:
                 shown.add(way)

@@ -9,12 +9,13 @@ $$\text{causal: } X_1 \mapsto C X_1,\ \delta \mapsto \delta + \sum_h g_h V_h \de
 X_1 \mapsto C X_1 - \sum_h g_{h1} V_h \delta,\ \delta \mapsto \delta + \sum_h (g_{h2} - g_{h1}) V_h \delta.$$
 
 Coefficients of a multilinear map are not listed: its values at random arguments are functionals that span the same
-space. Derivatives by all weights are carried along as dual numbers; nothing here is shared with `certified_dimension`.
+space. They are differentiated by all weights, one functional a batch.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ import numpy.typing as npt
 from lightning_sym import Architecture
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import require_memory
+from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.prime_field import PrimeFieldMatrix, random_residues
 
 P = 4194287
 MORE_ROWS = 12
@@ -34,28 +37,8 @@ MEMORY = 2**31
 """Bytes that the derivatives may take."""
 
 
-class Moving(NamedTuple):
-    """A vector in each row, and its derivatives by all weights: `N x d` and `N x P x d`."""
-
-    value: Residues
-    derivative: Residues
-
-    def plus(self, other: Moving, factor: Residues | int = 1) -> Moving:
-        """The sum with `factor` times another, one factor a row."""
-        by: Residues = np.broadcast_to(np.asarray(factor, dtype=np.int64), (len(self.value),))
-        value: Residues = (self.value + by[:, None] * other.value) % P
-        derivative: Residues = (self.derivative + by[:, None, None] * other.derivative) % P
-        return Moving(value, derivative)
-
-    def times(self, other: Moving) -> Residues:
-        """The derivatives of the scalar products, `N x P`."""
-        left: Residues = np.einsum("nd,npd->np", self.value, other.derivative)
-        right: Residues = np.einsum("nd,npd->np", other.value, self.derivative)
-        return (left + right) % P
-
-
-class MovingNetwork:
-    """A softmax transformer at random residues, all weights of which move.
+class PolynomialNetwork:
+    """A softmax transformer at random residues; vectors are columns and numbers `1 x 1`, one for each functional.
 
     Raises:
         TooLarge: the derivatives do not fit.
@@ -64,103 +47,96 @@ class MovingNetwork:
     def __init__(self, network: Architecture, seed: int) -> None:
         self.network = network
         self.generator = np.random.default_rng(seed)
-        self.count = network.parameter_count
-        self.rows = self.count + MORE_ROWS
-        size = max(network.input_width, network.output_width, *network.widths)
-        require_memory(48 * self.rows * self.count * size, MEMORY, f"derivatives by {self.count:,} weights")
-        self.matrices: dict[str, tuple[Residues, int]] = {}
-        start = 0
-        for name, shape in network.weight_shapes():
-            self.matrices[name] = self.random(*shape), start
-            start += shape[0] * shape[1]
+        self.rows = network.parameter_count + MORE_ROWS
+        require_memory(
+            32 * self.rows * network.parameter_count, MEMORY, f"derivatives by {network.parameter_count:,} weights"
+        )
+        self.matrices = {
+            name: Recorded(random_residues(self.generator, shape, P)) for name, shape in network.weight_shapes()
+        }
 
-    def random(self, *shape: int) -> Residues:
-        """Residues."""
-        drawn: Residues = self.generator.integers(0, P, size=shape, dtype=np.int64)
-        return drawn
+    def random(self, size: int) -> Recorded:
+        """Constant vectors."""
+        return Recorded(random_residues(self.generator, (self.rows, size, 1), P), constant=True)
 
-    def vectors(self, size: int) -> Moving:
-        """Constant vectors at random, one a row."""
-        return self.constants(self.random(self.rows, size))
-
-    def constants(self, value: Residues) -> Moving:
-        """Vectors that no weight moves, one a row."""
-        return Moving(value, np.zeros((self.rows, self.count, value.shape[1]), dtype=np.int64))
-
-    def apply(self, name: str, to: Moving) -> Moving:
+    def apply(self, name: str, to: Recorded) -> Recorded:
         """`M v`, where `M` is the matrix with this name."""
-        matrix, start = self.matrices[name]
-        derivative = to.derivative @ matrix.T % P
-        rows, columns = matrix.shape
-        for i in range(rows):
-            derivative[:, start + i * columns : start + (i + 1) * columns, i] += to.value
-        return Moving(to.value @ matrix.T % P, derivative % P)
+        return self.matrices[name] @ to
 
     def place(self, i: int, h: int) -> str:
         """How the names of a head end."""
         return f"{i}.{h}" if self.network.heads > 1 else f"{i}"
 
-    def inputs(self) -> Moving:
+    def inputs(self) -> Recorded:
         """`E x` at random `x`."""
-        x = self.vectors(self.network.input_width)
+        x = self.random(self.network.input_width)
         return x if self.network.embed is None else self.apply("E", x)
 
-    def head(self, i: int, h: int, to: Moving) -> Moving:
+    def head(self, i: int, h: int, to: Recorded) -> Recorded:
         """`O V v`."""
         inside = self.apply(f"V{self.place(i, h)}", to)
         return inside if self.network.value_ranks is None else self.apply(f"O{self.place(i, h)}", inside)
 
-    def form(self, i: int, h: int, left: Moving, right: Moving) -> Residues:
-        """Derivatives of `left^T A right`, `A = K^T Q`."""
+    def form(self, i: int, h: int, left: Recorded, right: Recorded) -> Recorded:
+        """`left^T A right`, `A = K^T Q`."""
         name = self.place(i, h)
-        return self.apply(f"K{name}", left).times(self.apply(f"Q{name}", right))
+        return self.apply(f"K{name}", left).mT @ self.apply(f"Q{name}", right)
 
-    def layer(self, i: int, to: Moving, factors: Residues | None = None) -> Moving:
-        """`e v + sum_h c_h V_h v`; all `c_h = 1` by default."""
-        result = to if self.network.skip else self.constants(np.zeros((self.rows, self.network.widths[i]), np.int64))
-        for h in range(1, self.network.heads + 1):
-            factor = 1 if factors is None else factors[:, h - 1]
-            result = result.plus(self.head(i, h, to), factor)
-        return result
+    def layer(self, i: int, to: Recorded, random: bool) -> Recorded:
+        """`e v + sum_h c_h V_h v` with random `c_h`, or all `c_h = 1`."""
+        heads = [self.head(i, h, to) for h in range(1, self.network.heads + 1)]
+        parts = [head * self.random(1) for head in heads] if random else heads
+        return total([*([to] if self.network.skip else []), *parts])
 
-    def words(self, stream_seen: bool = False) -> Residues:
+    def words(self, stream_seen: bool = False) -> Recorded:
         """Random functionals of all words at once: the words are the coefficients of `U prod (1 + sum c_ih V_ih) E`.
 
         With `stream_seen` of all `W_w E` in the place of the words: a fault, for mutants.
         """
         stream = self.inputs()
         for i in range(1, self.network.depth + 1):
-            stream = self.layer(i, stream, self.random(self.rows, self.network.heads))
+            stream = self.layer(i, stream, random=True)
         output = stream if self.network.unembed is None or stream_seen else self.apply("U", stream)
-        return self.vectors(output.value.shape[1]).times(output)
+        return self.random(output.shape[-2]).mT @ output
 
-    def blocks(self) -> Residues:
+    def blocks(self) -> Recorded:
         """Random functionals of all blocks."""
-        sides = [self.inputs(), self.inputs()]
-        total = np.zeros((self.rows, self.count), dtype=np.int64)
+        sides, parts = [self.inputs(), self.inputs()], []
         for i in range(1, self.network.depth + 1):
-            for h in range(1, self.network.heads + 1):
-                total = (total + self.random(self.rows, 1) * self.form(i, h, *sides)) % P
-            sides = [self.layer(i, side, self.random(self.rows, self.network.heads)) for side in sides]
-        return total
+            parts += [self.random(1) * self.form(i, h, *sides) for h in range(1, self.network.heads + 1)]
+            sides = [self.layer(i, side, random=True) for side in sides]
+        return total(parts)
 
-    def two_token_scores(self) -> Residues:
+    def two_token_scores(self) -> Recorded:
         """Random functionals of all formal scores of two tokens."""
-        first, delta = self.inputs(), self.inputs()
-        total = np.zeros((self.rows, self.count), dtype=np.int64)
+        first, delta, parts = self.inputs(), self.inputs(), []
+        minus = first.like([[-1]])
         for i in range(1, self.network.depth + 1):
-            second = first.plus(delta, -1)
-            for h in range(1, self.network.heads + 1):
-                total = (total + self.random(self.rows, 1) * self.form(i, h, delta, second)) % P
-            one, two = (self.random(self.rows, self.network.heads) for _ in range(2))
-            moved = self.layer(i, first)
-            if self.network.causal:
-                one[:] = 0
-            else:
-                moved = moved.plus(self.layer(i, delta, one), -1)
-                moved = moved.plus(delta) if self.network.skip else moved
-            first, delta = moved, self.layer(i, delta, (two - one) % P)
-        return total
+            second = first + minus * delta
+            parts += [self.random(1) * self.form(i, h, delta, second) for h in range(1, self.network.heads + 1)]
+            first = self.layer(i, first, random=False)
+            # the factors g_h1 without mask, g_h2 - g_h1 are as free as g
+            if not self.network.causal:
+                first = total(
+                    [first, *(self.head(i, h, delta) * self.random(1) for h in range(1, self.network.heads + 1))]
+                )
+            delta = self.layer(i, delta, random=True)
+        return total(parts)
+
+    def jacobian(self, functionals: Recorded) -> Residues:
+        """Their derivatives by all weights, `rows x weights`."""
+        ones = PrimeFieldMatrix.of(np.ones((self.rows, 1, 1), dtype=int), P)
+        found = gradients([functionals], [ones], list(self.matrices.values()))
+        blocks = [
+            np.zeros((self.rows, *matrix.shape), dtype=np.int64) if g is None else g.residues()
+            for matrix, g in zip(self.matrices.values(), found, strict=True)
+        ]
+        return np.concatenate([block.reshape(self.rows, -1) for block in blocks], axis=1)
+
+
+def total(parts: list[Recorded]) -> Recorded:
+    """Their sum."""
+    return reduce(add, parts)
 
 
 def words_and_blocks(network: Architecture, stream_seen: bool = False) -> int:
@@ -171,8 +147,8 @@ def words_and_blocks(network: Architecture, stream_seen: bool = False) -> int:
         >>> words_and_blocks(Architecture((2, 2), (1,), 3, SOFTMAX, skip=True))
         7
     """
-    moving = MovingNetwork(network, seed=1)
-    return rank_mod_p((moving.words(stream_seen) + moving.blocks()) % P, P)
+    at = PolynomialNetwork(network, seed=1)
+    return rank_mod_p(at.jacobian(at.words(stream_seen) + at.blocks()), P)
 
 
 def words_and_two_token_scores(network: Architecture) -> int:
@@ -183,5 +159,5 @@ def words_and_two_token_scores(network: Architecture) -> int:
         >>> words_and_two_token_scores(Architecture((2, 2), (1,), 2, SOFTMAX, skip=True))
         7
     """
-    moving = MovingNetwork(network, seed=1)
-    return rank_mod_p((moving.words() + moving.two_token_scores()) % P, P)
+    at = PolynomialNetwork(network, seed=1)
+    return rank_mod_p(at.jacobian(at.words() + at.two_token_scores()), P)

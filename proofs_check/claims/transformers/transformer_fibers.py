@@ -22,6 +22,8 @@ from functools import partial
 from itertools import islice, pairwise, permutations, product
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lightning_sym.rings.balls import precision
 from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided
 from proofs_check.claims.transformers.conditions import failing
@@ -37,6 +39,7 @@ from proofs_check.claims.transformers.small_networks import (
     as_rows,
     points,
     same_for_any_exponential,
+    side_by_side,
 )
 from proofs_check.expect import expect_value
 
@@ -142,7 +145,9 @@ def no_other_in_the_box(box: Box, orbit: Orbit = reordered) -> Tally:
     """Who is not apart from a network with the conditions is in its orbit."""
     inputs = points(1, box.tokens, 3)
     with precision(BITS):
-        outputs = [(network, [ball for x in inputs for ball in network.balls(x)]) for network in box.networks()]
+        networks = list(box.networks())
+        balls = side_by_side(networks).balls(np.array(inputs)[:, None]).swapaxes(0, 1).reshape(len(networks), -1)
+        outputs = list(zip(networks, balls.tolist(), strict=True))
         found = list(clusters(outputs))
     within = alone = 0
     for cluster in found:

@@ -27,6 +27,7 @@ import numpy as np
 from lightning_sym import Architecture, Layer, forward
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.rings.rationals import clear_denominators
 from proofs_check.expect import Bounds
 
 TRIES = 20
@@ -124,7 +125,7 @@ def shares_of(places: tuple[int, ...], sizes: list[int]) -> Iterator[tuple[tuple
             yield chosen, *others
 
 
-def _layer(solved: list[tuple[str, list[Fraction]]], d: int, d_out: int) -> Layer:
+def _layer(solved: list[tuple[str, Vector]], d: int, d_out: int) -> Layer:
     """The layer with these factors."""
     named = [(name, np.array(values, dtype=object)) for name, values in solved]
     value = named[-1][1].reshape(d_out, d)
@@ -155,7 +156,7 @@ def degree_bounds(network: Architecture, seed: int = 0) -> Bounds:
     d, d_out = network.widths
     rng = np.random.default_rng(seed)
     inputs = [rng.integers(-9, 10, (d, network.tokens)).astype(object) for _ in range(3)]
-    solutions: dict[tuple[str, tuple[int, ...]], list[Fraction]] = {}
+    solutions: dict[tuple[str, tuple[int, ...]], Vector] = {}
     functions, points = set(), 0
     for shares in shares_of(tuple(range(len(functionals))), sizes):
         solved = []
@@ -164,7 +165,8 @@ def degree_bounds(network: Architecture, seed: int = 0) -> Bounds:
                 found = null_space([functionals[j].of(name) for j in chosen])
                 if len(found) != 1:
                     raise ProgramError(f"{network}: equations {chosen} of {name} must have one solution")
-                solutions[name, chosen] = found[0]
+                # a factor is known up to a number: integers are the fastest
+                solutions[name, chosen] = clear_denominators(np.array(found[0])).tolist()
             solved.append((name, solutions[name, chosen]))
         layer = _layer(solved, d, d_out)
         if any(f.at(layer, network.tokens) != 0 for f in functionals):
@@ -173,6 +175,6 @@ def degree_bounds(network: Architecture, seed: int = 0) -> Bounds:
         first = next((v for v in values if v), None)
         if first is None:
             raise ProgramError(f"{network}: the function of {shares} is zero at three random inputs")
-        functions.add(tuple(v / first for v in values))
+        functions.add(tuple(Fraction(v, first) for v in values))
         points += 1
     return Bounds(len(functions), points // exchanges(network))
