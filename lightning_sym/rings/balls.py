@@ -24,7 +24,7 @@ from lightning_sym.rings.rationals import as_fmpq
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """DualBalls made inside have midpoints of this many bits; it decides how small they are, never whether they are right.
+    """Balls made inside have midpoints of this many bits; it decides how small they are, never whether they are right.
 
     Raises:
         BadInput: fewer than two bits.
