@@ -92,7 +92,7 @@ class DualBalls:
 
     @classmethod
     def around(cls, balls: npt.ArrayLike) -> DualBalls:
-        """DualBalls, or rational numbers, that do not move.
+        """Balls, or rational numbers, that do not move.
 
         Example:
             >>> DualBalls.around([[ball(Fraction(1), Fraction(1, 2)), 2]]).values()[0, 1]

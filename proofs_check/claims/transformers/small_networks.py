@@ -99,7 +99,7 @@ class Network(NamedTuple):
         return lift(as_array(self.unembed)) @ stream
 
     def balls(self, x: ObjectArray) -> ObjectArray:
-        """DualBalls around all entries of the output; inputs may be stacked."""
+        """Balls around all entries of the output; inputs may be stacked."""
         mask = self.attended.astype(int).astype(object)
         with precision(BITS):
             pattern = partial(normalized, normalization=SOFTMAX, mask=mask)
