@@ -227,7 +227,7 @@ class _Near:
         return found
 
     def _skew_behind_rank_one(self, i: int, j: int) -> _Codimension | None:
-        """Exact where what is written before layer `j` has the rank of the input; else a bound from below alone."""
+        """Exact where what is written before both layers is all that can be; else a bound from below alone."""
         first, second = self.forms[i - 1], self.forms[j - 1]
         if first.rank(2) > 1 or second + second.mT:
             return None
@@ -253,7 +253,8 @@ class _Near:
                 found.append(value)
         if not found:
             return None
-        return _Codimension(min(found), min(found) if self.ranks[n][0] == d[0] else None)
+        exact = self._is_whole(i - 1) and self._is_whole(n)
+        return _Codimension(min(found), min(found) if exact else None)
 
 
 class _Limits:

@@ -165,7 +165,7 @@ def test_a_picture_is_the_same_on_every_run(monkeypatch: pytest.MonkeyPatch) -> 
         ("figure.html", "must end in .png, .svg or .pdf"),
         ("figure", "must end in .png, .svg or .pdf"),
         ("taken.png", "Is a directory"),
-        ("missing/figure.png", "No such file or directory"),
+        ("missing/figure.png", "there is no such folder"),
         ("file/figure.png", "Not a directory"),
         ("x" * 300 + ".png", "must be a file that can be written"),
     ],

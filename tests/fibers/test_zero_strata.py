@@ -152,6 +152,32 @@ def test_a_definite_form_vanishes_on_no_line_and_one_of_both_signs_does() -> Non
     assert fiber(Weights.of(named | {"Q2": turn})).dimension == 16 - 1
 
 
+@pytest.mark.parametrize("widths", [(3, 2, 1), (4, 3, 2), (5, 3, 3), (3, 2, 2, 1), (4, 3, 2, 2)])
+def test_a_skew_form_behind_one_of_rank_one_and_narrow_layers(widths: tuple[int, ...]) -> None:
+    """In the last two layers, special in nothing else, the kernel of the differential is the tangent space."""
+    i, j = len(widths) - 2, len(widths) - 1
+    source = random.Random(0)
+    named: dict[str, Any] = {}
+    for n, (d, d_out) in enumerate(pairwise(widths), start=1):
+        shapes = {f"Q{n}": (d, d), f"K{n}": (d, d), f"V{n}": (d_out, d)}
+        named |= {name: np.array([[source.randint(-9, 9) for _ in range(c)] for _ in range(r)], dtype=object)
+                  for name, (r, c) in shapes.items()}  # fmt: skip
+    named[f"Q{i}"] = np.outer(named[f"Q{i}"][0], named[f"Q{i}"][1])
+    named[f"Q{j}"], named[f"K{j}"] = np.eye(widths[j - 1], dtype=int), named[f"K{j}"] - named[f"K{j}"].T
+    weights = Weights.of(named)
+    found, other = zero_dimension(weights, 2, Work()), local_dimension(weights, 2)
+    assert found is not None
+    assert other is not None
+    assert found.value == other.upper
+
+
+def test_a_special_point_behind_narrow_layers() -> None:
+    """Scores of the first layer always have rank one; those of the second one are skew: 3 conditions."""
+    named = {"Q1": [[1, 0, 0]], "K1": [[1, 0, 0]], "V1": [[1, 0, 0], [0, 1, 0]]}
+    weights = Weights.of(named | {"Q2": [[1, 0], [0, 1]], "K2": [[0, 1], [-1, 0]], "V2": [[1, 0]]})
+    assert fiber(weights).dimension == 22 - 3
+
+
 @pytest.mark.parametrize("zero", ["Q1", "K1", "V1", "Q2", "V3", "K3"])
 @pytest.mark.parametrize("width", [2, 5, 33])
 def test_one_zero_matrix_at_any_width(zero: str, width: int) -> None:
