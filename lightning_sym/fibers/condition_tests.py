@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.factored import FactoredNetwork, added, residue_network
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 

@@ -22,7 +22,8 @@ from lightning_sym.fibers.exact_conditions import ExactConditions, is_small
 from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
 from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
-from lightning_sym.network.architecture import SHAPED, Architecture, network_line
+from lightning_sym.network.architecture import Architecture, network_line
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 

@@ -14,7 +14,8 @@ import numpy as np
 from lightning_sym.exact.modular import null_space_mod_p
 from lightning_sym.exact.reconstruction import rational_vector
 from lightning_sym.fibers.condition_tests import ConditionTests, Rows, Shown
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 

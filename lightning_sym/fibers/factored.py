@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import SHAPED
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 

@@ -14,11 +14,12 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import Space, act, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
-from lightning_sym.network.weights import Layer, Weights
+from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import ANY, HeadSymmetry, Pair, head_name
+from lightning_sym.symmetries.group import ANY, Pair
 
 Heads = Mapping[int, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """Matrices by head: by layer, from 1, where there is one head a layer, else by names such as `1.2`."""
@@ -49,26 +50,21 @@ def _by_head(given: Mapping[Any, Any] | None, shape: Architecture, what: str) ->
     return {places[key]: value for key, value in (given or {}).items()}
 
 
-def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> dict[int, Pair]:
-    """The matrices $G_0, ..., G_l$ that are not one; with skip connections all are the same."""
-    depth, free = shape.depth, (shape.embed is not None, shape.unembed is not None)
-    if shape.skip:
-        allowed = range(depth + 1) if all(free) else range(0)
-    else:
-        allowed = range(0 if free[0] else 1, depth + 1 if free[1] else depth)
-    for i in given or {}:
+def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> dict[Space, Pair]:
+    """The changes of basis of the stream, $G_0, ..., G_l$, by space; with skip connections all are the same."""
+    places = [stream(shape, i) for i in range(shape.depth + 1)]
+    allowed = [i for i, space in enumerate(places) if space.free]
+    found: dict[Space, Pair] = {}
+    for i, matrix in (given or {}).items():
         if type(i) is not int or i not in allowed:
             if not allowed:
                 rule = "be empty" if shape.skip else "be empty: one layer has nothing between"
                 why = " where a network with skip connections has no embedding or no unembedding" if shape.skip else ""
                 raise BadInput(f"between must {rule}{why}, got {shown(i)}")
             raise BadInput(f"between must name layers between {allowed[0]} and {allowed[-1]}, got {shown(i)}")
-    found = {i: _with_inverse(m, shape.widths[i], f"G{i}") for i, m in (given or {}).items()}
-    if shape.skip and found:
-        one, *others = found.values()
-        if any(other[0] != one[0] for other in others):
+        pair = _with_inverse(matrix, shape.widths[i], f"G{i}")
+        if found.setdefault(places[i], pair)[0] != pair[0]:
             raise BadInput("between must name one matrix for all layers of a network with skip connections")
-        return dict.fromkeys(range(depth + 1), one)
     return found
 
 
@@ -130,52 +126,39 @@ def transform(
         raise BadInput(f"scales must be empty for {shape.normalization.name}: scores and values cannot be rescaled")
     if value_output and shape.value_ranks is None:
         raise BadInput("value_output must be empty for a network without output projections O")
-    c, b, factors = (
-        _by_head(given, shape, name)
-        for given, name in ((query_key, "query_key"), (value_output, "value_output"), (scales, "scales"))
-    )
-    for (i, h), value in factors.items():
-        factors[i, h] = exact_number(value, f"the scale of {_called(shape, i, h)}")
-        if factors[i, h] == 0:
-            raise BadInput(f"the scale of {_called(shape, i, h)} must not be 0")
-    orders, g = _orders(heads, shape), _streams(between, shape)
-
-    matrices: dict[str, npt.ArrayLike] = {}
-    if shape.embed is not None:
-        matrices["E"] = _product(g[0][0], weights.held("E")) if 0 in g else weights["E"]
-    for i in range(1, shape.depth + 1):
-        a, rows = shape.attention_ranks[i - 1], (shape.value_ranks or shape.widths[1:])[i - 1]
-        for place, h in enumerate(orders[i], start=1):
-            old, new = (head_name(shape, i - 1, k - 1) for k in (h, place))
-            factor = factors.get((i, h), Fraction(1))
-            change = _with_inverse(b[i, h], rows, f"B{old}") if (i, h) in b else None
-            changed = HeadSymmetry(
-                query_key=_with_inverse(c[i, h], a, f"C{old}") if (i, h) in c else None,
-                before=g.get(i - 1),
-                after=g.get(i) if shape.value_ranks is None else change,
-                scale=_multiples(factor, a, rows) if factor != 1 else None,
-            ).act(Layer(*(RationalMatrix.of(weights.held(letter + old)) for letter in "QKV")))
-            matrices |= {letter + new: m.fractions() for letter, m in zip("QKV", changed, strict=True)}
-            if shape.value_ranks is not None:
-                output = RationalMatrix.of(weights.held("O" + old))
-                output = output if change is None else output @ change[1]
-                matrices["O" + new] = (output if i not in g else g[i][0] @ output).fractions()
-    if shape.unembed is not None:
-        last = g.get(shape.depth)
-        matrices["U"] = weights["U"] if last is None else (RationalMatrix.of(weights.held("U")) @ last[1]).fractions()
-    return Weights.of(matrices, weights.form)
+    element = _streams(between, shape)
+    for kind, letter, given in (("query-key", "C", query_key), ("value-output", "B", value_output)):
+        sizes = {space.place: space for space in spaces(shape, kind)}
+        for place, matrix in _by_head(given, shape, kind.replace("-", "_")).items():
+            element[sizes[place]] = _with_inverse(matrix, sizes[place].size, letter + shape.head_name(*place))
+    for place, value in _by_head(scales, shape, "scales").items():
+        factor = exact_number(value, f"the scale of {_called(shape, *place)}")
+        if factor == 0:
+            raise BadInput(f"the scale of {_called(shape, *place)} must not be 0")
+        element[Space("scale", place, 1)] = _Multiple(factor), _Multiple(1 / factor)
+    orders = _orders(heads, shape)
+    touched = [piece for piece in pieces(shape) if not element.keys().isdisjoint(piece.spaces())]
+    held = {piece.name: RationalMatrix.of(weights.held(piece.name)) for piece in touched}
+    moved = {name: matrix.fractions() for name, matrix in act(held, element, iter(touched)).items()}
+    came_from = {
+        shape.head_name(i, place): shape.head_name(i, h) for i in orders for place, h in enumerate(orders[i], start=1)
+    }
+    names = {piece.name: piece.name[0] + came_from.get(piece.name[1:], "") for piece in pieces(shape)}
+    return Weights.of({new: moved.get(old, weights[old]) for new, old in names.items()}, weights.form)
 
 
 def _called(shape: Architecture, layer: int, head: int) -> str:
     return f"layer {layer}" if shape.heads == 1 else f"head {layer}.{head}"
 
 
-def _product(matrix: RationalMatrix, array: npt.NDArray[Any]) -> ObjectArray:
-    return (matrix @ RationalMatrix.of(array)).fractions()
+class _Multiple:
+    """A multiple of the identity, of the size that fits."""
 
+    def __init__(self, factor: Fraction) -> None:
+        self.factor = factor
 
-def _multiples(factor: Fraction, a: int, rows: int) -> Pair:
-    return RationalMatrix.identity(a).scaled(factor), RationalMatrix.identity(rows).scaled(1 / factor)
+    def __matmul__(self, matrix: RationalMatrix) -> RationalMatrix:
+        return matrix.scaled(self.factor)
 
 
 def rescale(weights: Weights, *, layer: int, by: object) -> Weights:

@@ -5,7 +5,8 @@ The rates were measured and are rough: within a factor of a few. They are compar
 
 from __future__ import annotations
 
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import SHAPED
 
 BALL = 4e-8
 """Seconds for a product of two balls of one word inside a matrix product; measured, and rough."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
+from lightning_sym.network.pieces import SHAPED, pieces
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -40,9 +41,6 @@ def require_form(normalization: object, causal: object, skip: object) -> None:
 
 SIZES = ("widths", "attention_ranks", "tokens")
 """The fields that every network has; any other field is an option, and nothing is proved for it unless it is said."""
-
-SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options whose weights are listed below."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,13 +190,8 @@ class Architecture:
         Raises:
             BadInput: an option whose weights are not known.
         """
-        self.require("the number of parameters", SHAPED)
-        total = self.widths[0] * (self.embed or 0) + self.widths[-1] * (self.unembed or 0)
-        for i, a in enumerate(self.attention_ranks):
-            d, d_out = self.widths[i : i + 2]
-            value = d * d_out if self.value_ranks is None else self.value_ranks[i] * (d + d_out)
-            total += self.heads * (2 * a * d + value)
-        return total
+        sizes = ((piece.shape, self.heads if piece.by_head else 1) for piece in pieces(self, heads=1))
+        return sum(rows * columns * count for (rows, columns), count in sizes)
 
     def head_name(self, layer: int, head: int) -> str:
         """What stands behind the letter in the names of a head's matrices; both are counted from 1.
@@ -222,22 +215,8 @@ class Architecture:
             >>> dict(Architecture((2, 1), (3,), 2).weight_shapes())
             {'Q1': (3, 2), 'K1': (3, 2), 'V1': (1, 2)}
         """
-        self.require("the list of weights", SHAPED)
-        if self.embed is not None:
-            yield "E", (self.widths[0], self.embed)
-        for i, a in enumerate(self.attention_ranks, start=1):
-            d, d_out = self.widths[i - 1], self.widths[i]
-            for h in range(1, self.heads + 1):
-                name = self.head_name(i, h)
-                yield f"Q{name}", (a, d)
-                yield f"K{name}", (a, d)
-                if self.value_ranks is None:
-                    yield f"V{name}", (d_out, d)
-                else:
-                    yield f"V{name}", (self.value_ranks[i - 1], d)
-                    yield f"O{name}", (d_out, self.value_ranks[i - 1])
-        if self.unembed is not None:
-            yield "U", (self.unembed, self.widths[-1])
+        for piece in pieces(self):
+            yield piece.name, piece.shape
 
     def __repr__(self) -> str:
         """As it would be typed: only what was said."""

@@ -8,7 +8,8 @@ from typing import Any
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
-from lightning_sym.network.architecture import SHAPED, Architecture, require_form
+from lightning_sym.network.architecture import Architecture, require_form
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
 
 _NORMALIZATIONS: dict[str, Normalization | None] = {"none": None, "softmax": SOFTMAX}

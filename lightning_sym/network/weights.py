@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.letters import InLetters
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.plain_matrices import exact_or_plain
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.network.weights_text import ShownWeights

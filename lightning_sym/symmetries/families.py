@@ -18,15 +18,16 @@ from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import independent_columns
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
+from lightning_sym.network.pieces import spaces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
-from lightning_sym.symmetries import attention_motions, first_layers, group, head_mixing, stream_directions
+from lightning_sym.symmetries import attention_motions, first_layers, head_mixing, stream_directions
+from lightning_sym.symmetries.group import ANY, tangent_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import pattern_is_constant
 
 Directions = Callable[[Point], Iterator[PrimeFieldMatrix]]
 
-LIGHTNING = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-ANY = LIGHTNING | {"normalization"}
+LIGHTNING = ANY - {"normalization"}
 
 
 @dataclass(frozen=True)
@@ -65,33 +66,27 @@ class DirectionFamily:
             yield from self.directions(point)
 
 
-def _of_the_group(batches: Callable[[Architecture], Iterator[group.Tangents]]) -> Directions:
+def _of_the_group(kind: str, options: frozenset[str]) -> DirectionFamily:
+    """The tangent directions of the group in the spaces of one kind."""
+
     def directions(point: Point) -> Iterator[PrimeFieldMatrix]:
-        group.verify_identity()
-        return group.tangent_directions(point.architecture, point.matrices, batches(point.architecture), point.prime)
+        return tangent_directions(point.architecture, point.matrices, kind, point.prime)
 
-    return directions
+    return DirectionFamily(
+        kind,
+        "docs/upper-bound.md, Proposition 2",
+        options,
+        lambda network: bool(spaces(network, kind, heads=1)),
+        directions,
+        symmetry=True,
+    )
 
-
-def _has_stream(architecture: Architecture) -> bool:
-    ends = (architecture.embed is not None, architecture.unembed is not None)
-    return all(ends) if architecture.skip else any(ends) or architecture.depth > 1
-
-
-_GROUP = "docs/upper-bound.md, Proposition 2"
 
 TABLE = (
-    DirectionFamily("query-key", _GROUP, ANY, lambda network: True, _of_the_group(group.query_key), symmetry=True),
-    DirectionFamily(
-        "value-output",
-        _GROUP,
-        ANY,
-        lambda network: network.value_ranks is not None,
-        _of_the_group(group.value_output),
-        symmetry=True,
-    ),
-    DirectionFamily("stream", _GROUP, ANY, _has_stream, _of_the_group(group.stream), symmetry=True),
-    DirectionFamily("scale", _GROUP, LIGHTNING, lambda network: True, _of_the_group(group.scale), symmetry=True),
+    _of_the_group("query-key", ANY),
+    _of_the_group("value-output", ANY),
+    _of_the_group("stream", ANY),
+    _of_the_group("scale", LIGHTNING),
     DirectionFamily(
         "unwritten", "docs/transformers.md, Proposition 5", ANY, lambda network: True, stream_directions.unwritten
     ),
@@ -197,15 +192,10 @@ def symmetry_count(architecture: Architecture) -> int:
         19
     """
     architecture.require("the symmetry group", ANY)
-    widths, belonging = architecture.widths, {family.name for family in families_of(architecture, symmetry=True)}
-    free_ends = (architecture.embed is not None, architecture.unembed is not None)
-    inside = sum(n * n for n in (*architecture.attention_ranks, *(architecture.value_ranks or ())))
-    between = 0
-    if "stream" in belonging:
-        places = widths[:1] if architecture.skip else widths[0 if free_ends[0] else 1 : None if free_ends[1] else -1]
-        between = sum(d * d for d in places)
-    scales = architecture.depth if "scale" in belonging else 0
-    return architecture.heads * (inside + scales) + between
+    heads, total = architecture.heads, 0
+    for space in spaces(architecture, heads=1):  # there may be very many, all alike
+        total += space.size**2 * (heads if space.by_head else 1)
+    return total
 
 
 def orbit_dimension_at(

@@ -9,14 +9,15 @@ $$ Q_i \mapsto \lambda_i C_i^{-\top} Q_i G_{i-1}^{-1}, \quad K_i \mapsto C_i K_i
 basis change inside queries and keys (Lemma 3.1), basis change between layers (Eq. 9, whose scalars are the
 rescalings between layers), rescaling inside a layer (Eq. 13). With several heads each has its own $C$ and $\lambda$; an
 output projection adds $V \mapsto B V$, $O \mapsto O B^{-1}$; an embedding frees $G_0$, an unembedding $G_l$; skip
-connections make all $G_i$ one; normalized scores leave no room for the $\lambda$.
+connections make all $G_i$ one; normalized scores leave no room for the $\lambda$. All of this is read off the table of
+weights and their spaces, `lightning_sym.network.pieces`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,55 +25,31 @@ import numpy.typing as npt
 
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
-from lightning_sym.network.weights import Layer
+from lightning_sym.network.attention import Form, run
+from lightning_sym.network.pieces import SHAPED, Space, act, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 
-@dataclass(frozen=True)
-class HeadSymmetry:
-    r"""The part of a group element that one head sees; every matrix comes with its inverse, `None` is the identity.
-
-    Attributes:
-        query_key: $(C, C^{-1})$, both `a x a`.
-        before: $(G_{i-1}, G_{i-1}^{-1})$, both `d x d`.
-        after: $(G_i, G_i^{-1})$, both `d' x d'`, or `b x b` in front of an output projection.
-        scale: $(\lambda 1, \lambda^{-1} 1)$: the scalar as the two matrices it acts by, on queries and on values.
-    """
-
-    query_key: Pair | None = None
-    before: Pair | None = None
-    after: Pair | None = None
-    scale: Pair | None = None
-
-    def act(self, layer: Layer) -> Layer:
-        """The weights after the change, over any ring."""
-        query, key, value = layer
-        if self.query_key is not None:
-            query, key = self.query_key[1].mT @ query, self.query_key[0] @ key
-        if self.after is not None:
-            value = self.after[0] @ value
-        if self.scale is not None:
-            query, value = self.scale[0] @ query, self.scale[1] @ value
-        if self.before is not None:
-            inverse = self.before[1]
-            query, key, value = query @ inverse, key @ inverse, value @ inverse
-        return Layer(query, key, value)
+def _opaque(scores: Words) -> Words:
+    """A pattern of which nothing is known but the scores that it is made of."""
+    return Words.letter(f"pattern({scores})")
 
 
 @cache
 def verify_identity() -> str:
     r"""Prove that the action leaves every network alone, for matrices of every size.
 
-    Over formal words: a changed layer fed with $G_{i-1} X$ gives $G_i$ times what the old layer gives for $X$. With
-    $G_0 = G_l = 1$, or taken back by embedding and unembedding, chaining the layers gives $\phi_{g W} = \phi_W$ at
-    every depth. A normalized or masked pattern is a letter named by the scores it is made of: equal scores, equal
-    patterns, whatever the pattern is.
+    Over formal words: a changed layer of two heads fed with $G_{i-1} X$ gives $G_i$ times what the old layer gives for
+    $X$, with and without output projections and skip connections; what an embedding writes moves by $G_0$, and what an
+    unembedding makes of $G_l X$ is what it made of $X$. With $G_0 = G_l = 1$, or taken back by embedding and
+    unembedding, chaining the layers gives $\phi_{g W} = \phi_W$ at every depth. A normalized or masked pattern is a
+    letter named by the scores it is made of: equal scores, equal patterns, whatever the pattern is.
 
     Returns:
         The identity for the networks of the paper, spelled out.
@@ -80,37 +57,42 @@ def verify_identity() -> str:
     Raises:
         ProgramError: it does not hold.
     """
+    for skip, projected, normalized in product((True, False), repeat=3):
+        said = _layer_identity(skip, (1,) if projected else None, normalized, heads=2)
+    said = _layer_identity(skip=False, value_ranks=None, normalized=False, heads=1)
+    return f"layer[gW](G X) = {said} = H layer[W](X)"
 
-    def opaque(scores: Words) -> Words:
-        return Words.letter(f"pattern({scores})")
 
-    letter, x = Words.letter, Words.letter("X")
-    for form in (LIGHTNING, Form(opaque), Form(skip=True), Form(opaque, skip=True)):
-        before = letter("G")
-        after = before if form.skip else letter("H")
-        old, new = [], []
-        for number in "12":
-            c, b, scale = letter(f"C{number}"), letter(f"B{number}"), Words.scalar(f"lambda{number}")
-            head = Layer(letter(f"Q{number}"), letter(f"K{number}"), letter(f"V{number}"))
-            element = HeadSymmetry(
-                query_key=(c, c.inverse),
-                before=(before, before.inverse),
-                after=(b, b.inverse),
-                scale=(scale, scale.inverse) if form.pattern is not opaque else None,
-            )
-            changed, projection = element.act(head), letter(f"O{number}")
-            old.append(head._replace(value=projection @ head.value))
-            new.append(changed._replace(value=(after @ projection @ b.inverse) @ changed.value))
-        found, expected = attention_layer(before @ x, new, form), after @ attention_layer(x, old, form)
-        if found != expected:
-            raise ProgramError(f"the symmetry is not one: {found} differs from {expected}")
-    plain = Layer(letter("Q"), letter("K"), letter("V"))
-    c, g, h, scale = letter("C"), letter("G"), letter("H"), Words.scalar("lambda")
-    one = HeadSymmetry((c, c.inverse), (g, g.inverse), (h, h.inverse), (scale, scale.inverse))
-    found, expected = attention_layer(g @ x, one.act(plain)), h @ attention_layer(x, plain)
-    if found != expected:
-        raise ProgramError(f"the symmetry is not one: {found} differs from {expected}")
-    return f"layer[gW](G X) = {found} = H layer[W](X)"
+def _layer_identity(skip: bool, value_ranks: tuple[int] | None, normalized: bool, heads: int) -> Words:
+    """What the changed layer gives, after proving that the ends and the layer are covariant."""
+    shape = Architecture((1, 1), (1,), 1, SOFTMAX if normalized else None, heads, value_ranks, skip, embed=1, unembed=1)
+    bare = Architecture((1, 1), (1,), 1, shape.normalization, heads, value_ranks, skip)
+    weights = {piece.name: Words.letter(piece.name) for piece in pieces(shape)}
+    letters = {space: _letter(space, shape) for space in spaces(shape)}
+    element = {space: (letter, letter.inverse) for space, letter in letters.items()}
+    moved = act(weights, element, pieces(shape))
+    x, before, after = Words.letter("X"), letters[stream(shape, 0)], letters[stream(shape, 1)]
+    form = Form(_opaque, skip=skip) if normalized else Form(skip=skip)
+    found, kept = (
+        run(y, bare, [some[piece.name] for piece in pieces(bare)], form)
+        for y, some in ((before @ x, moved), (x, weights))
+    )
+    ends = (moved["E"], before @ weights["E"]), (moved["U"] @ after, weights["U"])
+    for one, other in ((found, after @ kept), *ends):
+        if one != other:
+            raise ProgramError(f"the symmetry is not one: {one} differs from {other}")
+    said: Words = found
+    return said
+
+
+def _letter(space: Space, shape: Architecture) -> Words:
+    """A name for the element of a space: $G$ in front of the layer, $H$ behind it, $C$ for queries and keys."""
+    head = str(space.place[-1]) if space.place and shape.heads > 1 else ""
+    if space.kind == "scale":
+        return Words.scalar("lambda" + head)
+    if space.kind == "stream":
+        return Words.letter("G" if space == stream(shape, 0) else "H")
+    return Words.letter(("C" if space.kind == "query-key" else "B") + head)
 
 
 class _NearOne(Dual):
@@ -176,91 +158,23 @@ class _Everywhere(_NearOne):
 _EVERYWHERE = _Everywhere(1), _Everywhere(-1)
 r"""$1 + \varepsilon E$ and its inverse, for all `E` of the size that fits."""
 
+_SCALED = _Scaled(1), _Scaled(-1)
+r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
+
 
 def head_name(architecture: Architecture, layer: int, head: int) -> str:
     """What stands behind the letter in the names of a head's matrices, `layer` and `head` from 0."""
     return architecture.head_name(layer + 1, head + 1)
 
 
-@dataclass(frozen=True)
-class Tangents:
-    """A batch of tangent vectors of the group at 1: what each head and each other matrix sees of them.
-
-    Attributes:
-        count: how many.
-        heads: by layer and head, both from 0.
-        left: by name, what a matrix is multiplied with from the left.
-        right: by name, what a matrix is multiplied with from the right.
-    """
-
-    count: int
-    heads: dict[tuple[int, int], HeadSymmetry]
-    left: dict[str, Any] = field(default_factory=dict)
-    right: dict[str, Any] = field(default_factory=dict)
-
-
-ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+ANY = SHAPED
 """The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
 
 
-def query_key(architecture: Architecture) -> Iterator[Tangents]:
-    """Basis changes inside queries and keys, head by head (Lemma 3.1)."""
-    architecture.require("the symmetry query-key", ANY)
-    for i, a in enumerate(architecture.attention_ranks):
-        for h in range(architecture.heads):
-            yield Tangents(a * a, {(i, h): HeadSymmetry(query_key=_EVERYWHERE)})
-
-
-def value_output(architecture: Architecture) -> Iterator[Tangents]:
-    """Basis changes between values and output projections, head by head."""
-    architecture.require("the symmetry value-output", ANY)
-    for i, b in enumerate(architecture.value_ranks or ()):
-        for h in range(architecture.heads):
-            name = "O" + head_name(architecture, i, h)
-            yield Tangents(b * b, {(i, h): HeadSymmetry(after=_EVERYWHERE)}, right={name: _EVERYWHERE[1]})
-
-
-def stream(architecture: Architecture) -> Iterator[Tangents]:
-    """Basis changes between layers (Eq. 9), where skip connections make them all one."""
-    architecture.require("the symmetry stream", ANY)
-    depth, heads = architecture.depth, range(architecture.heads)
-    free_ends = (architecture.embed is not None, architecture.unembed is not None)
-    if architecture.skip:
-        places = [range(depth + 1)] if all(free_ends) else []
-    else:
-        first, last = (0 if free_ends[0] else 1), (depth if free_ends[1] else depth - 1)
-        places = [range(i, i + 1) for i in range(first, last + 1)]
-    change = _EVERYWHERE
-    for group in places:
-        by_head: dict[tuple[int, int], HeadSymmetry] = {}
-        left: dict[str, Any] = {}
-        right: dict[str, Any] = {}
-        for i, h in ((i, h) for i in range(depth) for h in heads):
-            before = change if i in group else None
-            after = change if i + 1 in group else None
-            if after is not None and architecture.value_ranks is not None:
-                left["O" + head_name(architecture, i, h)], after = after[0], None
-            if before is not None or after is not None:
-                by_head[i, h] = HeadSymmetry(before=before, after=after)
-        if 0 in group:
-            left["E"] = change[0]
-        if depth in group and free_ends[1]:
-            right["U"] = change[1]
-        yield Tangents(architecture.widths[group[0]] ** 2, by_head, left, right)
-
-
-def scale(architecture: Architecture) -> Iterator[Tangents]:
-    """Rescalings of scores against values, head by head (Eq. 13), of lightning networks."""
-    architecture.require("the symmetry scale", ANY - {"normalization"})
-    for i in range(architecture.depth):
-        for h in range(architecture.heads):
-            yield Tangents(1, {(i, h): HeadSymmetry(scale=(_Scaled(1), _Scaled(-1)))})
-
-
 def tangent_directions(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], batches: Iterable[Tangents], p: int
+    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], kind: str, p: int
 ) -> Iterator[PrimeFieldMatrix]:
-    r"""Tangent directions, at the given weights, of the orbit through them.
+    r"""Tangent directions, at the given weights, of the orbit under the spaces of one kind.
 
     The derivative of the action at the identity, one row for each basis vector of the Lie algebra, computed by
     running the action itself over dual numbers: $C = 1 + \varepsilon E$, $C^{-1} = 1 - \varepsilon E$.
@@ -268,29 +182,23 @@ def tangent_directions(
     Args:
         architecture: the shape.
         weights: in canonical order.
-        batches: tangent vectors of the group.
+        kind: of the spaces, such as `query-key`.
         p: the prime.
 
     Yields:
-        Blocks of shape `(directions, parameters)` modulo `p`.
+        Blocks of shape `(directions, parameters)` modulo `p`, one for each space.
     """
     architecture.require("the symmetry group", ANY)
+    verify_identity()
     still: dict[str, Dual] = {}
     starts, stop = dict[str, int](), 0
     for (name, shape), matrix in zip(architecture.weight_shapes(), weights, strict=True):
         still[name], starts[name] = Dual(matrix), stop
         stop += shape[0] * shape[1]
-    for batch in batches:
-        changed: dict[str, Dual] = {}
-        for (i, h), element in batch.heads.items():
-            triple = [letter + head_name(architecture, i, h) for letter in "QKV"]
-            changed |= dict(zip(triple, element.act(Layer(*(still[n] for n in triple))), strict=True))
-        for name, matrix in batch.left.items():
-            changed[name] = matrix @ changed.get(name, still[name])
-        for name, matrix in batch.right.items():
-            changed[name] = changed.get(name, still[name]) @ matrix
-        rows = np.zeros((batch.count, stop))
-        for name, dual in changed.items():
+    for space, moving in spaces(architecture, kind).items():
+        near_one = _SCALED if kind == "scale" else _EVERYWHERE
+        rows = np.zeros((space.size**2, stop))
+        for name, dual in act(still, {space: near_one}, iter(moving)).items():
             if dual.tangent is not None:
                 tangent = dual.tangent.entries
                 size = tangent.shape[-2] * tangent.shape[-1]

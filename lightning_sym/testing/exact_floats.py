@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix, map_entries

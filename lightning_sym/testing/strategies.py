@@ -10,8 +10,9 @@ import numpy as np
 
 from lightning_sym.errors import BadInput, MissingExtra
 from lightning_sym.limits import require_integer
-from lightning_sym.network.architecture import SHAPED, Architecture
+from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import SOFTMAX

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
-from lightning_sym import VirtualWeights, forward, virtual_weights
+from lightning_sym import Architecture, Layer, VirtualWeights, forward, virtual_weights
 from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.network.pieces import act, pieces, stream
 from lightning_sym.network.virtual_weights import closed_form, recursive_form, unrolled_factors
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.symmetries.group import HeadSymmetry
 from proofs_check.blackboard.step import (
     Matrix,
     Shown,
@@ -46,12 +47,10 @@ def change_between_layers() -> Iterator[Step]:
         r"Two layers with widths $2, 2, 1$. The first writes what the second reads.",
         (show("A_1", A1), show("V_1", V1), show("A_2", A2), show("V_2", V2)),
     )
-    one = identity(2), identity(2)
-    last = identity(1), identity(1)
-    moved = [
-        HeadSymmetry(one, one, (C, C_INVERSE), one).act(layers[0]),
-        HeadSymmetry(one, (C, C_INVERSE), last, (identity(2), identity(1))).act(layers[1]),
-    ]
+    shape = Architecture((2, 2, 1), (2, 2), tokens=2)
+    weights = dict(zip(["Q1", "K1", "V1", "Q2", "K2", "V2"], chain.from_iterable(layers), strict=True))
+    changed = act(weights, {stream(shape, 1): (C, C_INVERSE)}, pieces(shape))
+    moved = [Layer(*(changed[f"{letter}{i}"] for letter in "QKV")) for i in (1, 2)]
     must((identity(2) == C @ C_INVERSE).all(), "C has this inverse")
     yield Step(
         "Another language between them",

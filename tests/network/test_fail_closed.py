@@ -97,7 +97,7 @@ def argument(name: str, network: Architecture) -> Any:
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
         "budget": Work(), "rows": 1, "columns": 1, "upper": 1,
-        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
+        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1, "kind": "stream",
     }  # fmt: skip
     return made[name]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,14 +12,15 @@ from hypothesis import strategies as st
 from shapes import architectures, integer_input
 
 import lightning_sym.symmetries.group as symmetries
-from lightning_sym import Architecture, Layer, Weights, forward
+from lightning_sym import Architecture, Layer, Weights
 from lightning_sym.errors import ProgramError
-from lightning_sym.network.attention import attention_layer
+from lightning_sym.network.attention import attention_layer, network_output
 from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
+from lightning_sym.network.pieces import Piece, act, pieces, spaces, stream
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
-from lightning_sym.symmetries.group import HeadSymmetry, verify_identity
+from lightning_sym.symmetries.group import verify_identity
 
 
 def unimodular(size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -34,31 +38,53 @@ def unimodular(size: int, generator: np.random.Generator) -> tuple[np.ndarray, n
 @given(architectures(), st.integers(0, 50))
 def test_the_whole_group_leaves_the_function_alone(shape: Architecture, seed: int) -> None:
     generator = np.random.default_rng(seed)
-    layers = [Layer(*map(rational_matrix, layer)) for layer in Weights.random(shape, seed=seed, bound=3).layers]
-    between = [unimodular(d, generator) for d in shape.widths]
-    for end in (0, -1):
-        one = rational_matrix(np.eye(shape.widths[end], dtype=object))
-        between[end] = (one, one.copy())
-    changed = []
-    for i, layer in enumerate(layers):
-        grow = rational_matrix(np.eye(shape.attention_ranks[i], dtype=object)) * 3
-        shrink = rational_matrix(np.eye(shape.widths[i + 1], dtype=object)) / 3
-        element = HeadSymmetry(
-            unimodular(shape.attention_ranks[i], generator), between[i], between[i + 1], (grow, shrink)
-        )
-        changed.append(element.act(layer))
+    weights = {name: rational_matrix(m) for name, m in Weights.random(shape, seed=seed, bound=3).named().items()}
+    element = {space: unimodular(space.size, generator) for space in spaces(shape) if space.kind != "scale"}
+    changed = act(weights, element, pieces(shape))
+    for space, (grown, *_, shrunk) in spaces(shape, "scale").items():
+        assert [piece.name[0] for piece in (grown, shrunk)] == ["Q", "V"], space
+        changed[grown.name], changed[shrunk.name] = changed[grown.name] * 3, changed[shrunk.name] / 3
     x = rational_matrix(integer_input(shape, seed, bound=3))
-    assert np.array_equal(forward(x, changed), forward(x, layers))
+    old, new = (network_output(x, shape, [some[piece.name] for piece in pieces(shape)]) for some in (weights, changed))
+    assert np.array_equal(old, new)
 
 
-def test_the_identity_is_verified_and_a_wrong_action_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def broken(piece: Piece, how: str) -> Piece:
+    """The same weight with one mistake in its row of the table."""
+    if how == "scale":
+        return piece._replace(scale=None if piece.scale is None else (piece.scale[0], -piece.scale[1]))
+    rows, columns = piece.rows, piece.columns
+    if how == "rows":
+        return piece._replace(rows=rows._replace(up=not rows.up))
+    return piece._replace(columns=columns._replace(up=not columns.up))
+
+
+MISTAKES = [(letter, how) for letter in "QKVOEU" for how in ("rows", "columns")] + [("Q", "scale"), ("V", "scale")]
+SEEN_BY_NOTHING = {("E", "columns"), ("U", "rows")}  # the spaces of inputs and outputs, which never move
+
+
+@pytest.mark.parametrize(("letter", "how"), MISTAKES)
+def test_every_axis_and_every_scale_of_the_table_matters(
+    letter: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(network: Architecture, heads: int | None = None) -> Iterator[Piece]:
+        for piece in pieces(network, heads):
+            yield broken(piece, how) if piece.name[0] == letter else piece
+
     assert verify_identity().endswith("= H layer[W](X)")
+    monkeypatch.setattr(symmetries, "pieces", wrong)
+    if (letter, how) in SEEN_BY_NOTHING:
+        symmetries.verify_identity.__wrapped__()
+    else:
+        with pytest.raises(ProgramError, match="the symmetry is not one"):
+            symmetries.verify_identity.__wrapped__()
 
-    def wrong(self: HeadSymmetry, layer: Layer) -> Layer:
-        assert self.query_key is not None
-        return Layer(layer.query, self.query_key[0] @ layer.key, layer.value)
 
-    monkeypatch.setattr(symmetries.HeadSymmetry, "act", wrong)
+def test_a_wrong_action_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgets_the_query(weights: Mapping[str, Any], element: Any, moved: Iterator[Piece]) -> dict[str, Any]:
+        return act(weights, element, moved) | {name: m for name, m in weights.items() if name[0] == "Q"}
+
+    monkeypatch.setattr(symmetries, "act", forgets_the_query)
     with pytest.raises(ProgramError, match="the symmetry is not one"):
         symmetries.verify_identity.__wrapped__()
 
@@ -106,10 +132,11 @@ def test_an_orbit_at_a_special_point_is_only_smaller() -> None:
 def test_one_layer_alone_is_covariant() -> None:
     """What the word identity says, at an exact instance."""
     generator = np.random.default_rng(4)
-    shape = Architecture((2, 3), (2,), 2)
-    layer = Layer(*map(rational_matrix, Weights.random(shape, seed=1).layers[0]))
-    g, h, c = unimodular(2, generator), unimodular(3, generator), unimodular(2, generator)
-    one = (rational_matrix(np.eye(2, dtype=object)), rational_matrix(np.eye(3, dtype=object)))
-    x = rational_matrix(integer_input(shape, 1))
-    changed = HeadSymmetry(c, g, h, one).act(layer)
-    assert np.array_equal(attention_layer(g[0] @ x, changed), h[0] @ attention_layer(x, layer))
+    shape = Architecture((2, 3), (2,), 2, embed=1, unembed=1)
+    weights = {name: rational_matrix(m) for name, m in Weights.random(shape, seed=1).named().items()}
+    element = {space: unimodular(space.size, generator) for space in spaces(shape) if space.kind != "scale"}
+    changed = act(weights, element, pieces(shape))
+    g, h = element[stream(shape, 0)], element[stream(shape, 1)]
+    old, new = (Layer(*(some[name] for name in ("Q1", "K1", "V1"))) for some in (weights, changed))
+    x = rational_matrix(integer_input(Architecture((2, 3), (2,), 2), 1))
+    assert np.array_equal(attention_layer(g[0] @ x, new), h[0] @ attention_layer(x, old))

@@ -1,0 +1,180 @@
+r"""What a network is made of: every weight by its name, and the spaces in which its rows and its columns live.
+
+This is the only place that knows which weights an option adds. Shapes and numbers of parameters follow from it, and so
+does the group that acts on the weights: one $GL$ for each space whose basis can be chosen freely, and one scalar for
+each head of lightning attention. An axis moves with its space (`up`, by $g$) or against it (by $g^{-\top}$), so that
+whatever is written in a basis is read in the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from lightning_sym.network.architecture import Architecture
+
+
+SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""The options whose weights are listed here."""
+
+
+class Space(NamedTuple):
+    """Where rows or columns of weights live, or what rescales them.
+
+    Attributes:
+        kind: `query-key`, `value-output`, `stream`, `scale`, `input` or `output`.
+        place: the layer behind which a stream is, none where skip connections make all of them one; else the layer and
+            head, both from 1.
+        size: its dimension; 1 for a scale.
+        free: whether the network is the same in every basis of it.
+    """
+
+    kind: str
+    place: tuple[int, ...]
+    size: int
+    free: bool = True
+
+    @property
+    def by_head(self) -> bool:
+        """Whether every head has one."""
+        return len(self.place) == 2
+
+
+class Axis(NamedTuple):
+    r"""The rows or the columns of a weight: they move with their space, by $g$, or against it, by $g^{-\top}$."""
+
+    space: Space
+    up: bool
+
+
+class Piece(NamedTuple):
+    """A weight.
+
+    Attributes:
+        name: such as `Q1.2`.
+        rows: the space of its rows.
+        columns: the space of its columns.
+        scale: the scalar that may act on it, and its exponent; none where there is none.
+        by_head: whether every head has such a weight.
+    """
+
+    name: str
+    rows: Axis
+    columns: Axis
+    scale: tuple[Space, int] | None = None
+    by_head: bool = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.rows.space.size, self.columns.space.size
+
+    def spaces(self) -> tuple[Space, ...]:
+        """Every space that it moves with or against."""
+        both = (self.rows.space, self.columns.space)
+        return both if self.scale is None else (*both, self.scale[0])
+
+
+def stream(network: Architecture, layer: int) -> Space:
+    """The residual stream behind a layer, in front of the first one for 0.
+
+    Example:
+        >>> from lightning_sym import Architecture
+        >>> stream(Architecture((2, 3, 1), (1, 1), 2), 1)
+        Space(kind='stream', place=(1,), size=3, free=True)
+    """
+    network.require("the list of streams", SHAPED)
+    ends, last = (network.embed is not None, network.unembed is not None), network.depth
+    if network.skip:
+        return Space("stream", (), network.widths[0], all(ends))
+    free = ends[0] if layer == 0 else ends[1] if layer == last else True
+    return Space("stream", (layer,), network.widths[layer], free)
+
+
+def pieces(network: Architecture, heads: int | None = None) -> Iterator[Piece]:
+    """Every weight of a network, in the canonical order; with `heads`, of each layer only the first so many.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> from lightning_sym import Architecture
+        >>> [(piece.name, piece.shape) for piece in pieces(Architecture((2, 1), (3,), 2, unembed=4))]
+        [('Q1', (3, 2)), ('K1', (3, 2)), ('V1', (1, 2)), ('U', (4, 1))]
+    """
+    network.require("the list of weights", SHAPED)
+    if network.embed is not None:
+        read = Axis(Space("input", (), network.embed, free=False), up=False)
+        yield Piece("E", Axis(stream(network, 0), up=True), read, by_head=False)
+    for layer in range(1, network.depth + 1):
+        for head in range(1, (heads or network.heads) + 1):
+            yield from attention_head(network, layer, head)
+    if network.unembed is not None:
+        written = Axis(Space("output", (), network.unembed, free=False), up=True)
+        yield Piece("U", written, Axis(stream(network, network.depth), up=False), by_head=False)
+
+
+def attention_head(network: Architecture, layer: int, head: int) -> Iterator[Piece]:
+    """The weights of one head; a variant of attention is another function like this one."""
+    network.require("the weights of a head", SHAPED)
+    name, place = network.head_name(layer, head), (layer, head)
+    scores = Space("query-key", place, network.attention_ranks[layer - 1])
+    scale = None if network.normalization is not None else Space("scale", place, 1)
+    read, write = Axis(stream(network, layer - 1), up=False), Axis(stream(network, layer), up=True)
+    yield Piece("Q" + name, Axis(scores, up=False), read, None if scale is None else (scale, 1))
+    yield Piece("K" + name, Axis(scores, up=True), read)
+    shrinks = None if scale is None else (scale, -1)
+    if network.value_ranks is None:
+        yield Piece("V" + name, write, read, shrinks)
+        return
+    value = Space("value-output", place, network.value_ranks[layer - 1])
+    yield Piece("V" + name, Axis(value, up=True), read, shrinks)
+    yield Piece("O" + name, write, Axis(value, up=False))
+
+
+def act(weights: Mapping[str, Any], element: Mapping[Space, tuple[Any, Any]], moved: Iterator[Piece]) -> dict[str, Any]:
+    """The weights after an element of the group, over any ring: those of `moved`, by name.
+
+    Args:
+        weights: matrices over a ring, by name.
+        element: by space a matrix and its inverse; a space that is left out stays.
+        moved: pieces that are wanted.
+
+    Example:
+        >>> import numpy as np
+        >>> from lightning_sym import Architecture
+        >>> network, one = Architecture((1, 1), (1,), 1), np.array([[1]])
+        >>> scale = Space("scale", (1, 1), 1)
+        >>> act(dict.fromkeys(("Q1", "K1", "V1"), one), {scale: (2 * one, one / 2)}, pieces(network))["V1"].tolist()
+        [[0.5]]
+    """
+    result = {}
+    for piece in moved:
+        matrix = weights[piece.name]
+        if piece.rows.space in element:
+            g, inverse = element[piece.rows.space]
+            matrix = (g if piece.rows.up else inverse.mT) @ matrix
+        if piece.columns.space in element:
+            g, inverse = element[piece.columns.space]
+            matrix = matrix @ (g.mT if piece.columns.up else inverse)
+        if piece.scale is not None and piece.scale[0] in element:
+            matrix = element[piece.scale[0]][piece.scale[1] < 0] @ matrix
+        result[piece.name] = matrix
+    return result
+
+
+def spaces(network: Architecture, kind: str | None = None, heads: int | None = None) -> dict[Space, list[Piece]]:
+    """The spaces whose basis is free, each with the weights that move with or against it; of so many heads, as above.
+
+    Example:
+        >>> from lightning_sym import Architecture
+        >>> [space.kind for space in spaces(Architecture((2, 1), (3,), 2))]
+        ['query-key', 'scale']
+    """
+    found: dict[Space, list[Piece]] = {}
+    for piece in pieces(network, heads):
+        for space in piece.spaces():
+            if space.free and kind in (None, space.kind):
+                found.setdefault(space, []).append(piece)
+    return found
