@@ -30,7 +30,6 @@ from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
-from lightning_sym.symmetries.group import head_name
 
 FIRST_BITS, MOST_BITS = 128, 2048
 """Precisions of balls: four times as high each time that the outputs could not be told apart."""
@@ -49,7 +48,7 @@ LARGE_INPUT = 2**31
 
 
 def _names(shape: Architecture) -> list[list[str]]:
-    return [[head_name(shape, i, h) for h in range(shape.heads)] for i in range(shape.depth)]
+    return [[shape.head_name(i + 1, h + 1) for h in range(shape.heads)] for i in range(shape.depth)]
 
 
 def _by_few_inputs(pair: Pair) -> Comparison | None:
@@ -168,7 +167,7 @@ def _by_arrangement(pair: Pair) -> Comparison | None:
     if not streams.same:
         return None
     names = tuple(
-        [["+".join(head_name(shape, i - 1, h - 1) for i, h in made_of) for made_of in layer] for layer in a.places]
+        [["+".join(shape.head_name(i, h) for i, h in made_of) for made_of in layer] for layer in a.places]
         + [[]] * (len(both[0].layers) - len(a.places))
         for shape, a in zip(pair.shapes, (one, other), strict=True)
     )

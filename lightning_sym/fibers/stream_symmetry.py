@@ -22,7 +22,6 @@ from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.group import head_name
 
 Members = tuple[tuple[str, Fraction], ...]
 """Heads with one attention pattern: names, as in the names of their matrices, and the factor of the pattern: 1, or -1
@@ -145,7 +144,7 @@ class _Search:
 
     def inside(self, layer: int, old: int, new: int, scale: Fraction) -> bool:
         """Basis changes inside of a head, and whether they were found."""
-        names = [head_name(self.shape, layer - 1, h - 1) for h in (old, new)]
+        names = [self.shape.head_name(layer, h) for h in (old, new)]
         back = self.between[layer - 1]
 
         def pair(letter: str) -> tuple[RationalMatrix, RationalMatrix]:

@@ -137,7 +137,7 @@ def transform(
             raise BadInput(f"the scale of {_called(shape, *place)} must not be 0")
         element[Space("scale", place, 1)] = _Multiple(factor), _Multiple(1 / factor)
     orders = _orders(heads, shape)
-    touched = [piece for piece in pieces(shape) if not element.keys().isdisjoint(piece.spaces())]
+    touched = [piece for piece in pieces(shape) if not element.keys().isdisjoint(piece.spaces)]
     held = {piece.name: RationalMatrix.of(weights.held(piece.name)) for piece in touched}
     moved = {name: matrix.fractions() for name, matrix in act(held, element, iter(touched)).items()}
     came_from = {

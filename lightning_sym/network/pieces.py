@@ -8,15 +8,36 @@ whatever is written in a basis is read in the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from lightning_sym.network.architecture import Architecture
-
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 SHAPED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options whose weights are listed here."""
+
+
+class Shaped(Protocol):
+    """What the table reads of a network, which `lightning_sym.Architecture` is."""
+
+    @property
+    def widths(self) -> tuple[int, ...]: ...
+    @property
+    def attention_ranks(self) -> tuple[int, ...]: ...
+    @property
+    def value_ranks(self) -> tuple[int, ...] | None: ...
+    @property
+    def normalization(self) -> object | None: ...
+    @property
+    def heads(self) -> int: ...
+    @property
+    def skip(self) -> bool: ...
+    @property
+    def embed(self) -> int | None: ...
+    @property
+    def unembed(self) -> int | None: ...
+    @property
+    def depth(self) -> int: ...
+    def head_name(self, layer: int, head: int) -> str: ...
+    def require(self, what: str, proved: Collection[str]) -> None: ...
 
 
 class Space(NamedTuple):
@@ -70,13 +91,14 @@ class Piece(NamedTuple):
         """Numbers of rows and columns."""
         return self.rows.space.size, self.columns.space.size
 
+    @property
     def spaces(self) -> tuple[Space, ...]:
         """Every space that it moves with or against."""
         both = (self.rows.space, self.columns.space)
         return both if self.scale is None else (*both, self.scale[0])
 
 
-def stream(network: Architecture, layer: int) -> Space:
+def stream(network: Shaped, layer: int) -> Space:
     """The residual stream behind a layer, in front of the first one for 0.
 
     Example:
@@ -92,7 +114,11 @@ def stream(network: Architecture, layer: int) -> Space:
     return Space("stream", (layer,), network.widths[layer], free)
 
 
-def pieces(network: Architecture, heads: int | None = None) -> Iterator[Piece]:
+LISTED = 256
+"""Heads of all layers together up to which a network keeps its table: there may be very many."""
+
+
+def pieces(network: Shaped, heads: int | None = None) -> Iterator[Piece]:
     """Every weight of a network, in the canonical order; with `heads`, of each layer only the first so many.
 
     Raises:
@@ -104,18 +130,35 @@ def pieces(network: Architecture, heads: int | None = None) -> Iterator[Piece]:
         [('Q1', (3, 2)), ('K1', (3, 2)), ('V1', (1, 2)), ('U', (4, 1))]
     """
     network.require("the list of weights", SHAPED)
+    count = network.heads if heads is None else heads
+    listed = _kept(network, "pieces", count, lambda: tuple(_pieces(network, count)))
+    return _pieces(network, count) if listed is None else iter(listed)
+
+
+def _kept(network: Shaped, what: str, heads: int, make: Callable[[], Any]) -> Any:
+    """What was made for this network before, unless there are too many heads to keep it."""
+    if heads * network.depth > LISTED:
+        return None
+    kept = network.__dict__.setdefault("_kept", {})  # it cannot change: networks are frozen
+    if (what, heads) not in kept:
+        kept[what, heads] = make()
+    return kept[what, heads]
+
+
+def _pieces(network: Shaped, heads: int) -> Iterator[Piece]:
+    """Make them, one after the other."""
     if network.embed is not None:
         read = Axis(Space("input", (), network.embed, free=False), up=False)
         yield Piece("E", Axis(stream(network, 0), up=True), read, by_head=False)
     for layer in range(1, network.depth + 1):
-        for head in range(1, (heads or network.heads) + 1):
+        for head in range(1, heads + 1):
             yield from attention_head(network, layer, head)
     if network.unembed is not None:
         written = Axis(Space("output", (), network.unembed, free=False), up=True)
         yield Piece("U", written, Axis(stream(network, network.depth), up=False), by_head=False)
 
 
-def attention_head(network: Architecture, layer: int, head: int) -> Iterator[Piece]:
+def attention_head(network: Shaped, layer: int, head: int) -> Iterator[Piece]:
     """The weights of one head; a variant of attention is another function like this one."""
     network.require("the weights of a head", SHAPED)
     name, place = network.head_name(layer, head), (layer, head)
@@ -164,7 +207,7 @@ def act(weights: Mapping[str, Any], element: Mapping[Space, tuple[Any, Any]], mo
     return result
 
 
-def spaces(network: Architecture, kind: str | None = None, heads: int | None = None) -> dict[Space, list[Piece]]:
+def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -> dict[Space, list[Piece]]:
     """The spaces whose basis is free, each with the weights that move with or against it; of so many heads, as above.
 
     Example:
@@ -172,9 +215,16 @@ def spaces(network: Architecture, kind: str | None = None, heads: int | None = N
         >>> [space.kind for space in spaces(Architecture((2, 1), (3,), 2))]
         ['query-key', 'scale']
     """
-    found: dict[Space, list[Piece]] = {}
+    count = network.heads if heads is None else heads
+    by_kind = _kept(network, "spaces", count, lambda: _spaces(network, count)) or _spaces(network, count)
+    return {k: v for found in by_kind.values() for k, v in found.items()} if kind is None else by_kind.get(kind, {})
+
+
+def _spaces(network: Shaped, heads: int) -> dict[str, dict[Space, list[Piece]]]:
+    """The same by their kinds."""
+    found: dict[str, dict[Space, list[Piece]]] = {}
     for piece in pieces(network, heads):
-        for space in piece.spaces():
-            if space.free and kind in (None, space.kind):
-                found.setdefault(space, []).append(piece)
+        for space in piece.spaces:
+            if space.free:
+                found.setdefault(space.kind, {}).setdefault(space, []).append(piece)
     return found

@@ -33,7 +33,6 @@ from lightning_sym.symmetries.cancelling_forms import (
     words_to,
 )
 from lightning_sym.symmetries.factored import Form, Product, SymmetricProduct
-from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import KNOWN, in_columns, pivots_of, value_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
@@ -77,7 +76,7 @@ def _each_head(point: Point, motions: Motions, first: int = 0) -> Iterator[Prime
     """Motions of queries and keys, head by head, from layer `first` on, both from 0."""
     for i in range(first, point.architecture.depth):
         for h in range(point.architecture.heads):
-            name = head_name(point.architecture, i, h)
+            name = point.architecture.head_name(i + 1, h + 1)
             for query, key in motions(_Head(point, i, h)):
                 yield point.moving(**{"Q" + name: query, "K" + name: key})
 
@@ -118,7 +117,7 @@ class _Head:
     def __init__(self, point: Point, i: int, h: int) -> None:
         self.architecture, self.weights, self.prime = point.architecture, point.weights, point.prime
         self.layer, self.written, self.pivots = i, point.stream.written, pivots_of(point.stream.written[i])
-        name = head_name(self.architecture, i, h)
+        name = self.architecture.head_name(i + 1, h + 1)
         query, key = self.weights["Q" + name], self.weights["K" + name]
         self.shape, self.rank, self.stream = query.shape, len(query), len(self.pivots)
         self.query, self.key = (matrix @ self.written[i].T % self.prime for matrix in (query, key))

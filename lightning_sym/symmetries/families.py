@@ -69,15 +69,12 @@ class DirectionFamily:
 def _of_the_group(kind: str, options: frozenset[str]) -> DirectionFamily:
     """The tangent directions of the group in the spaces of one kind."""
 
-    def directions(point: Point) -> Iterator[PrimeFieldMatrix]:
-        return tangent_directions(point.architecture, point.matrices, kind, point.prime)
-
     return DirectionFamily(
         kind,
         "docs/upper-bound.md, Proposition 2",
         options,
         lambda network: bool(spaces(network, kind, heads=1)),
-        directions,
+        lambda point: tangent_directions(point, kind),
         symmetry=True,
     )
 

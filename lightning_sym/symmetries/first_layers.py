@@ -27,7 +27,6 @@ from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
-from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import KNOWN
 
@@ -50,7 +49,7 @@ def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Motions of the embedding and of the first two layers that leave what they write together in place."""
     architecture, weights, read, p = point.architecture, point.weights, point.stream.read[2], point.prime
     line = sees_one_direction(architecture)
-    names = [head_name(architecture, i, h) for i in (0, 1) for h in range(architecture.heads)]
+    names = [architecture.head_name(i + 1, h + 1) for i in (0, 1) for h in range(architecture.heads)]
     letters = "QKV" if architecture.value_ranks is None else "QKVO"
     moved = ["E"] * (architecture.embed is not None) + [letter + name for name in names for letter in letters]
     system = np.concatenate([_moves(architecture, weights, moving, read, p) for moving in moved]).T
@@ -86,7 +85,7 @@ def _moves(
 
     def head(i: int, h: int, frame: tuple[Residues, Residues]) -> tuple[tuple[Residues, Residues], ...]:
         """`A` and `V` of a head on the columns of the frame."""
-        name = head_name(architecture, i, h)
+        name = architecture.head_name(i + 1, h + 1)
         keys, queries = (product(pair(letter + name), frame) for letter in "KQ")
         value = product(pair("V" + name), frame)
         if architecture.value_ranks is not None:

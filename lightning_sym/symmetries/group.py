@@ -15,10 +15,10 @@ weights and their spaces, `lightning_sym.network.pieces`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
+
+if TYPE_CHECKING:
+    from lightning_sym.symmetries.point import Point
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Any, Any]
@@ -162,45 +165,32 @@ _SCALED = _Scaled(1), _Scaled(-1)
 r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
 
 
-def head_name(architecture: Architecture, layer: int, head: int) -> str:
-    """What stands behind the letter in the names of a head's matrices, `layer` and `head` from 0."""
-    return architecture.head_name(layer + 1, head + 1)
-
-
 ANY = SHAPED
 """The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
 
 
-def tangent_directions(
-    architecture: Architecture, weights: Sequence[PrimeFieldMatrix], kind: str, p: int
-) -> Iterator[PrimeFieldMatrix]:
-    r"""Tangent directions, at the given weights, of the orbit under the spaces of one kind.
+def tangent_directions(point: Point, kind: str) -> Iterator[PrimeFieldMatrix]:
+    r"""Tangent directions, at a point, of the orbit under the spaces of one kind.
 
     The derivative of the action at the identity, one row for each basis vector of the Lie algebra, computed by
     running the action itself over dual numbers: $C = 1 + \varepsilon E$, $C^{-1} = 1 - \varepsilon E$.
 
     Args:
-        architecture: the shape.
-        weights: in canonical order.
+        point: weights modulo a prime.
         kind: of the spaces, such as `query-key`.
-        p: the prime.
 
     Yields:
-        Blocks of shape `(directions, parameters)` modulo `p`, one for each space.
+        Blocks of shape `(directions, parameters)` modulo the prime, one for each space.
     """
-    architecture.require("the symmetry group", ANY)
+    point.architecture.require("the symmetry group", ANY)
     verify_identity()
-    still: dict[str, Dual] = {}
-    starts, stop = dict[str, int](), 0
-    for (name, shape), matrix in zip(architecture.weight_shapes(), weights, strict=True):
-        still[name], starts[name] = Dual(matrix), stop
-        stop += shape[0] * shape[1]
-    for space, moving in spaces(architecture, kind).items():
-        near_one = _SCALED if kind == "scale" else _EVERYWHERE
-        rows = np.zeros((space.size**2, stop))
+    near_one = _SCALED if kind == "scale" else _EVERYWHERE
+    for space, moving in spaces(point.architecture, kind).items():
+        rows = np.zeros((space.size**2, point.parameters))
+        still = {piece.name: Dual(point.matrix(piece.name)) for piece in moving}
         for name, dual in act(still, {space: near_one}, iter(moving)).items():
             if dual.tangent is not None:
                 tangent = dual.tangent.entries
-                size = tangent.shape[-2] * tangent.shape[-1]
-                rows[:, starts[name] : starts[name] + size] = tangent.reshape(-1, size)
-        yield PrimeFieldMatrix(rows, p)
+                start, size = point.starts[name], tangent.shape[-2] * tangent.shape[-1]
+                rows[:, start : start + size] = tangent.reshape(-1, size)
+        yield PrimeFieldMatrix(rows, point.prime)

@@ -37,7 +37,6 @@ from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.factored import Matrix, Product, SymmetricProduct
-from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import in_columns, pivots_of
 
@@ -253,7 +252,7 @@ def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
     architecture, weights, stream = point.architecture, point.weights, point.stream
     for i in range(architecture.depth):
         written, read = stream.written[i], stream.read[i + 1]
-        names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+        names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
         heads = [
             head_motion(
                 weights["Q" + name], weights["K" + name], weights["V" + name], weights.get("O" + name),

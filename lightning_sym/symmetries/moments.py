@@ -21,7 +21,6 @@ from lightning_sym.display import notebook
 from lightning_sym.errors import no_truth_value
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.symmetries.attention_motions import counts_symmetrically
-from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.stream import pattern_is_constant
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -215,7 +214,7 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
 
 
 def _of_a_head(architecture: Architecture, i: int, h: int, symmetric: bool) -> Iterator[Quantity]:
-    name, a, d = head_name(architecture, i, h), architecture.attention_ranks[i], architecture.widths[i]
+    name, a, d = architecture.head_name(i + 1, h + 1), architecture.attention_ranks[i], architecture.widths[i]
     q, k, v, o = (letter + name for letter in "QKVO")
     if pattern_is_constant(architecture):
         reason = "one normalized token attends to itself, whatever queries and keys are"
@@ -239,7 +238,7 @@ def _of_a_head(architecture: Architecture, i: int, h: int, symmetric: bool) -> I
 
 def _between_heads(architecture: Architecture, i: int) -> Iterator[Quantity]:
     """Where all patterns are constant a layer sees the sum of what its heads do."""
-    names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+    names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
     if architecture.value_ranks is None:
         shape = (architecture.widths[i + 1], architecture.widths[i])
         for first, second in pairwise(names):
@@ -262,10 +261,10 @@ def _of_the_stream(architecture: Architecture) -> Iterator[Quantity]:
         written = ["E"] * (architecture.embed is not None)
         read = ["U"] * (architecture.unembed is not None)
         if i > 0:
-            written = [writer + head_name(architecture, i - 1, h) for h in heads]
+            written = [writer + architecture.head_name(i, h + 1) for h in heads]
         if i < depth:
             letters = "V" if pattern_is_constant(architecture) else "QKV"
-            read = [letter + head_name(architecture, i, h) for h in heads for letter in letters]
+            read = [letter + architecture.head_name(i + 1, h + 1) for h in heads for letter in letters]
         return [Term(1, "outer", n, n) for n in written] + [Term(-1, "inner", n, n) for n in read]
 
     first, last = (0 if architecture.embed is not None else 1), depth - (architecture.unembed is None)

@@ -29,8 +29,13 @@ class Point:
         self.architecture, self.matrices, self.prime = architecture, tuple(matrices), p
         self.shapes = dict(architecture.weight_shapes())
         sizes = [rows * columns for rows, columns in self.shapes.values()]
-        self._starts = dict(zip(self.shapes, accumulate(sizes, initial=0), strict=False))
+        self.starts = dict(zip(self.shapes, accumulate(sizes, initial=0), strict=False))
         self.parameters = sum(sizes)
+        self._places = {name: i for i, name in enumerate(self.shapes)}
+
+    def matrix(self, name: str) -> PrimeFieldMatrix:
+        """The weight of this name."""
+        return self.matrices[self._places[name]]
 
     @cached_property
     def weights(self) -> dict[str, Residues]:
@@ -47,6 +52,6 @@ class Point:
         count = len(next(iter(blocks.values())))
         result = np.zeros((count, self.parameters), dtype=np.int64)
         for name, block in blocks.items():
-            start = self._starts[name]
+            start = self.starts[name]
             result[:, start : start + block[0].size] = block.reshape(count, -1)
         return PrimeFieldMatrix.of(result, self.prime)

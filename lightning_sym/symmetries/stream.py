@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from lightning_sym.exact.modular import row_basis_mod_p
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.symmetries.group import head_name
 
 Residues = npt.NDArray[np.int64]
 
@@ -26,7 +25,7 @@ def pattern_is_constant(architecture: Architecture) -> bool:
 def value_of(architecture: Architecture, weights: dict[str, Residues], i: int, h: int, p: int) -> Residues:
     """What a head writes: its value matrix, with its output projection if there is one."""
     architecture.require("the value matrix of a head", KNOWN)
-    name = head_name(architecture, i, h)
+    name = architecture.head_name(i + 1, h + 1)
     value = weights["V" + name]
     return value if architecture.value_ranks is None else weights["O" + name] @ value % p
 
@@ -101,7 +100,7 @@ def stream_mod_p(architecture: Architecture, weights: dict[str, Residues], p: in
             continue
         rows = [read[-1]] if architecture.skip else []
         for h in range(heads):
-            name = head_name(architecture, i, h)
+            name = architecture.head_name(i + 1, h + 1)
             rows.append(read[-1] @ value_of(architecture, weights, i, h, p) % p)
             if scores:
                 rows += [weights["K" + name], weights["Q" + name]]
@@ -115,7 +114,7 @@ def _sum_of_heads(
 ) -> Residues:
     total: Residues = np.zeros(outputs[0].shape, dtype=np.int64)
     for h, output in enumerate(outputs):
-        name = head_name(architecture, i, h)
+        name = architecture.head_name(i + 1, h + 1)
         score = (weights["K" + name] @ f.T % p).T @ (weights["Q" + name] @ f.T % p) % p
         total = np.mod(total + score * output, p)
     return total

@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from lightning_sym.exact.modular import null_space_mod_p, null_space_of_echelon
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.point import Point
 
 Residues = npt.NDArray[np.int64]
@@ -46,7 +45,7 @@ def _heads(point: Point) -> Iterator[tuple[int, str]]:
     """The layers, from 0, and the names of their heads."""
     for i in range(point.architecture.depth):
         for h in range(point.architecture.heads):
-            yield i, head_name(point.architecture, i, h)
+            yield i, point.architecture.head_name(i + 1, h + 1)
 
 
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:

@@ -58,7 +58,6 @@ COMPUTES_NOTHING = {
     "TransformerConditions.__init__",
     "VarietyDegree.__init__",
     "families_of",
-    "head_name",
     "printed_formula",
 }  # fmt: skip
 
@@ -97,7 +96,7 @@ def argument(name: str, network: Architecture) -> Any:
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
         "budget": Work(), "rows": 1, "columns": 1, "upper": 1,
-        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1, "kind": "stream",
+        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]
 

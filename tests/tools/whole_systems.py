@@ -16,7 +16,6 @@ from lightning_sym.exact.determinantal import determinantal, symmetric_determina
 from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.symmetries.attention_motions import _Head, counts_symmetrically, sees_one_direction
 from lightning_sym.symmetries.cancelling_forms import CountedParts, HeadWord, cancelling_forms
-from lightning_sym.symmetries.group import head_name
 from lightning_sym.symmetries.head_mixing import _largest_filling, head_motion
 from lightning_sym.symmetries.point import Point
 
@@ -34,7 +33,7 @@ class WholeHead(_Head):
 
     def __init__(self, point: Point, i: int, h: int) -> None:
         super().__init__(point, i, h)
-        name = head_name(point.architecture, i, h)
+        name = point.architecture.head_name(i + 1, h + 1)
         query, key = point.weights["Q" + name], point.weights["K" + name]
         self.motions = np.concatenate([key.T @ units(query) % self.prime, units(key).mT @ query % self.prime])
         """`d(K^T Q)`, for every unknown."""
@@ -66,7 +65,7 @@ def skew(point: Point) -> Iterator[Residues]:
     for i, symmetric in enumerate(counts_symmetrically(point.architecture)):
         for h in range(point.architecture.heads if symmetric else 0):
             for query, key in WholeHead(point, i, h).skew():
-                name = head_name(point.architecture, i, h)
+                name = point.architecture.head_name(i + 1, h + 1)
                 yield point.moving(**{"Q" + name: query, "K" + name: key}).residues()
 
 
@@ -83,7 +82,7 @@ class _Layer:
         architecture, p = point.architecture, point.prime
         self.point, self.prime, self.symmetric = point, p, sees_one_direction(architecture)
         written, read = point.stream.written[i], point.stream.read[i + 1]
-        self.names = [head_name(architecture, i, h) for h in range(architecture.heads)]
+        self.names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
         self.letters = "QKV" if architecture.value_ranks is None else "QKVO"
         n, f, r = len(self.names), len(written), len(read)
         self.heads, self.a, self.v = [], np.zeros((n, f, f), dtype=np.int64), np.zeros((n, r, f), dtype=np.int64)
