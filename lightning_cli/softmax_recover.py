@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, by_name, each, group, natural, one_of, optional
+from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, SPELLED_MATRIX, SPELLED_NUMBER
 
 if TYPE_CHECKING:
     from lightning_sym.limits import Progress
@@ -16,44 +18,75 @@ if TYPE_CHECKING:
     from lightning_sym.varieties.query_plan import QueryPlan
     from lightning_sym.varieties.softmax_recovery import SoftmaxRecovery
 
-SCHEMA = "lightning-sym/recover-softmax/1"
-PLAN_SCHEMA = "lightning-sym/query-plan/1"
+
+def _virtual(found: SoftmaxRecovery) -> dict[str, Any]:
+    value = {} if found.value is None else {"V": found.value}
+    return {f"A{i}": a for i, a in enumerate(found.attention, 1)} | value
 
 
-def as_document(found: SoftmaxRecovery) -> dict[str, Any]:
-    """The answer as JSON; `weights` is what a file of weights holds."""
-    from lightning_sym.display import spelled, spelled_rows
+ASSUMPTIONS = "what the answer rests on beside the answers of a program, a line each"
 
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(found.architecture),
-        "answer": found.answer.value,
-        "weights": found.matrices,
-        "radius": None if found.radius is None else spelled(found.radius),
-        "virtual_weights": {f"A{i}": spelled_rows(a) for i, a in enumerate(found.attention, 1)}
-        | ({} if found.value is None else {"V": spelled_rows(found.value)}),
-        "reasons": list(found.reasons),
-        "assumptions": list(found.assumptions),
-        "queries": found.queries,
-        "digits": found.digits,
-        "checked": found.checked,
-    }
+ANSWER = JsonAnswer(
+    "recover-softmax",
+    "`lightning-sym recover --json` of a jet, and `lightning-sym recover --ask --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network"),
+        Field(
+            "answer",
+            one_of("weights", "none", "undecided"),
+            "whether some network of the shape has this jet, or gives these answers",
+            "answer.value",
+        ),
+        Field(
+            "weights",
+            optional(by_name(ANY_MATRIX)),
+            "matrices by name, as in a file of weights; with a radius, their middles",
+            "matrices",
+        ),
+        Field(
+            "radius",
+            optional(SPELLED_NUMBER),
+            "each entry of a virtual weight is within this of the true one; null where they are exact",
+        ),
+        Field(
+            "virtual_weights",
+            by_name(SPELLED_MATRIX),
+            "A1, A2, ..., as far as they are determined, and V",
+            _virtual,
+        ),
+        Field("reasons", each(TEXT), "what fails, a line each"),
+        Field("assumptions", each(TEXT), ASSUMPTIONS),
+        Field("queries", natural(), "how many were asked"),
+        Field("digits", optional(natural(1)), "behind the point in each number of an answer; null without queries"),
+        Field("checked", TEXT, "what was compared in the end"),
+    ),
+    title="recover of a jet, recover --ask",
+)
 
+NODES = group(Field("size", natural(1)), Field("places", natural()))
 
-def plan_document(plan: QueryPlan) -> dict[str, Any]:
-    """The plan as JSON."""
-    from lightning_sym.display import spelled
-
-    return {
-        "schema": PLAN_SCHEMA,
-        "architecture": options.architecture_json(plan.architecture),
-        "queries": plan.queries,
-        "digits": plan.digits,
-        "bound": spelled(plan.bound),
-        "denominators": plan.denominators,
-        "nodes": [{"size": n.size, "places": n.places} for n in plan.nodes],
-        "assumptions": list(plan.assumptions),
-    }
+PLAN = JsonAnswer(
+    "query-plan",
+    "`lightning-sym recover --ask --plan --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network"),
+        Field("queries", natural(1), "how many will be asked at most"),
+        Field("digits", natural(1), "behind the point in each number of an answer"),
+        Field("bound", SPELLED_NUMBER, "of the entries of the virtual attention matrices"),
+        Field(
+            "denominators",
+            optional(natural(1)),
+            "a bound of the denominators of all virtual weights; null for balls",
+        ),
+        Field(
+            "nodes",
+            each(NODES),
+            "of each layer: how many points of a line, and the power of ten that they are multiples of",
+        ),
+        Field("assumptions", each(TEXT), "what the answer will rest on, a line each"),
+    ),
+    title="recover --ask --plan",
+)
 
 
 class Rational(click.ParamType[Any]):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from draw_house import house
 
+from lightning_cli.answers import schema_files
 from lightning_cli.main import COMMANDS, cli
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.rings import protocol
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1]
 SCHEMAS = DOCS / "reference" / "schemas"
+"""Made when the pages are built: a page can only link to a file beside it."""
+
 BESIDE_THE_CODE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -96,15 +99,14 @@ def scopes() -> Iterator[str]:
 
 def schemas() -> Iterator[str]:
     """The JSON answers, by their schemas."""
-    for path in sorted(SCHEMAS.glob("*.json")):
-        schema = json.loads(path.read_text(encoding="utf-8"))
+    for file, schema in schema_files().items():
         if "properties" not in schema:  # what the others refer to
             continue
         yield from (f"## {schema['title']}", "", schema["description"], "")
         yield from ("| field | meaning |", "|---|---|")
         for name, field in schema["properties"].items():
             yield f"| `{name}` | {_cell(field['description'])} |"
-        yield from ("", f"[The schema](schemas/{path.name})", "")
+        yield from ("", f"[The schema](schemas/{file})", "")
 
 
 def ring() -> Iterator[str]:
@@ -153,11 +155,19 @@ def made(text: str) -> str:
     return _MADE.sub(lambda match: "\n".join(PIECES[match[1]]()), text)
 
 
+def _write_schemas(app: Sphinx) -> None:
+    SCHEMAS.mkdir(exist_ok=True)
+    for file, schema in schema_files().items():
+        text = json.dumps(schema, indent=1, ensure_ascii=False)
+        (SCHEMAS / file).write_text(text + "\n", encoding="utf-8")
+
+
 def _read(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = made(source[0])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
+    app.connect("builder-inited", _write_schemas)
     app.connect("source-read", _read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

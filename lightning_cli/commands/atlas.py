@@ -9,28 +9,76 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.fields import (
+    FLOAT,
+    INTEGER,
+    TEXT,
+    Field,
+    JsonAnswer,
+    Kind,
+    each,
+    group,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.shared_fields import COUNTS, TRIAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightning_sym.atlas.conjectures import Trial
     from lightning_sym.atlas.store import Entry
 
-SCHEMA = "lightning-sym/atlas/1"
 
+BIT = Kind({"enum": [0, 1]})
 
-def as_document(file: str, counts: dict[str, int], entries: Sequence[Entry], trial: Trial | None) -> dict[str, Any]:
-    """The answer as JSON: rows of the atlas but for their certificates."""
-    from dataclasses import asdict
+ROW = group(
+    Field("network", TEXT, "the architecture as certificates write it, JSON"),
+    Field("depth", natural(1), "layers"),
+    Field("widths", TEXT, "with commas"),
+    Field("ranks", TEXT, "with commas"),
+    Field("tokens", natural(1)),
+    Field("normalization", one_of("none", "softmax")),
+    Field("mask", one_of("none", "causal")),
+    Field("skip", BIT, "each layer adds its input"),
+    Field("heads", natural(1)),
+    Field("value_ranks", optional(TEXT), "with commas"),
+    Field("embed", optional(natural(1)), "columns of the embedding"),
+    Field("unembed", optional(natural(1)), "rows of the unembedding"),
+    Field("parameters", natural(1), "number of weights"),
+    Field("lower", optional(natural()), "lower bound, null where refused"),
+    Field("upper", optional(natural()), "upper bound, null where refused"),
+    Field("dimension", optional(natural()), "where they meet"),
+    Field("status", one_of("certified", "undecided", "refused")),
+    Field("reason", optional(TEXT), "what was refused"),
+    Field("evidence", optional(TEXT), "the smallest upper bounds, with commas"),
+    Field("formula", optional(TEXT), "where the paper prints a formula"),
+    Field("formula_value", optional(INTEGER), "what it gives"),
+    Field("formula_applies", optional(BIT), "whether its hypotheses hold"),
+    Field("formula_agrees", optional(BIT), "whether it gives the dimension"),
+    Field("fiber_dimension", optional(natural()), "parameters minus dimension"),
+    Field("seed", natural(), "picked the points"),
+    Field("prime", optional(INTEGER), "modulus of the lower bound"),
+    Field("inputs", optional(INTEGER), "inputs of the lower bound"),
+    Field("seconds", FLOAT.having(minimum=0), "how long it took"),
+)
 
-    rows = [{key: value for key, value in asdict(e).items() if key != "certificate"} for e in entries]
-    return {
-        "schema": SCHEMA,
-        "file": file,
-        "counts": counts,
-        "networks": rows,
-        "trial": None if trial is None else options.trial_json(trial),
-    }
+TRIED = Field("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null")
+
+COUNTED = Field("counts", COUNTS, "networks of the whole atlas, by status")
+
+ANSWER = JsonAnswer(
+    "atlas",
+    "`lightning-sym atlas --json`.",
+    (
+        Field("file", TEXT, "the SQLite file"),
+        COUNTED,
+        Field("networks", each(ROW), "the smallest ones that were asked for"),
+        TRIED,
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -73,7 +121,7 @@ def command(file: str, where: str | None, most: int, conjecture: str | None, pag
             write_page(page, atlas, where)
             click.echo(f"page: {page}", err=True)
     if as_json:
-        write_json(as_document(file, counts, entries, trial))
+        write_json(ANSWER.document(file=file, counts=counts, networks=entries, trial=trial))
     else:
         click.echo(f"{file}: " + (", ".join(f"{n:,} {status}" for status, n in counts.items()) or "empty"))
         if entries:

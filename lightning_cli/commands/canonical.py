@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import WEIGHTS, OutputFile
-from lightning_cli.writing.output import exact
+from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, Kind, natural
+from lightning_cli.writing.shared_fields import ARCHITECTURE, MATRICES, MATRIX
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.canonical import Canonical
+    from lightning_sym.network.architecture import Architecture
 
-SCHEMA = "lightning-sym/canonical/1"
+WEIGHTS_BY_NAME = Kind(
+    {
+        "type": "object",
+        "patternProperties": {"^([QKVO][0-9.]+|E|U)$": MATRIX.schema},
+        "additionalProperties": False,
+    },
+    MATRICES.written,
+)
+
+ANSWER = JsonAnswer(
+    "canonical",
+    "`lightning-sym canonical --json`.",
+    (
+        Field(
+            "network",
+            TEXT,
+            "that of the canonical weights, in words, the kind of attention first",
+            lambda result: options.network_line(_shape(result)),
+        ),
+        Field("architecture", ARCHITECTURE, "the network", lambda result: _shape(result)),
+        Field("tokens", natural(1), "t"),
+        Field("theorem", TEXT, "what says that the function determines these weights"),
+        Field("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
+        Field("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
-def as_document(result: Canonical) -> dict[str, Any]:
-    """The result as JSON; matrices are rows of strings such as `-3/4`."""
-    shape = result.weights.architecture(result.tokens)
-    return {
-        "schema": SCHEMA,
-        "network": options.network_line(shape),
-        "architecture": options.architecture_json(shape),
-        "tokens": result.tokens,
-        "theorem": result.theorem,
-        "hash": result.hash,
-        "weights": {name: exact(matrix) for name, matrix in result.weights.named().items()},
-    }
+def _shape(result: Canonical) -> Architecture:
+    return result.weights.architecture(result.tokens)
 
 
 @click.command(
@@ -82,7 +101,7 @@ def command(
     if output is not None:
         save_weights(result.weights, output)
     if as_json:
-        write_json(as_document(result))
+        write_json(ANSWER.document(result))
     elif only_hash:
         click.echo(result.hash)
     else:

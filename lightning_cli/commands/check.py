@@ -7,67 +7,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile, require_output_file
+from lightning_cli.writing.check_answer import CHECK, check_document
 
 if TYPE_CHECKING:
-    from proofs_check.baseline import Compared
     from proofs_check.claim import Claim
     from proofs_check.run import ClaimResult, Progress
 
-SCHEMA = "lightning-sym/check/1"
 
-
-def as_document(
-    claims: Sequence[Claim], results: dict[str, ClaimResult], compared: Compared | None = None
-) -> dict[str, Any]:
-    """All claims as JSON; a claim without a result has null for what running it would give."""
-    document: list[dict[str, Any]] = []
-    for claim in claims:
-        result = results.get(claim.id)
-        found = {} if result is None else {part.name: part for part in result.parts}
-        parts: list[dict[str, Any]] = [
-            {
-                "name": part.name,
-                "scope": part.scope.name,
-                "expected": part.expected.value,
-                "verdict": found[part.name].verdict.value if part.name in found else None,
-                "instance": part.instance,
-                "instances": found[part.name].instances if part.name in found else None,
-                "witness": found[part.name].witness if part.name in found else None,
-                "findings": list(found[part.name].findings) if part.name in found else [],
-                "tallies": list(found[part.name].tallies) if part.name in found else [],
-                "examples": dict(found[part.name].examples) if part.name in found else {},
-            }
-            for part in claim.parts
-        ]
-        verdict = None if result is None or result.verdict is None else result.verdict.value
-        document.append(
-            {
-                "id": claim.id,
-                "source": claim.source,
-                "statement": claim.title,
-                "latex": claim.statement,
-                "verdict": verdict,
-                "expected": claim.expected.value,
-                "instances": None if result is None else result.instances,
-                "seconds": None if result is None else round(result.seconds, 3),
-                "error": None if result is None else result.error,
-                "parts": parts,
-            }
-        )
-    beside = None
-    if compared is not None:
-        beside = {
-            "compared": compared.compared,
-            "differences": [difference._asdict() for difference in compared.differences],
-            "notes": list(compared.notes),
-        }
-    return {"schema": SCHEMA, "claims": document, "baseline": beside}
+ANSWERS = (CHECK,)
 
 
 class _Display(NamedTuple):
@@ -235,7 +188,7 @@ def command(
     results: dict[str, ClaimResult] = {}
     if only_list:
         if as_json:
-            write_json(as_document(claims, results))
+            write_json(check_document(claims, results))
         else:
             check_text.print_list(claims, console())
         return exit_codes.AS_EXPECTED
@@ -282,7 +235,7 @@ def command(
     for path in written:
         _write_baseline(path, results, quick)
     if as_json:
-        write_json(as_document(claims, results, compared))
+        write_json(check_document(claims, results, compared))
     else:
         out = console()
         (check_text.print_lines if quick else check_text.print_table)(claims, results, out)

@@ -8,84 +8,151 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.fields import (
+    FLOAT,
+    SPELLED,
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    Kind,
+    by_name,
+    each,
+    group,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.shared_fields import CONDITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lightning_sym.checkpoints.bounded import Balls
-    from lightning_sym.checkpoints.circuits import Circuit, Circuits
+    from lightning_sym.checkpoints.circuits import Circuits
     from lightning_sym.checkpoints.fingerprint import Fingerprint
     from lightning_sym.checkpoints.fingerprint_comparison import FingerprintComparison
-    from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+    from lightning_sym.checkpoints.model import Checkpoint
     from lightning_sym.limits import Progress
 
-SCHEMA = "lightning-sym/circuits/1"
-FINGERPRINT_SCHEMA = "lightning-sym/fingerprint/1"
-COMPARISON_SCHEMA = "lightning-sym/fingerprint-comparison/1"
+FORM = group(
+    Field("family", TEXT, "whose layout the files have"),
+    Field("layers", natural(1), "number of layers"),
+    Field("width", natural(1), "of the residual stream"),
+    Field("heads", natural(1), "query heads of a layer"),
+    Field("groups", natural(1), "heads of keys and values of a layer"),
+    Field("head_width", natural(1), "of queries, keys and values"),
+    Field("inner", natural(1), "neurons of an MLP"),
+    Field("vocabulary", natural(1), "number of token ids"),
+    Field("context", natural(1), "largest number of tokens"),
+    Field("norm", one_of("layer", "rms"), "LayerNorm or RMSNorm"),
+    Field("epsilon", SPELLED, "of the norms, exactly"),
+    Field("theta", optional(SPELLED), "base of the rotary frequencies, null where positions are learned"),
+    Field("activation", one_of("gelu", "gelu_new", "silu"), "of the MLP"),
+    Field("tied", TRUTH, "whether the unembedding is the embedding"),
+)
+
+BOUNDS = each(natural(), 2, 2)
+
+BALL = each(FLOAT, 2, 2)
+
+CIRCUIT = group(
+    Field("rank", BOUNDS, "bounds of the rank over the rationals"),
+    Field("numerical", BOUNDS, "bounds of the number of singular values above a hundredth of the largest"),
+    Field("frobenius", BALL, "norm, and its radius"),
+    Field("spectral", BALL, "the largest singular value, and its radius"),
+    Field(
+        "nearest",
+        optional(BOUNDS),
+        "layer and number of the other head with the largest cosine, null where there is none",
+    ),
+    Field("cosine", optional(BALL), "of the two, and its radius"),
+)
+
+HEAD = group(
+    Field("layer", natural(), "from 0"),
+    Field("head", natural(), "query head of the layer, from 0"),
+    Field("qk", CIRCUIT, "the form of its scores; with rotary positions at distance 0"),
+    Field("ov", CIRCUIT, "the map that it writes with"),
+)
 
 
-def _form(form: CheckpointForm) -> dict[str, Any]:
-    from dataclasses import asdict
-    from fractions import Fraction
-
-    return {name: str(value) if isinstance(value, Fraction) else value for name, value in asdict(form).items()}
-
-
-def _matrix(matrix: Circuit) -> dict[str, Any]:
-    return {
-        "rank": list(matrix.rank),
-        "numerical": list(matrix.numerical),
-        "frobenius": list(matrix.frobenius),
-        "spectral": list(matrix.spectral),
-        "nearest": None if matrix.nearest is None else list(matrix.nearest),
-        "cosine": None if matrix.cosine is None else list(matrix.cosine),
-    }
-
-
-def circuits_document(found: Circuits, output: str | None) -> dict[str, Any]:
-    """The table as JSON; numbers that are not exact are pairs of middle and radius."""
+def _theorem(found: Circuits) -> str | None:
     conditions = found.conditions
-    return {
-        "schema": SCHEMA,
-        "checkpoint": found.name,
-        "network": _form(found.form),
-        "heads": [{"layer": h.layer, "head": h.head, "qk": _matrix(h.qk), "ov": _matrix(h.ov)} for h in found.heads],
-        "conditions": None
-        if conditions is None
-        else [
-            {"name": c.name, "layer": c.layer, "holds": c.holds, "evidence": c.evidence} for c in conditions.conditions
-        ],
-        "theorem": None if conditions is None or conditions.theorem is None else str(conditions.theorem),
-        "absent": list(found.absent),
-        "output": output,
-    }
+    return None if conditions is None or conditions.theorem is None else str(conditions.theorem)
 
 
-def _balls(balls: Balls) -> dict[str, Any]:
-    return {"middle": balls.middle.tolist(), "radius": balls.radius.tolist()}
+ANSWER = JsonAnswer(
+    "circuits",
+    "`lightning-sym circuits --json`.",
+    (
+        Field("checkpoint", TEXT, "how it was called", "name"),
+        Field("network", FORM, "the network", "form"),
+        Field("heads", each(HEAD), "layer by layer", "heads"),
+        Field(
+            "conditions",
+            optional(each(CONDITION)),
+            "of the theorems, tested on the attention alone",
+            lambda found: None if found.conditions is None else found.conditions.conditions,
+        ),
+        Field(
+            "theorem",
+            optional(TEXT),
+            "what holds of the attention alone, null where no theorem is certified",
+            _theorem,
+        ),
+        Field("absent", each(TEXT), "what the network has and the theorems do not know", "absent"),
+        Field("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
+    ),
+)
 
+LISTED = each(Kind({"type": ["number", "array"], "items": {"type": "number"}}))
 
-def fingerprint_document(found: Fingerprint) -> dict[str, Any]:
-    """All numbers of a fingerprint as JSON, each with its radius."""
-    return {
-        "schema": FINGERPRINT_SCHEMA,
-        "checkpoint": found.name,
-        "network": _form(found.form),
-        "numbers": {name: _balls(balls) for name, balls in found.named()},
-    }
+NUMBERS = Kind(LISTED.schema, lambda array: array.tolist())
 
+BALLS = group(
+    Field("middle", NUMBERS, "of each number"),
+    Field("radius", NUMBERS, "how far it is from the middle at most"),
+)
 
-def comparison_document(found: FingerprintComparison) -> dict[str, Any]:
-    """What two fingerprints say, as JSON."""
-    return {
-        "schema": COMPARISON_SCHEMA,
-        "first": found.first,
-        "second": found.second,
-        "answer": "different" if found.different else "no_difference_seen",
-        "apart": list(found.apart),
-        "distance": found.distance,
-        "farthest": found.farthest,
-    }
+FINGERPRINT = JsonAnswer(
+    "fingerprint",
+    "`lightning-sym circuits --fingerprint --json`.",
+    (
+        Field("checkpoint", TEXT, "how it was called", "name"),
+        Field("network", FORM, "the network", "form"),
+        Field(
+            "numbers",
+            by_name(BALLS),
+            "by place; a list a head, or one list",
+            lambda found: dict(found.named()),
+        ),
+    ),
+)
+
+COMPARISON = JsonAnswer(
+    "fingerprint-comparison",
+    "`lightning-sym circuits --against --json`.",
+    (
+        Field("first", TEXT, "how it was called"),
+        Field("second", TEXT, "how it was called"),
+        Field(
+            "answer",
+            one_of("different", "no_difference_seen"),
+            "different: proved by balls, no listed symmetry takes one to the other; no difference seen proves nothing",
+            lambda found: "different" if found.different else "no_difference_seen",
+        ),
+        Field("apart", each(TEXT), "places that are proved different"),
+        Field(
+            "distance",
+            optional(FLOAT),
+            "largest difference of two numbers as a share of the largest of their list, null where the networks cannot "
+            "be compared",
+        ),
+        Field("farthest", TEXT, "where that is"),
+    ),
+)
+
+ANSWERS = (ANSWER, FINGERPRINT, COMPARISON)
 
 
 @click.command(
@@ -140,12 +207,12 @@ def command(
         else:
             table = _table(checkpoint, output, limit, progress)
     if against is not None:
-        _write(compared, comparison_document, as_json, write_answer, write_json)
+        _write(compared, COMPARISON.document, as_json, write_answer, write_json)
         return exit_codes.NOT_AS_EXPECTED if compared.different else exit_codes.UNDECIDED
     if fingerprint:
-        _write(numbers, fingerprint_document, as_json, write_answer, write_json)
+        _write(numbers, FINGERPRINT.document, as_json, write_answer, write_json)
     else:
-        _write(table, lambda found: circuits_document(found, output), as_json, write_answer, write_json)
+        _write(table, lambda found: ANSWER.document(found, output=output), as_json, write_answer, write_json)
         if output is not None and not as_json:
             click.echo(f"picture: {output}", err=True)
     return exit_codes.AS_EXPECTED

@@ -2,92 +2,148 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Size
+from lightning_cli.writing.fields import (
+    SPELLED,
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    Kind,
+    by_name,
+    each,
+    group,
+    in_order,
+    itself,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.shared_fields import BOUNDS, NETWORK
 
 if TYPE_CHECKING:
-    from lightning_sym.geometry.bounds import Bounds
     from lightning_sym.geometry.classify import Classification
     from lightning_sym.geometry.layer_orbits import LayerOrbit
     from lightning_sym.geometry.orbit_table import OrbitTable
     from lightning_sym.geometry.singular_locus import SingularLocus
 
-SCHEMA = "lightning-sym/classify/1"
-ORBITS_SCHEMA = "lightning-sym/orbits/1"
-SINGULAR_SCHEMA = "lightning-sym/singular-ideal/1"
+
+def _labels(found: Classification | LayerOrbit) -> list[str]:
+    return [label.value for label in found.labels]
 
 
-def _bounds(found: Bounds) -> dict[str, Any]:
-    return {"lower": found.lower, "upper": found.upper, "source": found.source}
+LABELS = each(one_of("regular", "critical", "singular", "boundary")).having(uniqueItems=True)
 
+COMMON_SPACE = "dimension of the intersection of the row space of V and the column space of A"
 
-def as_document(point: Classification) -> dict[str, Any]:
-    """The result as JSON."""
-    return {
-        "schema": SCHEMA,
-        "network": options.network_line(point.architecture),
-        "architecture": options.architecture_json(point.architecture),
-        "labels": [label.value for label in point.labels],
-        "decided": point.decided,
-        "reasons": list(point.reasons),
-        "dimension": {
-            "value": point.dimension.value,
-            "lower": point.dimension.lower,
-            "upper": point.dimension.upper,
-        },
-        "tangent_dimension": _bounds(point.tangent_dimension),
-        "equations": None if point.equations is None else dict(zip(("degree", "bound"), point.equations, strict=True)),
-        "rank_in_weights": {"lower": point.weight_rank.lower, "upper": point.weight_rank.upper},
-        "ranks": None if point.ranks is None else asdict(point.ranks),
-    }
+TANGENT = group(Field("lower", natural()), Field("upper", optional(natural())), Field("source", TEXT))
 
+EQUATIONS = in_order(Field("degree", natural()), Field("bound", natural()))
 
-def _orbit(orbit: LayerOrbit) -> dict[str, Any]:
-    tangent = orbit.tangent_dimension
-    return {
-        "value": orbit.value,
-        "attention": orbit.attention,
-        "common": orbit.common,
-        "dimension": orbit.dimension,
-        "tangent_dimension": {"lower": tangent, "upper": tangent},
-        "fiber_points": orbit.fiber_points,
-        "labels": [label.value for label in orbit.labels],
-    }
+RANK = group(Field("lower", natural()), Field("upper", natural()))
 
+RANKS = group(
+    Field("attention", natural()),
+    Field("value", natural()),
+    Field("common", natural(), COMMON_SPACE),
+    Field("differential", natural()),
+    Field("domain", natural()),
+    Field("restricted", natural()),
+    Field("tangent", natural()),
+    Field("fiber_points", optional(natural(1))),
+)
 
-def as_orbits_document(table: OrbitTable) -> dict[str, Any]:
-    """The table as JSON."""
-    return {
-        "schema": ORBITS_SCHEMA,
-        "network": options.network_line(table.architecture),
-        "architecture": options.architecture_json(table.architecture),
-        "dimension": table.dimension,
-        "singular_dimension": table.singular_dimension,
-        "orbits": [_orbit(orbit) for orbit in table],
-    }
+ANSWER = JsonAnswer(
+    "classify",
+    "`lightning-sym classify --json`.",
+    (
+        *NETWORK,
+        Field("labels", LABELS, "what the point is", _labels),
+        Field("decided", TRUTH, "whether all that is asked is decided"),
+        Field("reasons", each(TEXT), "in words"),
+        Field("dimension", BOUNDS, "of the set of functions"),
+        Field(
+            "tangent_dimension",
+            TANGENT,
+            "of the Zariski tangent space, at the point, of the closure of the set of functions; null where no upper "
+            "bound is known",
+        ),
+        Field(
+            "equations",
+            optional(EQUATIONS),
+            "the degree up to which all equations are known, and the dimension that they leave to the tangent space; "
+            "null where they were not asked for",
+        ),
+        Field("rank_in_weights", RANK, "of the differential in queries, keys and values", "weight_rank"),
+        Field("ranks", optional(RANKS), "the exact ranks that decide a point of one layer"),
+    ),
+)
 
+ORBIT = group(
+    Field("value", natural(), "rk V"),
+    Field("attention", natural(), "rk A"),
+    Field("common", natural(), COMMON_SPACE),
+    Field("dimension", natural(), "of the set of functions of this orbit"),
+    Field(
+        "tangent_dimension",
+        group(Field("lower", natural(), of="tangent_dimension"), Field("upper", natural(), of="tangent_dimension")),
+        "of the Zariski tangent space of the closure of the set of all functions",
+        itself,
+    ),
+    Field("fiber_points", optional(natural(1)), "points of the projective fiber, null for the function 0"),
+    Field("labels", LABELS, "what its points are", _labels),
+)
 
-def as_singular_document(found: SingularLocus) -> dict[str, Any]:
-    """The singular locus as JSON."""
-    known, partial = found.equations, found.partial_derivatives
-    generators = None if known is None else {str(k): [str(p.as_expr()) for p in s] for k, s in known.generators.items()}
-    return {
-        "schema": SINGULAR_SCHEMA,
-        "network": options.network_line(found.architecture),
-        "architecture": options.architecture_json(found.architecture),
-        "locus": found.locus,
-        "dimension": found.dimension,
-        "degree": found.degree,
-        "equations": generators,
-        "complete_to_degree": None if known is None else known.complete_to_degree,
-        "partial_derivatives": None if partial is None else [str(p.as_expr()) for p in partial],
-        "coordinates": [str(coordinate) for coordinate in found.coordinates],
-    }
+ORBITS = JsonAnswer(
+    "orbits",
+    "`lightning-sym classify --orbits --json`.",
+    (
+        *NETWORK,
+        Field("dimension", natural(), "of the set of functions"),
+        Field("singular_dimension", optional(natural()), "dimension of the singular locus, null if it is empty"),
+        Field("orbits", each(ORBIT), "one for each orbit of functions, the function 0 first", itself),
+    ),
+)
+
+SPELLED_POLYNOMIAL = Kind(TEXT.schema, lambda polynomial: str(polynomial.as_expr()))
+
+SINGULAR_IDEAL = JsonAnswer(
+    "singular-ideal",
+    "`lightning-sym classify --singular-ideal --json`.",
+    (
+        *NETWORK,
+        Field("locus", TEXT, "the singular points, in words"),
+        Field("dimension", optional(natural(-1)), "of the locus, -1 if it is empty, null where it is not known"),
+        Field("degree", optional(natural(1)), "of the locus, null where it is not known"),
+        Field(
+            "equations",
+            optional(by_name(each(SPELLED_POLYNOMIAL))),
+            "generators of the ideal of the locus by degree, null where they were not looked for",
+            lambda found: None if found.equations is None else found.equations.generators,
+        ),
+        Field(
+            "complete_to_degree",
+            optional(natural()),
+            "up to this degree all equations follow from these",
+            lambda found: None if found.equations is None else found.equations.complete_to_degree,
+        ),
+        Field(
+            "partial_derivatives",
+            optional(each(SPELLED_POLYNOMIAL)),
+            "of the equation of the set of functions, where it is a hypersurface: with it they generate the singular "
+            "ideal",
+        ),
+        Field("coordinates", each(SPELLED), "what the variables are"),
+    ),
+    title="singular ideal",
+)
+
+ANSWERS = (ANSWER, ORBITS, SINGULAR_IDEAL)
 
 
 def _of_shape(network: Any, orbits: bool, degree: int | None, limit: int, work: float, as_json: bool) -> int:
@@ -99,11 +155,11 @@ def _of_shape(network: Any, orbits: bool, degree: int | None, limit: int, work: 
     found: OrbitTable | SingularLocus
     if orbits:
         found = layer_orbits(network, memory=limit)
-        document = as_orbits_document(found) if as_json else {}
+        document = ORBITS.document(found) if as_json else {}
     else:
         with progress_bar() as progress:
             found = singular_locus(network, degree, memory=limit, work=work, progress=progress)
-        document = as_singular_document(found) if as_json else {}
+        document = SINGULAR_IDEAL.document(found) if as_json else {}
     if as_json:
         write_json(document)
     else:
@@ -192,7 +248,7 @@ def command(
     with progress_bar() as progress:
         point = classify(weights, tokens, degree=degree, memory=limit, work=work, progress=progress)
     if as_json:
-        write_json(as_document(point))
+        write_json(ANSWER.document(point))
     else:
         write_answer(point, point="green" if point.decided else "yellow")
     return exit_codes.AS_EXPECTED if point.decided else exit_codes.UNDECIDED

@@ -8,41 +8,86 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
+from lightning_cli.writing.fields import (
+    TEXT,
+    Field,
+    JsonAnswer,
+    Kind,
+    each,
+    group,
+    in_order,
+    itself,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.output import exact
+from lightning_cli.writing.shared_fields import ARCHITECTURE, NUMBER, STATUS
 
 if TYPE_CHECKING:
     from lightning_sym.rings.arrays import ObjectArray
     from lightning_sym.varieties.conserved import ConservedQuantities
 
-SCHEMA = "lightning-sym/conserved/1"
+QUANTITY = in_order(
+    Field("formula", TEXT),
+    Field("kind", one_of("symmetric", "skew-symmetric", "full", "scalar")),
+    Field("shape", each(natural(1), 2, 2)),
+    Field("entries", natural(1)),
+    Field("independent", natural()),
+    Field("symmetry", TEXT),
+    Field("value", optional(Kind(each(each(NUMBER)).schema, exact))),
+)
 
 
-def as_document(result: ConservedQuantities, values: dict[str, ObjectArray] | None) -> dict[str, Any]:
-    """The result as JSON; entries of matrices are strings such as `-3/4`."""
-    from lightning_cli.writing.output import exact
+def _quantities(result: ConservedQuantities, values: dict[str, ObjectArray] | None) -> list[tuple[Any, ...]]:
+    """Each quantity, how many of its entries are new, and its value at given weights."""
+    return [
+        (q.name, q.kind.value, q.shape, q.entries, new, q.reason, None if values is None else values[q.name])
+        for q, new in zip(result.quantities, result.new, strict=True)
+    ]
 
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(result.architecture),
-        "parameters": result.architecture.parameter_count,
-        "count": result.count,
-        "lower": result.lower,
-        "upper": result.upper,
-        "status": result.status.value,
-        "quantities": [
-            {
-                "formula": quantity.name,
-                "kind": quantity.kind.value,
-                "shape": list(quantity.shape),
-                "entries": quantity.entries,
-                "independent": new,
-                "symmetry": quantity.reason,
-                "value": None if values is None else exact(values[quantity.name]),
-            }
-            for quantity, new in zip(result.quantities, result.new, strict=True)
-        ],
-        "lie_algebra": {"ranks": list(result.lie_ranks), "prime": result.prime},
-        "seed": result.seed,
-    }
+
+LIE_ALGEBRA = group(Field("ranks", each(natural(), 1), of="lie_ranks"), Field("prime", natural(2)))
+
+
+ANSWER = JsonAnswer(
+    "conserved",
+    "`lightning-sym conserved --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network", "architecture"),
+        Field("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
+        Field(
+            "count",
+            optional(natural()),
+            "how many independent quantities gradient flow keeps near generic weights, null while undecided",
+            "count",
+        ),
+        Field(
+            "lower",
+            natural(),
+            "the bound from below: the rank of the differentials of the quantities listed, or parameters - 1 where all "
+            "functions are multiples of one",
+            "lower",
+        ),
+        Field(
+            "upper",
+            natural(),
+            "the bound from above: parameters minus the rank of the Lie algebra that gradients generate, from below",
+            "upper",
+        ),
+        Field("status", STATUS, "whether the two meet", "status.value"),
+        Field("quantities", each(QUANTITY), "moments of linear symmetries, matrix by matrix"),
+        Field(
+            "lie_algebra",
+            LIE_ALGEBRA,
+            "ranks modulo the prime of gradients, then with brackets of two, of three, and so on",
+            itself,
+        ),
+        Field("seed", natural(), "picked the points", "seed"),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -102,7 +147,7 @@ def command(
         result = conserved_quantities(network, seed=seed, memory=limit, progress=progress)
     values = None if weights is None else result.values(weights)
     if as_json:
-        write_json(as_document(result, values))
+        write_json(ANSWER.document(result, quantities=_quantities(result, values)))
     else:
         write_answer(result, conserved="green" if result.count is not None else "yellow")
         for name, matrix in (values or {}).items():

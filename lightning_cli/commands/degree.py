@@ -7,24 +7,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, Kind, natural, one_of, optional
+from lightning_cli.writing.shared_fields import ARCHITECTURE
 
 if TYPE_CHECKING:
-    from lightning_sym.varieties.degree import VarietyDegree
+    pass
 
-SCHEMA = "lightning-sym/degree/1"
+ANSWER = JsonAnswer(
+    "degree",
+    "`lightning-sym degree --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network"),
+        Field("degree", optional(natural(1)), "of the closure of the set of functions, null while open"),
+        Field(
+            "source",
+            one_of("product", "flags", "two_layers", "span", "open"),
+            "what gives it: an intersection number on a product of determinantal varieties, or over a variety of "
+            "flags; the same less the share of a base locus, for two layers; a closure that is its linear span; or "
+            "nothing yet",
+            "source.value",
+        ),
+        Field("dimension", optional(natural()), "of the closure, null where nothing was computed"),
+        Field(
+            "fiber_points",
+            optional(Kind({"enum": [1, 2, 3]})),
+            "how many matrices, up to scale, give the same general function; null where no theorem applies",
+            "points",
+        ),
+        Field("reason", optional(TEXT), "why it is open, else null", lambda result: result.reason or None),
+    ),
+)
 
-
-def as_document(result: VarietyDegree) -> dict[str, Any]:
-    """The result as JSON."""
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(result.architecture),
-        "degree": result.degree,
-        "source": result.source.value,
-        "dimension": result.dimension,
-        "fiber_points": result.points,
-        "reason": result.reason or None,
-    }
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -67,7 +81,7 @@ def command(
     with progress_bar() as progress:
         result = variety_degree(network, work=work, progress=progress)
     if as_json:
-        write_json(as_document(result))
+        write_json(ANSWER.document(result))
     else:
         click.echo(str(result))
     return exit_codes.AS_EXPECTED if result.degree is not None else exit_codes.UNDECIDED

@@ -10,45 +10,83 @@ from click.core import ParameterSource
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.fields import (
+    INTEGER,
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    by_name,
+    group,
+    itself,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.model_answer import MODEL
+from lightning_cli.writing.shared_fields import ARCHITECTURE, STATUS
 
 if TYPE_CHECKING:
     from lightning_sym.dimension.certify import CertifiedDimension
 
-SCHEMA = "lightning-sym/dimension/1"
+EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products")
 
 
-def as_document(result: CertifiedDimension) -> dict[str, Any]:
-    """The result as JSON."""
+def _permutations(result: CertifiedDimension) -> int | None:
     from lightning_sym.dimension.answer_text import head_permutations
 
-    formula = result.formula
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(result.architecture),
-        "parameters": result.architecture.parameter_count,
-        "dimension": result.value,
-        "lower": result.lower,
-        "upper": result.upper,
-        "status": result.status.value,
-        "fiber_dimension": result.fiber_dimension,
-        "discrete_symmetries": {"head_permutations": head_permutations(result.architecture)},
-        "formula": {
-            "source": formula.source,
-            "value": formula.value,
-            "applies": formula.applies,
-            "reason": formula.reason,
-            "agrees": result.formula_agrees,
-        },
-        "upper_bounds": dict(result.upper_bounds),
-        "lower_bound": {
-            "prime": result.prime,
-            "inputs": result.rows,
-            "taylor_degree": result.order,
-            "exponentials": "free" if result.has_free_exponentials else None,
-            "matrices": result.matrices,
-        },
-        "seed": result.seed,
-    }
+    return head_permutations(result.architecture)
+
+
+FORMULA = group(
+    Field("source", TEXT, of="formula.source"),
+    Field("value", optional(INTEGER), of="formula.value"),
+    Field("applies", TRUTH, of="formula.applies"),
+    Field("reason", TEXT, of="formula.reason"),
+    Field("agrees", optional(TRUTH), of="formula_agrees"),
+)
+
+LOWER_BOUND = group(
+    Field("prime", natural(1)),
+    Field("inputs", natural(), "0 where no Jacobian was taken", "rows"),
+    Field("taylor_degree", optional(natural(1)), of="order"),
+    Field(
+        "exponentials",
+        optional(one_of("free")),
+        of=lambda result: "free" if result.has_free_exponentials else None,
+    ),
+    Field("matrices", optional(natural(1)), "full ranks of the network's own matrices, in place of a Jacobian"),
+)
+
+UPPER_BOUNDS = by_name(natural(), names={"enum": list(EVIDENCE)}).having(minProperties=1)
+
+PERMUTATIONS = group(Field("head_permutations", optional(natural(1)), of=_permutations))
+
+ANSWER = JsonAnswer(
+    "dimension",
+    "`lightning-sym dimension --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network"),
+        Field("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
+        Field("dimension", optional(natural()), "the certified dimension, null while undecided", "value"),
+        Field("lower", natural(), "the bound from below"),
+        Field("upper", natural(), "the smallest bound from above"),
+        Field("status", STATUS, "whether the two meet", "status.value"),
+        Field("fiber_dimension", optional(natural()), "of a generic fiber"),
+        Field(
+            "discrete_symmetries",
+            PERMUTATIONS,
+            "besides, not counted in the dimension; null where the number is too long",
+            itself,
+        ),
+        Field("formula", FORMULA, "what the paper prints, which was not used", itself),
+        Field("upper_bounds", UPPER_BOUNDS, "by evidence, those that were computed"),
+        Field("lower_bound", LOWER_BOUND, "how the bound from below was found", itself),
+        Field("seed", natural(), "picked the points"),
+    ),
+)
+
+ANSWERS = (ANSWER, MODEL)
 
 
 @click.command(
@@ -154,7 +192,7 @@ def command(
     if certificate is not None:
         click.echo(f"certificate: {certificate}", err=True)
     if as_json:
-        write_json(as_document(result))
+        write_json(ANSWER.document(result))
     else:
         write_answer(result, dimension="green" if result.value is not None else "yellow")
     certified = result.status is Status.CERTIFIED
@@ -165,7 +203,6 @@ def _of_config(
     file: str, *, attention_only: bool, seed: int, memory: int, certificate: str | None, as_json: bool
 ) -> int:
     """Read the model, say what is proved of its dimension; the exit code."""
-    from lightning_cli.writing.model_answer import as_document
     from lightning_cli.writing.output import progress_bar, write_answer, write_json
     from lightning_sym.dimension.transformers import model_dimension, shape_of
     from lightning_sym.network.model_config import model_of, read
@@ -182,7 +219,7 @@ def _of_config(
         write_certificate(certificate, document)
         click.echo(f"certificate: {certificate}", err=True)
     if as_json:
-        write_json(as_document(file, result))
+        write_json(MODEL.document(result, config=file))
     else:
         write_answer(result, dimension="green" if result.value is not None else "yellow")
     return exit_codes.UNDECIDED if result.value is None else exit_codes.AS_EXPECTED

@@ -9,46 +9,100 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Amount, Integer
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.fields import (
+    INTEGER,
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    by_name,
+    each,
+    group,
+    natural,
+    optional,
+)
+from lightning_cli.writing.shared_fields import ARCHITECTURE
 
 if TYPE_CHECKING:
     from lightning_sym.varieties.known_ideal import Equations
 
-SCHEMA = "lightning-sym/equations/1"
+COORDINATE = group(
+    Field("name", TEXT.having(pattern="^c_[0-9]+$")),
+    Field("row", natural(1)),
+    Field("token", natural(1)),
+    Field("monomial", TEXT, of=lambda coordinate: coordinate.monomial()),
+    Field("torus_weight", each(INTEGER), of="weight"),
+)
+
+DEGREES = {"pattern": "^[1-9][0-9]*$"}
 
 
-def as_document(found: Equations) -> dict[str, Any]:
-    """The result as JSON."""
-    from lightning_sym.varieties.equations_text import equation_text
+def _polynomial(found: Equations) -> str | None:
     from lightning_sym.varieties.hilbert_polynomial import formula
 
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(found.architecture),
-        "linear_span": found.linear_span,
-        "dimension": found.dimension,
-        "degree": found.degree,
-        "hilbert_function": list(found.hilbert_function),
-        "hilbert_polynomial": formula(found),
-        "generators": {str(degree): count for degree, count in found.counts.items()},
-        "complete_to_degree": found.complete_to_degree,
-        "complete": found.is_complete,
-        "stopped": found.stopped,
-        "constant": None if found.is_cone else found.coordinates[found.system.constant].name,
-        "coordinates": [
-            {
-                "name": c.name,
-                "row": c.row,
-                "token": c.token,
-                "monomial": c.monomial(),
-                "torus_weight": list(c.weight),
-            }
-            for c in found.coordinates
-        ],
-        "equations": {
-            str(degree): [equation_text(terms, found, "sympy", None) for terms in some]
-            for degree, some in found.terms.items()
-        },
-    }
+    return formula(found)
+
+
+def _equations(found: Equations) -> dict[int, list[str]]:
+    from lightning_sym.varieties.equations_text import equation_text
+
+    return {degree: [equation_text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}
+
+
+ANSWER = JsonAnswer(
+    "equations",
+    "`lightning-sym equations --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network"),
+        Field("linear_span", natural(1), "dimension of the linear span, which is the number of coordinates"),
+        Field("dimension", optional(natural()), "certified dimension of the closure, null while undecided"),
+        Field("degree", optional(natural(1)), "of the closure, null where nothing proves it"),
+        Field(
+            "hilbert_function",
+            each(optional(natural()), 2),
+            "of the coordinate ring inside the linear span, from degree 0 on; null where the two bounds do not meet",
+        ),
+        Field(
+            "hilbert_polynomial",
+            optional(TEXT.having(pattern="k")),
+            "of the closure, in k, by binomial coefficients as SymPy reads them; null where it is not proved",
+            _polynomial,
+        ),
+        Field(
+            "generators",
+            by_name(optional(natural(1)), names=DEGREES),
+            "how many minimal generators each degree has, where there are any; null where that is not certified",
+            "counts",
+        ),
+        Field("complete_to_degree", natural(), "all equations up to this degree follow from those found"),
+        Field("complete", TRUTH, "whether it is proved that these equations generate the ideal", "is_complete"),
+        Field(
+            "stopped",
+            optional(TEXT),
+            "why no further degree was tried, null if all that were asked for were done",
+        ),
+        Field(
+            "constant",
+            optional(TEXT.having(pattern="^c_[0-9]+$")),
+            "the coordinate that is constantly 1 and makes the equations homogeneous, null where the closure is a cone",
+            lambda found: None if found.is_cone else found.coordinates[found.system.constant].name,
+        ),
+        Field(
+            "coordinates",
+            each(COORDINATE, 1),
+            "the coefficients that are coordinates: of a monomial in the inputs, in a row of an output token; and by "
+            "how much the torus scales each",
+        ),
+        Field(
+            "equations",
+            by_name(each(TEXT), names=DEGREES),
+            "the minimal generators by degree, as SymPy reads them",
+            _equations,
+        ),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -145,7 +199,7 @@ def _write(found: Equations, form: str | None, output: str | None) -> None:
     import json
 
     if form == "json":
-        text = json.dumps(as_document(found), indent=2, ensure_ascii=False)
+        text = json.dumps(ANSWER.document(found), indent=2, ensure_ascii=False)
     else:
         text = str(found) if form is None else found.to_text(form)
     if output is None:

@@ -8,8 +8,26 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
+from lightning_cli.writing.fields import INTEGER, TEXT, TRUTH, Field, JsonAnswer, each, in_order, optional
 
-SCHEMA = "lightning-sym/exercise/1"
+EXERCISE = in_order(Field("number", INTEGER), Field("title", TEXT), Field("question", TEXT), Field("takes", TEXT))
+
+
+ANSWER = JsonAnswer(
+    "exercise",
+    "`lightning-sym exercise --json`.",
+    (
+        Field(
+            "exercises",
+            each(EXERCISE),
+            "all of them, or the one that was asked for: number, title, question and what an answer is",
+        ),
+        Field("right", optional(TRUTH), "whether the answer is right; null if none was given"),
+        Field("because", optional(TEXT), "what was computed; null if no answer was given"),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -38,8 +56,8 @@ def command(number: int | None, answer: str | None, as_json: bool) -> int:
     asked = list(enumerate(EXERCISES, start=1)) if number is None else [(number, exercise(number))]
     right, because = (None, None) if answer is None else asked[0][1].judge(answer)
     if as_json:
-        shown = [{"number": i, "title": e.title, "question": e.question, "takes": e.takes} for i, e in asked]
-        write_json({"schema": SCHEMA, "exercises": shown, "right": right, "because": because})
+        shown = [(i, e.title, e.question, e.takes) for i, e in asked]
+        write_json(ANSWER.document(exercises=shown, right=right, because=because))
     elif right is not None:
         click.echo(f"{'right' if right else 'not yet'}: {because}")
     elif number is None:

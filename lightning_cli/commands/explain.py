@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, constant, each, either, group, in_order, one_of
+from lightning_cli.writing.shared_fields import ANY_MATRIX
 
 if TYPE_CHECKING:
     from proofs_check.blackboard.step import Number, Shown, Step
     from proofs_check.claim import Claim
-
-SCHEMA = "lightning-sym/explain/1"
 
 
 def _number(value: Number) -> str:
@@ -36,39 +36,46 @@ def _shown_document(shown: Shown) -> dict[str, Any]:
 
     value = shown.value
     if isinstance(value, Matrix):
-        return {
-            "label": shown.label,
-            "kind": "matrix",
-            "rows": [[_number(entry) for entry in row] for row in value.rows],
-            "row_labels": list(value.row_labels),
-            "column_labels": list(value.column_labels),
-        }
-    if isinstance(value, str):
-        return {"label": shown.label, "kind": "formula", "value": value}
-    kind = "number" if isinstance(value, Fraction) else "polynomial"
-    return {"label": shown.label, "kind": kind, "value": _number(value)}
+        rows = [[_number(entry) for entry in row] for row in value.rows]
+        return MATRIX.written((shown.label, "matrix", rows, value.row_labels, value.column_labels))  # type: ignore[no-any-return]
+    kind = "formula" if isinstance(value, str) else "number" if isinstance(value, Fraction) else "polynomial"
+    said = value if isinstance(value, str) else _number(value)
+    return VALUE.written((shown.label, kind, said))  # type: ignore[no-any-return]
 
 
-def as_document(claim: Claim, intro: str, steps: Sequence[Step]) -> dict[str, Any]:
-    """The walk-through as JSON; labels and formulas are LaTeX, numbers are exact, as text."""
-    return {
-        "schema": SCHEMA,
-        "id": claim.id,
-        "source": claim.source,
-        "title": claim.title,
-        "statement": claim.statement,
-        "intro": intro,
-        "steps": [
-            {
-                "heading": step.heading,
-                "prose": step.prose,
-                "shown": [_shown_document(s) for s in step.shown],
-                "answer": [{"label": label, "words": words} for label, words in step.answer],
-            }
-            for step in steps
-        ],
-        "check": f"lightning-sym check {claim.id}",
-    }
+MATRIX = in_order(
+    Field("label", TEXT),
+    Field("kind", constant("matrix")),
+    Field("rows", ANY_MATRIX),
+    Field("row_labels", each(TEXT)),
+    Field("column_labels", each(TEXT)),
+)
+
+VALUE = in_order(Field("label", TEXT), Field("kind", one_of("formula", "number", "polynomial")), Field("value", TEXT))
+
+STEP = group(
+    Field("heading", TEXT),
+    Field("prose", TEXT),
+    Field("shown", each(either(MATRIX, VALUE, written=_shown_document))),
+    Field("answer", each(in_order(Field("label", TEXT), Field("words", TEXT)))),
+)
+
+
+ANSWER = JsonAnswer(
+    "explain",
+    "`lightning-sym explain --json`. Labels and formulas are LaTeX, numbers are exact.",
+    (
+        Field("id", TEXT, "of the claim", "id"),
+        Field("source", TEXT, "where it stands in the paper", "source"),
+        Field("title", TEXT, "the statement in one line", "title"),
+        Field("statement", TEXT, "in LaTeX, hypotheses included", "statement"),
+        Field("intro", TEXT, "what the walk is about"),
+        Field("steps", each(STEP, 1), "what is said and shown, in order"),
+        Field("check", TEXT, "the command that checks it", lambda claim: f"lightning-sym check {claim.id}"),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -114,7 +121,7 @@ def command(
         own = options.load_weights(weights, normalization=None, mask=None, skip=False)
     intro, steps = walk_through(claim.id, own)
     if as_json:
-        write_json(as_document(claim, intro, steps))
+        write_json(ANSWER.document(claim, intro=intro, steps=steps))
     elif chosen:
         for line in _lines(chosen[0], claim, intro, steps):
             click.echo(line)

@@ -2,66 +2,130 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.output import exact
+from lightning_cli.writing.fields import TEXT, TRUTH, Field, JsonAnswer, each, group, natural, one_of, optional
+from lightning_cli.writing.shared_fields import MATRICES, NETWORK, VIRTUAL_WEIGHTS
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.answer import Fiber
-    from lightning_sym.network.virtual_weights import VirtualWeights
-
-SCHEMA = "lightning-sym/fiber/1"
 
 
-def _point(weights: VirtualWeights) -> dict[str, Any]:
-    return {"attention": [exact(a) for a in weights.attention], "value": exact(weights.value)}
+class Condition(NamedTuple):
+    """A condition of a theorem, and what is known of it."""
+
+    name: str
+    holds: bool | None
+    evidence: str
 
 
-def as_document(result: Fiber) -> dict[str, Any]:
-    """The result as JSON; matrices are rows of strings such as `-3/4`."""
-    plain, second, theorem = bool(result.components), result.second, result.theorem
-    conditions = [{"name": str(c), "holds": c.holds, "evidence": c.evidence} for c in result.conditions]
-    if plain:
-        conditions = [{"name": "hypotheses", "holds": result.complete or None, "evidence": result.reason}]
-    return {
-        "schema": SCHEMA,
-        "network": options.network_line(result.architecture),
-        "architecture": options.architecture_json(result.architecture),
-        "virtual_weights": None if result.virtual is None else _point(result.virtual),
-        "source": result.source,
-        "reason": result.reason or result.description,
-        "complete": result.complete,
-        "complete_over": result.complete_over,
-        "components": [
-            {
-                "description": component.description,
-                "generators": list(component.generators),
-                "dimension": component.dimension,
-                "parameters": [parameter.name for parameter in component.parameters],
-                "point": None if component.virtual is None else _point(component.virtual),
-            }
-            for component in result.components
-        ],
-        "known_dimension": result.known_dimension,
-        "dimension": result.dimension,
-        "bounds": None if result.bounds is None else list(result.bounds),
-        "orbit": None if result.near is None else result.near.orbit,
-        "conditions": conditions,
-        "theorem": str(theorem) if theorem is not None else result.source if plain and result.complete else None,
-        "generators": list(result.generators),
-        "minimal": result.minimal,
-        "another": None
-        if second is None
-        else {
-            "description": second.description,
-            "because": second.because,
-            "weights": {name: exact(matrix) for name, matrix in second.weights.named().items()},
-        },
-    }
+def _conditions(result: Fiber) -> list[Condition]:
+    if result.components:
+        return [Condition("hypotheses", result.complete or None, result.reason)]
+    return [Condition(str(c), c.holds, c.evidence) for c in result.conditions]
+
+
+def _theorem(result: Fiber) -> str | None:
+    if result.theorem is not None:
+        return str(result.theorem)
+    return result.source if result.components and result.complete else None
+
+
+COMPONENT = group(
+    Field("description", TEXT),
+    Field("generators", each(TEXT)),
+    Field("dimension", natural()),
+    Field(
+        "parameters",
+        each(TEXT),
+        "what Component.point in Python takes",
+        lambda component: [parameter.name for parameter in component.parameters],
+    ),
+    Field("point", optional(VIRTUAL_WEIGHTS), of="virtual"),
+)
+
+CONDITION = group(
+    Field("name", TEXT, "as the page of the theorem has it, with its layer"),
+    Field("holds", optional(TRUTH), "null if neither is known"),
+    Field("evidence", TEXT, "a rank or residues modulo a prime, or what is so over the rationals"),
+)
+
+SECOND = group(
+    Field("description", TEXT, "how it differs"),
+    Field("because", TEXT, "what shows that the function is the same"),
+    Field("weights", MATRICES, "all matrices by name", lambda second: second.weights.named()),
+)
+
+ANSWER = JsonAnswer(
+    "fiber",
+    "`lightning-sym fiber --json`.",
+    (
+        *NETWORK,
+        Field(
+            "virtual_weights",
+            optional(VIRTUAL_WEIGHTS),
+            "what the function depends on; null unless this is one-head lightning attention",
+            "virtual",
+        ),
+        Field("source", TEXT, "what describes the fiber"),
+        Field(
+            "reason",
+            TEXT,
+            "the hypotheses that were seen to hold; where there are no components the fiber in words",
+            lambda result: result.reason or result.description,
+        ),
+        Field("complete", TRUTH, "whether this is the whole fiber"),
+        Field("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),
+        Field("components", each(COMPONENT), "families of virtual weights, for lightning attention with one head"),
+        Field(
+            "known_dimension",
+            optional(natural()),
+            "of the components, in virtual weights; null where there are none",
+        ),
+        Field(
+            "dimension",
+            optional(natural()),
+            "of the fiber in all weights: by a theorem, or near these weights, where the bounds meet",
+        ),
+        Field(
+            "bounds",
+            optional(each(natural(), 2, 2)),
+            "lower and upper bound for the dimension of the fiber near these weights, in all weights; null if not "
+            "computed",
+        ),
+        Field(
+            "orbit",
+            optional(natural()),
+            "dimension of the orbit of the symmetries that all weights have, from below; null if not computed",
+            lambda result: None if result.near is None else result.near.orbit,
+        ),
+        Field("conditions", each(CONDITION), "what was tested", _conditions),
+        Field(
+            "theorem",
+            optional(TEXT),
+            "by number and page what says that this is the whole fiber; null if nothing does",
+            _theorem,
+        ),
+        Field("generators", each(TEXT), "what moves inside the fiber; where there are components they say it"),
+        Field(
+            "minimal",
+            TEXT,
+            "in which sense no smaller network has this function; empty if that is not known",
+        ),
+        Field(
+            "another",
+            optional(SECOND),
+            "another network with this function, where a condition fails and one was found",
+            "second",
+        ),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 @click.command(
@@ -122,7 +186,7 @@ def command(
         write_certificate(certificate, fiber_certificate(result, weights))
         click.echo(f"certificate: {certificate}", err=True)
     if as_json:
-        write_json(as_document(result))
+        write_json(ANSWER.document(result))
     else:
         write_answer(result, complete="green" if result.complete else "yellow")
     # of components over Q alone it is left open whether there are real ones

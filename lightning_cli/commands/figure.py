@@ -10,6 +10,7 @@ import click
 
 from lightning_cli import options
 from lightning_cli.output_file import OutputFile
+from lightning_cli.pictures.answers import ANSWERS as ANSWERS
 
 if TYPE_CHECKING:
     from lightning_cli.pictures.drawing import Picture

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, each, in_order, optional
 
-SCHEMA = "lightning-sym/page/1"
 
-
-def as_document(name: str | None, output: str | None) -> dict[str, Any]:
-    """What there is, and what was written, as JSON."""
+def _pages() -> list[tuple[str, str]]:
+    """All pages by name and title."""
     from lightning_cli.writing.live_pages import PAGES
 
-    known = [{"name": each, "title": page.title} for each, page in PAGES.items()]
-    return {"schema": SCHEMA, "pages": known, "page": name, "output": output}
+    return [(name, page.title) for name, page in PAGES.items()]
+
+
+ANSWER = JsonAnswer(
+    "page",
+    "`lightning-sym page NAME --json`, `lightning-sym page --list --json`.",
+    (
+        Field(
+            "pages",
+            each(in_order(Field("name", TEXT), Field("title", TEXT))),
+            "all pages that there are, by name",
+        ),
+        Field("page", optional(TEXT), "the one that was written, null for a list"),
+        Field("output", optional(TEXT), "where it was written, null for a list"),
+    ),
+)
+
+ANSWERS = (ANSWER,)
 
 
 def _list() -> None:
-    from lightning_cli.writing.live_pages import PAGES
-
-    for name, page in PAGES.items():
-        click.echo(f"{name:<14}{page.title}")
+    for name, title in _pages():
+        click.echo(f"{name:<14}{title}")
 
 
 def _require_browser() -> None:
@@ -89,7 +101,7 @@ def command(name: str | None, listed: bool, output: str | None, opened: bool, as
         text, output = page_text(name), f"{name}.html" if output is None else output
         write_text(output, text)
     if as_json:
-        write_json(as_document(name, output))
+        write_json(ANSWER.document(pages=_pages(), page=name, output=output))
     elif name is None:
         _list()
     else:

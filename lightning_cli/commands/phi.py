@@ -7,37 +7,62 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import options
+from lightning_cli.writing.fields import TEXT, TRUTH, Field, JsonAnswer, each, in_order, natural
+from lightning_cli.writing.shared_fields import ARCHITECTURE
 
 if TYPE_CHECKING:
     from lightning_sym.network.polynomial_map import PolynomialMap
 
-SCHEMA = "lightning-sym/phi/1"
 
-
-def as_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
-    """The map as JSON: every output coordinate as a polynomial."""
-    from numpy import ndindex
-
+def _ambient(phi: PolynomialMap) -> int:
     from lightning_sym.network.ambient import ambient_dimension
 
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(phi.architecture),
-        "degree": phi.architecture.degree,
-        "homogeneous": not phi.architecture.skip,
-        "ambient_dimension": ambient_dimension(phi.architecture),
-        "terms": phi.term_count,
-        "weights": list(phi.weight_names),
-        "inputs": list(phi.input_names),
-        "outputs": [
-            {
-                "row": k + 1,
-                "token": j + 1,
-                "polynomial": phi.latex(k, j) if latex else str(phi.entries[k, j]),
-            }
-            for k, j in ndindex(*phi.entries.shape)
-        ],
-    }
+    return ambient_dimension(phi.architecture)
+
+
+def _outputs(phi: PolynomialMap, latex: bool) -> list[tuple[int, int, str]]:
+    """Row, token and polynomial of each output coordinate."""
+    from numpy import ndindex
+
+    places = ndindex(*phi.entries.shape)
+    return [(k + 1, j + 1, phi.latex(k, j) if latex else str(phi.entries[k, j])) for k, j in places]
+
+
+ANSWER = JsonAnswer(
+    "phi",
+    "`lightning-sym phi --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network", "architecture"),
+        Field(
+            "degree",
+            natural(1),
+            "of every polynomial in the inputs; the largest one where they are not homogeneous",
+            "architecture.degree",
+        ),
+        Field(
+            "homogeneous",
+            TRUTH,
+            "false with skip connections: then all odd degrees up to the largest",
+            lambda phi: not phi.architecture.skip,
+        ),
+        Field("ambient_dimension", natural(1), "of all polynomial maps of these degrees and this shape", _ambient),
+        Field("terms", natural(), "of all outputs together", "term_count"),
+        Field("weights", each(TEXT), "names of symbolic weights", "weight_names"),
+        Field("inputs", each(TEXT, 1), "names of the inputs", "input_names"),
+        Field(
+            "outputs",
+            each(in_order(Field("row", natural(1)), Field("token", natural(1)), Field("polynomial", TEXT)), 1),
+            "the polynomials, as text or LaTeX",
+        ),
+    ),
+)
+
+ANSWERS = (ANSWER,)
+
+
+def map_document(phi: PolynomialMap, latex: bool) -> dict[str, Any]:
+    """The map as JSON, which `recover` reads."""
+    return ANSWER.document(phi, outputs=_outputs(phi, latex))
 
 
 @click.command(
@@ -105,7 +130,7 @@ def command(
     if as_json:
         from lightning_cli.writing.output import write_json
 
-        write_json(as_document(phi, latex))
+        write_json(map_document(phi, latex))
         return
     if latex:
         click.echo(phi.to_latex())

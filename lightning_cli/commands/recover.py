@@ -10,31 +10,75 @@ import click
 from lightning_cli import exit_codes, options, softmax_recover
 from lightning_cli.numbers import Amount, Size
 from lightning_cli.output_file import WEIGHTS, OutputFile
+from lightning_cli.writing.fields import (
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    by_name,
+    constant,
+    each,
+    group,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from lightning_sym.network.architecture import Architecture
-    from lightning_sym.varieties.membership import Recovery
 
-SCHEMA = "lightning-sym/recover/1"
+FIELD = group(
+    Field("minimal_polynomial", TEXT),
+    Field("root", constant("r"), of=lambda result: "r"),
+    Field("between", each(TEXT, 2, 2), of="root_between"),
+)
 
+COEFFICIENT = group(
+    Field("row", natural(1)),
+    Field("token", natural(1)),
+    Field("monomial", TEXT),
+    Field("given", TEXT),
+    Field("found", TEXT),
+)
 
-def as_document(result: Recovery) -> dict[str, Any]:
-    """The result as JSON; `weights` is what a file of weights holds where the entries are rational."""
-    at = result.difference
-    return {
-        "schema": SCHEMA,
-        "architecture": options.architecture_json(result.architecture),
-        "answer": result.answer.value,
-        "weights": result.matrices,
-        "field": None
-        if result.minimal_polynomial is None or result.root_between is None
-        else {"minimal_polynomial": result.minimal_polynomial, "root": "r", "between": list(result.root_between)},
-        "reasons": list(result.reasons),
-        "coefficient": None if at is None else at._asdict(),
-        "complex_weights": result.complex_weights,
-    }
+ANSWER = JsonAnswer(
+    "recover",
+    "`lightning-sym recover --json`.",
+    (
+        Field("architecture", ARCHITECTURE, "the network"),
+        Field(
+            "answer",
+            one_of("weights", "none", "undecided"),
+            "whether some network of the shape, with real weights, has this function",
+            "answer.value",
+        ),
+        Field(
+            "weights",
+            optional(by_name(ANY_MATRIX)),
+            "matrices by name; entries are rational numbers, or polynomials in the root of the field",
+            "matrices",
+        ),
+        Field(
+            "field",
+            optional(FIELD),
+            "the number field of the weights; null for the rationals",
+            lambda result: None if None in (result.minimal_polynomial, result.root_between) else result,
+        ),
+        Field("reasons", each(TEXT), "what fails, a line each"),
+        Field(
+            "coefficient",
+            optional(COEFFICIENT),
+            "a coefficient that is not what it must be, where one shows the answer",
+            "difference",
+        ),
+        Field("complex_weights", optional(TRUTH), "where there are no real weights: whether there are complex ones"),
+    ),
+)
+
+ANSWERS = (ANSWER, softmax_recover.ANSWER, softmax_recover.PLAN)
 
 
 def _read(file: str) -> bytes:
@@ -161,8 +205,8 @@ def command(
         if found is None:
             result = recover(phi, memory=limit, work=work, progress=progress)
     if found is not None:
-        return softmax_recover.write(found, softmax_recover.as_document(found), output, as_json)
-    return softmax_recover.write(result, as_document(result), output, as_json)
+        return softmax_recover.write(found, softmax_recover.ANSWER.document(found), output, as_json)
+    return softmax_recover.write(result, ANSWER.document(result), output, as_json)
 
 
 def _asked(program: str, shape: Architecture, said: dict[str, Any], output: str | None, as_json: bool) -> int:
@@ -180,9 +224,9 @@ def _asked(program: str, shape: Architecture, said: dict[str, Any], output: str 
     plan = query_plan(shape, bound=said["bound"], denominators=said["denominators"], digits=said["digits"])
     if not said["plan"]:
         found = softmax_recover.from_answers(program, plan, said["timeout"], said["work"])
-        return softmax_recover.write(found, softmax_recover.as_document(found), output, as_json)
+        return softmax_recover.write(found, softmax_recover.ANSWER.document(found), output, as_json)
     if as_json:
-        write_json(softmax_recover.plan_document(plan))
+        write_json(softmax_recover.PLAN.document(plan))
     else:
         write_answer(plan)
     return exit_codes.AS_EXPECTED

@@ -9,38 +9,93 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.checkpoint_answer import CHECKPOINTS
+from lightning_cli.writing.fields import (
+    INTEGER,
+    SPELLED,
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    by_name,
+    each,
+    either,
+    group,
+    in_order,
+    natural,
+    one_of,
+    optional,
+)
 from lightning_cli.writing.output import exact
+from lightning_cli.writing.shared_fields import MATRICES, MATRIX, NUMBER, VIRTUAL_WEIGHTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lightning_sym.fibers.comparison import Comparison
+    from lightning_sym.fibers.connection import Connection
     from lightning_sym.fibers.stream_symmetry import StreamSymmetry
 
-SCHEMA = "lightning-sym/same/1"
+HEAD = in_order(Field("head", TEXT, "layer and head, such as 1.2; merged ones with + between"), Field("factor", NUMBER))
 
-COLOURS = {"same": "green", "different": "red", "undecided": "yellow"}
+SIDES = in_order(Field("first", each(HEAD)), Field("second", each(HEAD)))
 
 
-def _streams(found: StreamSymmetry) -> dict[str, Any]:
-    """Which heads go together, and the group element."""
-    element: dict[str, Any] | None = None
-    if found.between is not None:
-        groups = {"between": found.between, "query_key": found.query_key, "value_output": found.value_output}
-        element = {name: {str(i): exact(m) for i, m in (group or {}).items()} for name, group in groups.items()}
-        element |= {
-            "scales": {str(i): str(x) for i, x in (found.scales or {}).items()},
-            "heads": {str(i): list(order) for i, order in (found.heads or {}).items()},
-        }
-    classes = [
-        [
-            {
-                side: [{"head": name, "factor": str(factor)} for name, factor in members]
-                for side, members in zip(("first", "second"), c, strict=True)
-            }
-            for c in layer
-        ]
-        for layer in found.layers
-    ]
-    return {"layers": classes, "arranged": found.arranged, "group_element": element}
+def _group_element(found: StreamSymmetry) -> StreamSymmetry | None:
+    return None if found.between is None else found
+
+
+def _named(name: str) -> Callable[[Any], Any]:
+    """The part of a group element, by layer; empty where there is none."""
+    return lambda found: getattr(found, name) or {}
+
+
+STREAM_ELEMENT = group(
+    Field("between", MATRICES),
+    Field("query_key", MATRICES, of=_named("query_key")),
+    Field("value_output", MATRICES, of=_named("value_output")),
+    Field("scales", by_name(NUMBER), of=_named("scales")),
+    Field(
+        "heads",
+        by_name(each(natural(1))),
+        "by layer, the head of the first network that comes first, second, ...",
+        _named("heads"),
+    ),
+)
+
+STREAMS = group(
+    Field("layers", each(each(SIDES)), "by layer, classes of heads with one pattern up to a factor"),
+    Field("arranged", TRUTH, "whether heads were merged, left out or moved to earlier layers first"),
+    Field("group_element", optional(STREAM_ELEMENT), of=_group_element),
+)
+
+MOVE = in_order(Field("name", TEXT), Field("layer", natural(1)), Field("description", TEXT))
+
+
+def _moves(found: Connection) -> list[tuple[str, int, str]]:
+    return [(move.name.value, move.layer, move.described(len(found.factors))) for move in found.moves]
+
+
+def _plain_element(found: Connection) -> Connection | None:
+    return None if None in (found.query_key, found.between, found.scales) else found
+
+
+PLAIN_ELEMENT = group(Field("query_key", MATRICES), Field("between", MATRICES), Field("scales", by_name(NUMBER)))
+
+SYMMETRY = group(
+    Field("factors", each(NUMBER)),
+    Field("value_factor", NUMBER),
+    Field("exchanged", TRUTH, of=lambda found: ("exchange", len(found.factors)) in found.moves),
+    Field("moves", each(MOVE), of=_moves),
+    Field("symmetric_parts", TRUTH),
+    Field("virtual_weights", VIRTUAL_WEIGHTS, of="virtual"),
+    Field("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.named()),
+    Field("group_element", optional(PLAIN_ELEMENT), of=_plain_element),
+)
+
+BALL = group(Field("midpoint", TEXT, "a decimal number, exact"), Field("radius", TEXT, "likewise"))
+
+BALLS = each(each(BALL))
 
 
 def _entry(number: Any) -> Any:
@@ -53,53 +108,99 @@ def _entry(number: Any) -> Any:
     return int(number) if number.denominator == 1 else str(number)
 
 
-def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]:
-    """The result as JSON; matrices are rows of strings such as `-3/4`."""
-    symmetry = None
-    if (found := result.connection) is not None:
-        group = None
-        if found.query_key is not None and found.between is not None and found.scales is not None:
-            group = {
-                "query_key": {str(i): exact(c) for i, c in found.query_key.items()},
-                "between": {str(i): exact(g) for i, g in found.between.items()},
-                "scales": {str(i): str(s) for i, s in found.scales.items()},
-            }
-        symmetry = {
-            "factors": [str(factor) for factor in found.factors],
-            "value_factor": str(found.value_factor),
-            "exchanged": ("exchange", len(found.factors)) in found.moves,
-            "moves": [
-                {"name": move.name.value, "layer": move.layer, "description": move.described(len(found.factors))}
-                for move in found.moves
-            ],
-            "symmetric_parts": found.symmetric_parts,
-            "virtual_weights": {
-                "attention": [exact(a) for a in found.virtual.attention],
-                "value": exact(found.virtual.value),
-            },
-            "moved": None if found.moved is None else {name: exact(m) for name, m in found.moved.named().items()},
-            "group_element": group,
-        }
-    balls = result.entry is not None
-    outputs = [[[_entry(x) for x in row] for row in y] if balls else exact(y) for y in result.outputs or ()]
-    return {
-        "schema": SCHEMA,
-        "network": network,
-        "tokens": tokens,
-        "answer": result.answer.value,
-        "reason": result.reason.value,
-        "differing": result.differing,
-        "symmetry": symmetry,
-        "streams": None if result.symmetry is None else _streams(result.symmetry),
-        "input": None if result.input is None else [[_entry(x) for x in row] for row in result.input],
-        "outputs": None if result.outputs is None else outputs,
-        "apart": None if result.entry is None else {"row": result.entry[0], "token": result.entry[1]},
-        "precision": result.precision,
-        "evaluations": result.evaluations,
-        "error_bound": str(result.error_bound) if result.reason.value == "evaluations" else None,
-        "distance": None if result.distance is None else str(result.distance),
-        "prefix": result.prefix,
-    }
+def _outputs(result: Comparison) -> Any:
+    """The two outputs, spelled out: exact, or balls."""
+    if result.outputs is None or result.entry is None:
+        return None if result.outputs is None else list(map(exact, result.outputs))
+    return [[[_entry(x) for x in row] for row in y] for y in result.outputs]
+
+
+def _error_bound(result: Comparison) -> str | None:
+    """The bound of the error, spelled out, where evaluations are what shows the answer."""
+    return str(result.error_bound) if result.reason.value == "evaluations" else None
+
+
+COLOURS = {"same": "green", "different": "red", "undecided": "yellow"}
+
+REASONS = (
+    "identical", "symmetry", "streams", "coefficients", "zero", "degree", "input", "balls", "visible", "one layer",
+    "words", "determined", "evaluations", "agreement",
+)  # fmt: skip
+
+ANSWER = JsonAnswer(
+    "same",
+    "`lightning-sym same --json`.",
+    (
+        Field("network", TEXT, "in words, the kind of attention first"),
+        Field("tokens", natural(1), "t"),
+        Field("answer", one_of("same", "different", "undecided"), "the answer", "answer.value"),
+        Field("reason", one_of(*REASONS), "what shows it", "reason.value"),
+        Field(
+            "differing",
+            optional(TEXT),
+            "softmax, different: the first virtual weight that the functions show and do not share, such as A~2",
+            "differing",
+        ),
+        Field(
+            "symmetry",
+            optional(SYMMETRY),
+            "plain lightning networks: how one network is mapped to the other",
+            "connection",
+        ),
+        Field(
+            "streams",
+            optional(STREAMS),
+            "streams that move together: which heads have one pattern, and the group element that maps the first "
+            "network to the second",
+            "symmetry",
+        ),
+        Field(
+            "input",
+            optional(each(each(either(INTEGER, NUMBER, written=_entry)))),
+            "where they differ",
+            "input",
+        ),
+        Field(
+            "outputs",
+            optional(each(either(MATRIX, BALLS), 2, 2)),
+            "the two outputs there: exact, or balls that contain them",
+            _outputs,
+        ),
+        Field(
+            "apart",
+            optional(in_order(Field("row", natural(1)), Field("token", natural(1)))),
+            "where two balls of the outputs do not meet",
+            "entry",
+        ),
+        Field("precision", optional(natural(2)), "bits that balls were computed with", "precision"),
+        Field(
+            "evaluations",
+            natural(),
+            "evaluations at random inputs, all in agreement; exact ones, or for agreement by balls",
+            "evaluations",
+        ),
+        Field(
+            "error_bound",
+            optional(TEXT),
+            "a bound for the probability that different functions agree so often",
+            _error_bound,
+        ),
+        Field(
+            "distance",
+            optional(SPELLED),
+            "undecided: outputs at these inputs are no farther apart",
+            "distance",
+        ),
+        Field(
+            "prefix",
+            optional(natural(1)),
+            "with a mask, and too many tokens: inputs and outputs are those of the first so many tokens",
+            "prefix",
+        ),
+    ),
+)
+
+ANSWERS = (ANSWER, CHECKPOINTS)
 
 
 @click.command(
@@ -183,7 +284,7 @@ def _same_weights(
         click.echo(f"certificate: {certificate}", err=True)
     sys.set_int_max_str_digits(0)  # outputs of deep networks are long numbers, and exact
     if as_json:
-        write_json(as_document(result, tokens, network))
+        write_json(ANSWER.document(result, tokens=tokens, network=network))
     else:
         write_answer(result, function=COLOURS[result.answer.value])
     return {

@@ -9,26 +9,29 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer, Size
 from lightning_cli.output_file import OutputFile
+from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, natural, optional
+from lightning_cli.writing.shared_fields import COUNTS, TRIAL
 
 if TYPE_CHECKING:
-    from lightning_sym.atlas.conjectures import Trial
-    from lightning_sym.atlas.sweep import Sweep
+    pass
 
-SCHEMA = "lightning-sym/sweep/1"
+
+ANSWER = JsonAnswer(
+    "sweep",
+    "`lightning-sym sweep --json`.",
+    (
+        Field("file", TEXT, "the SQLite file", "file"),
+        Field("measured", natural(), "networks measured now", "measured"),
+        Field("known", natural(), "networks of the family that the atlas had before", "known"),
+        Field("counts", COUNTS, "networks of the whole atlas, by status", "counts"),
+        Field("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null"),
+    ),
+)
+
+ANSWERS = (ANSWER,)
+
 
 _SIZES = "sizes: 3, a list 2,3,5 or a range 1..4"
-
-
-def as_document(result: Sweep, trial: Trial | None) -> dict[str, Any]:
-    """The result as JSON."""
-    return {
-        "schema": SCHEMA,
-        "file": result.file,
-        "measured": result.measured,
-        "known": result.known,
-        "counts": result.counts,
-        "trial": None if trial is None else options.trial_json(trial),
-    }
 
 
 def _said(values: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def command(
         with Atlas(output) as atlas:
             trial = try_formula(atlas, conjecture)
     if as_json:
-        write_json(as_document(result, trial))
+        write_json(ANSWER.document(result, trial=trial))
     else:
         write_answer(result)
         if trial is not None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
+from lightning_cli.pictures.answers import PICTURE
+from lightning_cli.writing.fields import JsonAnswer
 from lightning_sym.whole_files import cannot_write, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCHEMA = "lightning-sym/picture/1"
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -42,7 +43,8 @@ class Picture:
         draw: draws it on an empty figure.
         size: inches.
         code: the exit code of the command.
-        document: the answer as JSON, where it is not made of the table.
+        answer: the fields of its JSON.
+        numbers: what they hold, where it is not the table.
     """
 
     name: str
@@ -53,13 +55,12 @@ class Picture:
     draw: Callable[[Figure], None]
     size: tuple[float, float] = (6.4, 4.4)
     code: int = exit_codes.AS_EXPECTED
-    document: Mapping[str, Any] = field(default_factory=dict)
+    answer: JsonAnswer = PICTURE
+    numbers: Sequence[Any] = ()
 
     def as_document(self, output: str | None) -> dict[str, Any]:
-        """As JSON."""
-        table = {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
-        own = {"schema": SCHEMA, "figure": self.name, "title": self.title, "caption": self.caption, **table}
-        return {**(self.document or own), "output": output}
+        """The answer as JSON."""
+        return self.answer.document(self, output=output)
 
     def image(self, kind: str) -> bytes:
         """The picture, the same bytes on every run: `kind` is `png`, `svg` or `pdf`."""

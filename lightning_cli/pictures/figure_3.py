@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lightning_cli import exit_codes
+from lightning_cli.pictures.answers import FIGURE_3
 from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lightning_sym.dimension.certify import CertifiedDimension
-
-SCHEMA = "lightning-sym/figure/1"
 
 
 class Point(NamedTuple):
@@ -94,31 +93,6 @@ def _draw(figure: Figure, points: Sequence[Point]) -> None:
 CAPTION = "Each point is an integer that two bounds certify; neither curve knows of the other."
 
 
-def as_document(points: Sequence[Point]) -> dict[str, Any]:
-    """The figure as JSON."""
-    return {
-        "schema": SCHEMA,
-        "figure": 3,
-        "layers": 2,
-        "attention_ranks": [2, 2],
-        "tokens": 3,
-        "normalization": "softmax",
-        "points": [
-            {
-                "width": point.width,
-                "parameters": point.estimated.architecture.parameter_count,
-                "estimated": point.estimated.value,
-                "lower": point.estimated.lower,
-                "upper": point.estimated.upper,
-                "status": point.estimated.status.value,
-                "expected": point.expected,
-                "agrees": point.agrees,
-            }
-            for point in points
-        ],
-    }
-
-
 def _row(point: Point) -> tuple[str, ...]:
     found = point.estimated
     certified = f"{found.lower:,}" if found.value is not None else f"between {found.lower:,} and {found.upper:,}"
@@ -138,5 +112,6 @@ def picture() -> Picture:
         tuple(map(_row, points)),
         partial(_draw, points=points),
         code=exit_codes.worst(codes[point.agrees] for point in points),
-        document=as_document(points),
+        answer=FIGURE_3,
+        numbers=points,
     )

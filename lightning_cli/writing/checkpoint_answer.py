@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lightning_cli import exit_codes
+from lightning_cli.writing.fields import (
+    FINITE,
+    FLOAT,
+    SPELLED,
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    each,
+    group,
+    in_order,
+    natural,
+    one_of,
+    optional,
+)
 
 if TYPE_CHECKING:
     from lightning_sym.checkpoints.comparison import CheckpointComparison
-    from lightning_sym.checkpoints.logits import LogitComparison
-
-SCHEMA = "lightning-sym/same-checkpoints/1"
 
 COLOURS = {"same": "green", "rounding": "green", "different": "red", "undecided": "yellow"}
 
@@ -32,57 +43,99 @@ def is_checkpoint(path: str) -> bool:
     return os.path.isdir(path) or path.lower().endswith(".gguf")
 
 
-def as_document(result: CheckpointComparison, output: str | None = None) -> dict[str, Any]:
-    """The answer as JSON; a difference that has no finite number of units is null."""
-    found = result.description
-    return {
-        "schema": SCHEMA,
-        "first": result.first,
-        "second": result.second,
-        "answer": result.answer.value,
-        "complete": False,
-        "symmetry": None
-        if found is None
-        else {"exact": found.exact, "stream": found.stream, "layers": [list(done) for done in found.layers]},
-        "output": output,
-        "units": _finite(result.units),
-        "limit": result.limit,
-        "residuals": [
-            {
-                "tensor": each.called,
-                "piece": each.piece,
-                "units": _finite(each.units),
-                "stored": each.stored,
-                "entry": None if each.entry is None else list(each.entry),
-                "difference": _finite(each.difference),
-                "differing": each.differing,
-                "explained": each.units <= result.limit,
-            }
-            for each in result.residuals
-        ],
-        "logits": None if result.logits is None else _logits(result.logits),
-        "tried": list(result.tried),
-    }
+SYMMETRY = group(
+    Field("exact", TRUTH, "whether all its numbers are exact; else they are fitted floats"),
+    Field("stream", TEXT, "what was done to the residual stream, in words"),
+    Field("layers", each(each(TEXT)), "what was done in each layer, in words"),
+)
 
 
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+RESIDUAL = in_order(
+    Field("tensor", TEXT, "what the second checkpoint's files call it"),
+    Field("piece", TEXT, "what it is, such as 3.query"),
+    Field("units", FINITE, "its largest difference"),
+    Field("stored", one_of("F16", "BF16", "F32", "F64"), "the type whose units these are"),
+    Field(
+        "entry",
+        optional(each(natural())),
+        "where: row and column of the matrix (out, in), or the place in a vector",
+    ),
+    Field("difference", FINITE, "the entry less what the symmetry makes of the first checkpoint"),
+    Field("differing", optional(natural()), "how many entries differ, where that is known exactly"),
+    Field("explained", TRUTH, "whether it counts as rounding"),
+)
 
 
-def _logits(found: LogitComparison) -> dict[str, Any]:
-    apart = found.apart
-    return {
-        "ids": [list(prompt) for prompt in found.prompts],
-        "bound": str(found.bound),
-        "apart": None
-        if apart is None
-        else {
-            "ids": list(apart.prompt),
-            "token": apart.token,
-            "first": dict(zip(("midpoint", "radius"), apart.first.written(), strict=True)),
-            "second": dict(zip(("midpoint", "radius"), apart.second.written(), strict=True)),
-        },
-    }
+def _residuals(result: CheckpointComparison) -> list[tuple[Any, ...]]:
+    return [
+        (r.called, r.piece, r.units, r.stored, r.entry, r.difference, r.differing, r.units <= result.limit)
+        for r in result.residuals
+    ]
+
+
+BALL = in_order(Field("midpoint", TEXT), Field("radius", TEXT))
+
+APART = group(
+    Field("ids", each(natural()), "the token ids read", "prompt"),
+    Field("token", natural(), "the token id whose logits these are"),
+    Field("first", BALL, "of the first checkpoint", lambda apart: apart.first.written()),
+    Field("second", BALL, "of the second checkpoint", lambda apart: apart.second.written()),
+)
+
+LOGITS = group(
+    Field("ids", each(each(natural())), "the prompts", "prompts"),
+    Field("bound", SPELLED, "no logit differs by more, an exact number"),
+    Field("apart", optional(APART), "logits that are proved to differ"),
+)
+
+
+CHECKPOINTS = JsonAnswer(
+    "same-checkpoints",
+    "`lightning-sym same --json` of two checkpoints.",
+    (
+        Field("first", TEXT, "the first checkpoint", "first"),
+        Field("second", TEXT, "the second checkpoint", "second"),
+        Field(
+            "answer",
+            one_of("same", "rounding", "different", "undecided"),
+            "whether the second is a rewriting of the first",
+            "answer.value",
+        ),
+        Field(
+            "complete",
+            TRUTH,
+            "whether the list of symmetries is known to be complete for networks of this kind",
+            lambda told: False,
+        ),
+        Field(
+            "symmetry",
+            optional(SYMMETRY),
+            "what was done to the first checkpoint, as far as it was found; null where the forms allow no comparison",
+            "description",
+        ),
+        Field(
+            "output",
+            optional(TEXT),
+            "the file that the symmetry was written into, as numbers; null where none was written",
+        ),
+        Field(
+            "units",
+            FINITE,
+            "the largest difference, in units in the last place of the stored type; null if it has no finite number",
+            "units",
+        ),
+        Field("limit", FLOAT, "units up to which a difference counts as rounding", "limit"),
+        Field(
+            "residuals",
+            each(RESIDUAL),
+            "tensors that are not exactly what the symmetry makes of the first checkpoint's, the largest difference "
+            "first",
+            _residuals,
+        ),
+        Field("logits", optional(LOGITS), "logits of both for a prompt, compared in balls", "logits"),
+        Field("tried", each(TEXT), "what was not compared, or did not succeed, and why", "tried"),
+    ),
+)
 
 
 def compare(
@@ -115,7 +168,7 @@ def compare(
         save_symmetry(result.symmetry, output)
         written = output
     if as_json:
-        write_json(as_document(result, written))
+        write_json(CHECKPOINTS.document(result, output=written))
     else:
         write_answer(result, answer=COLOURS[result.answer.value])
         if output is not None:

@@ -2,43 +2,103 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lightning_cli.writing.fields import (
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    by_name,
+    each,
+    group,
+    in_order,
+    natural,
+    one_of,
+    optional,
+)
 
 if TYPE_CHECKING:
     from lightning_sym.dimension.transformers import ModelDimension
 
-SCHEMA = "lightning-sym/config/2"
+
+MASKS = {True: "causal", False: "none", None: None}
+
+READ = group(
+    Field("hidden_size", natural(1), of="width"),
+    Field("heads", natural(1)),
+    Field("key_value_heads", natural(1), of="groups"),
+    Field("layers", natural(1)),
+    Field("vocabulary", natural(1)),
+    Field("head_width", natural(1)),
+    Field("value_width", natural(1), of="values"),
+    Field("tied", TRUTH),
+    Field("mask", optional(one_of("causal", "none")), of=lambda model: MASKS[model.causal]),
+)
+
+UNTIED = in_order(Field("parameters", natural(1)), Field("dimension", natural()))
+
+CERTIFIED = group(
+    Field("lower", natural(), of="ranks.lower"),
+    Field("upper", natural()),
+    Field("prime", natural(1), of="ranks.prime"),
+    Field("matrices", natural(1), of="ranks.matrices"),
+)
 
 
-def as_document(file: str, result: ModelDimension) -> dict[str, Any]:
-    """The answer as JSON."""
-    model, ranks, value, untied = result.model, result.ranks, result.value, result.untied
-    return {
-        "schema": SCHEMA,
-        "config": file,
-        "model": {
-            "hidden_size": model.width,
-            "heads": model.heads,
-            "key_value_heads": model.groups,
-            "layers": model.layers,
-            "vocabulary": model.vocabulary,
-            "head_width": model.head_width,
-            "value_width": model.values,
-            "tied": model.tied,
-            "mask": {True: "causal", False: "none", None: None}[model.causal],
-        },
-        "parameters": model.parameters,
-        "dimension": value,
-        "lower": result.lower,
-        "upper": result.upper,
-        "fiber_dimension": None if value is None else model.parameters - value,
-        "percent": result.percent,
-        "untied": None if untied is None else {"parameters": untied[0], "dimension": untied[1]},
-        "theorem": result.theorem,
-        "conditions": list(result.conditions),
-        "certified": None
-        if ranks is None
-        else {"lower": ranks.lower, "upper": result.upper, "prime": ranks.prime, "matrices": ranks.matrices},
-        "not_computed": result.reason,
-        "left_out": model.left_out,
-    }
+def _fiber_dimension(result: ModelDimension) -> int | None:
+    return None if result.value is None else result.model.parameters - result.value
+
+
+MODEL = JsonAnswer(
+    "config",
+    "`lightning-sym dimension --config FILE --json`.",
+    (
+        Field("config", TEXT, "the file"),
+        Field("model", READ, "what was read from it", "model"),
+        Field(
+            "parameters",
+            natural(1),
+            "of the attention, with embedding and unembedding; what is tied or shared counts once",
+            "model.parameters",
+        ),
+        Field("dimension", optional(natural()), "null while undecided", "value"),
+        Field("lower", natural(), "a proved lower bound", "lower"),
+        Field("upper", natural(), "a proved upper bound", "upper"),
+        Field(
+            "fiber_dimension",
+            optional(natural()),
+            "parameters less the dimension",
+            _fiber_dimension,
+        ),
+        Field(
+            "percent",
+            TEXT.having(pattern=r"^[0-9]+\.[0-9]{2}$"),
+            "the upper bound in percent of the parameters, rounded down",
+            "percent",
+        ),
+        Field(
+            "untied",
+            optional(UNTIED),
+            "of the model with two matrices in place of tied ones; null where they are two",
+            "untied",
+        ),
+        Field("theorem", TEXT, "what proves the bounds", "theorem"),
+        Field("conditions", each(TEXT), "what the theorem asks for, with this model's numbers", "conditions"),
+        Field(
+            "certified",
+            optional(CERTIFIED),
+            "bounds found by computation, null where there are none",
+            lambda result: None if result.ranks is None else result,
+        ),
+        Field("not_computed", optional(TEXT), "why ranks were not taken", "reason"),
+        Field(
+            "left_out",
+            by_name(each(TEXT)),
+            "parts that `--attention-only` leaves out, and the keys that name them",
+            "model.left_out",
+        ),
+    ),
+    version=2,
+    title="dimension --config",
+)

@@ -134,6 +134,13 @@ def exact(matrix: Any) -> list[list[str]]:
     return spelled_rows(matrix)
 
 
+def spelled(number: Any) -> str:
+    """An exact number, spelled out."""
+    from lightning_sym.display import spelled as in_full
+
+    return in_full(number)
+
+
 def write_json(document: dict[str, Any]) -> None:
     """One JSON object on stdout."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))

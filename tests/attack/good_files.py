@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_cli.commands.phi import as_document
+from lightning_cli.commands.phi import map_document
 from lightning_sym import Architecture, Weights, polynomial_map
 
 Random = random.Random
@@ -99,7 +99,7 @@ def good_map(rng: Random) -> Any:
         shape = Architecture((d, d_out), (ranks,), t)
         sizes = [shape for _, shape in shape.weight_shapes()]
         q, k, v = (np.array([[rng.randint(-3, 3) for _ in range(n)] for _ in range(m)], dtype=object) for m, n in sizes)
-        return as_document(polynomial_map(shape, Weights.of({"Q1": q, "K1": k, "V1": v})), latex=False)
+        return map_document(polynomial_map(shape, Weights.of({"Q1": q, "K1": k, "V1": v})), latex=False)
     names = [f"x_{k + 1}_{j + 1}" for k in range(d) for j in range(t)]
     outputs = []
     for row, token in np.ndindex(d_out, t):

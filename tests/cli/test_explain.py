@@ -77,7 +77,7 @@ def test_walk_throughs_are_well_formed(claim_id: str) -> None:
             assert "\\" not in line, f"{text!r} is left as {line!r}"
             assert unicode or line.isascii()
     claim = Claim(claim_id, "source", "title", r"\alpha", ())
-    document = explain.as_document(claim, WALK_THROUGHS[claim_id].intro, steps)
+    document = explain.ANSWER.document(claim, intro=WALK_THROUGHS[claim_id].intro, steps=steps)
     assert json.loads(json.dumps(document)) == document
 
 

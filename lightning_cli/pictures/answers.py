@@ -1,0 +1,65 @@
+"""What `lightning-sym figure` says in JSON: the table beside a picture, and Figure 3 number by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_cli.writing.fields import (
+    TEXT,
+    TRUTH,
+    Field,
+    JsonAnswer,
+    constant,
+    each,
+    group,
+    natural,
+    one_of,
+    optional,
+)
+from lightning_cli.writing.shared_fields import ANY_MATRIX, STATUS
+
+PICTURE = JsonAnswer(
+    "picture",
+    "`lightning-sym figure NAME --json`, all but Figure 3.",
+    (
+        Field("figure", one_of("1", "dimensions", "fiber", "roots", "singular"), "its name", "name"),
+        Field("title", TEXT, "what is shown, one line", "title"),
+        Field("caption", TEXT, "what of it is exact", "caption"),
+        Field("columns", each(TEXT), "names of the columns of the table", "columns"),
+        Field("rows", ANY_MATRIX, "the table: exact numbers, matrices and words", "rows"),
+        Field("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
+    ),
+)
+
+POINT = group(
+    Field("width", natural(1)),
+    Field("parameters", natural(1), of="estimated.architecture.parameter_count"),
+    Field("estimated", optional(natural()), of="estimated.value"),
+    Field("lower", natural(), of="estimated.lower"),
+    Field("upper", natural(), of="estimated.upper"),
+    Field("status", STATUS, of="estimated.status.value"),
+    Field("expected", natural()),
+    Field("agrees", optional(TRUTH)),
+)
+
+
+def _fixed(word: str, value: Any, meaning: str) -> Field:
+    """A field that has one value."""
+    return Field(word, constant(value), meaning, lambda told: value)
+
+
+FIGURE_3 = JsonAnswer(
+    "figure",
+    "`lightning-sym figure 3 --json`.",
+    (
+        _fixed("figure", 3, "the number in the paper"),
+        _fixed("layers", 2, "l"),
+        _fixed("attention_ranks", [2, 2], "a_1, a_2"),
+        _fixed("tokens", 3, "t"),
+        _fixed("normalization", "softmax", "of the scores"),
+        Field("points", each(POINT, 1), "one a width: certified, and by Eq. 16", "numbers"),
+        Field("output", optional(TEXT), "the picture that was written"),
+    ),
+)
+
+ANSWERS = (PICTURE, FIGURE_3)

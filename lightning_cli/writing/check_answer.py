@@ -1,0 +1,138 @@
+"""What `lightning-sym check` says of the claims, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lightning_cli.writing.fields import (
+    FLOAT,
+    TEXT,
+    Field,
+    JsonAnswer,
+    Kind,
+    by_name,
+    each,
+    group,
+    natural,
+    one_of,
+    optional,
+)
+
+if TYPE_CHECKING:
+    from proofs_check.baseline import Compared
+    from proofs_check.claim import Claim, Part
+    from proofs_check.run import ClaimResult, PartResult
+
+VERDICTS = one_of("HOLDS", "REFUTED", "UNDECIDED")
+
+
+class PartToTell(NamedTuple):
+    """A part of a claim, and what running it gave."""
+
+    part: Part
+    result: PartResult | None
+
+    def found(self, name: str) -> Any:
+        """An attribute of the result, if there is one."""
+        return None if self.result is None else getattr(self.result, name)
+
+
+class ClaimToTell(NamedTuple):
+    """A claim, and what running it gave."""
+
+    claim: Claim
+    result: ClaimResult | None
+
+    def found(self, name: str) -> Any:
+        """An attribute of the result, if there is one."""
+        return None if self.result is None else getattr(self.result, name)
+
+    def parts(self) -> list[PartToTell]:
+        """Its parts, each with its result."""
+        found = {} if self.result is None else {part.name: part for part in self.result.parts}
+        return [PartToTell(part, found.get(part.name)) for part in self.claim.parts]
+
+
+def _verdict(told: ClaimToTell | PartToTell) -> str | None:
+    verdict = told.found("verdict")
+    return None if verdict is None else verdict.value
+
+
+def _seconds(told: ClaimToTell) -> float | None:
+    return None if told.result is None else round(told.result.seconds, 3)
+
+
+def _found(name: str) -> Callable[[ClaimToTell | PartToTell], Any]:
+    return lambda told: told.found(name)
+
+
+PART = group(
+    Field("name", TEXT, "what is shown", "part.name"),
+    Field(
+        "scope",
+        one_of("IDENTITY", "GENERIC", "EXHAUSTIVE", "EVERY_WIDTH", "INSTANCES"),
+        "how far it reaches",
+        "part.scope.name",
+    ),
+    Field("expected", VERDICTS, of="part.expected.value"),
+    Field("verdict", optional(VERDICTS), of=_verdict),
+    Field("instance", TEXT, "what one instance is", "part.instance"),
+    Field("instances", optional(natural()), of=_found("instances")),
+    Field("witness", optional(TEXT), "where the statement fails, or is undecided", _found("witness")),
+    Field("findings", each(TEXT), "what was found out about the hypotheses", lambda told: told.found("findings") or ()),
+    Field("tallies", each(TEXT), "what was counted", lambda told: told.found("tallies") or ()),
+    Field(
+        "examples",
+        by_name(TEXT),
+        "the first, second and last instance, in short",
+        lambda told: dict(told.found("examples") or {}),
+    ),
+)
+
+CLAIM = group(
+    Field("id", TEXT, of="claim.id"),
+    Field("source", TEXT, "where it stands in the paper", "claim.source"),
+    Field("statement", TEXT, "in one line", "claim.title"),
+    Field("latex", TEXT, "hypotheses included", "claim.statement"),
+    Field("verdict", optional(VERDICTS), of=_verdict),
+    Field("expected", VERDICTS, of="claim.expected.value"),
+    Field("instances", optional(natural()), of=_found("instances")),
+    Field("seconds", optional(FLOAT.having(minimum=0)), of=_seconds),
+    Field("error", optional(TEXT), "of the program", _found("error")),
+    Field("parts", each(PART, 1), of=ClaimToTell.parts),
+)
+
+COMPARED = ("claim", "part", "scope", "verdict", "instances", "witness", "findings", "tallies")
+
+EITHER = Kind({"type": ["string", "integer", "null"]})
+
+DIFFERENCE = group(
+    Field("claim", TEXT),
+    Field("part", TEXT, "its name; empty where the claim as a whole is meant"),
+    Field("what", one_of(*COMPARED), "claim and part: one that is gone"),
+    Field("before", EITHER),
+    Field("now", EITHER),
+)
+
+BASELINE = group(
+    Field("compared", natural(), "claims that stand in both"),
+    Field("differences", each(DIFFERENCE)),
+    Field("notes", each(TEXT), "what could not be compared, and why"),
+)
+
+CHECK = JsonAnswer(
+    "check",
+    "`lightning-sym check --json`. With `--list` everything that running would give is null.",
+    (
+        Field("claims", each(CLAIM, 1), "the claims, in the paper's order, with their parts"),
+        Field("baseline", optional(BASELINE), "with `--baseline`: how the run differs from the file; else null"),
+    ),
+)
+
+
+def check_document(
+    claims: Sequence[Claim], results: dict[str, ClaimResult], compared: Compared | None = None
+) -> dict[str, Any]:
+    """The JSON of claims with their results; a claim without one has null for what running it would give."""
+    return CHECK.document(claims=[ClaimToTell(claim, results.get(claim.id)) for claim in claims], baseline=compared)

@@ -1,0 +1,199 @@
+"""An answer is fields: a word, what it means, what it may be, and where it stands in the result.
+
+The JSON of an answer and its JSON Schema both follow from the fields, so that neither can forget one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from operator import attrgetter
+from typing import Any
+
+Schema = dict[str, Any]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+COMMON = "common.schema.json"
+"""The file of what several schemas refer to."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value may be, as JSON Schema says it, and how such a value is written."""
+
+    schema: Schema
+    written: Callable[[Any], Any] = _as_it_is
+
+    def having(self, **keywords: Any) -> Kind:
+        """The same kind with further keywords of JSON Schema."""
+        return Kind(self.schema | keywords, self.written)
+
+
+TEXT = Kind({"type": "string"})
+TRUTH = Kind({"type": "boolean"})
+INTEGER = Kind({"type": "integer"})
+FINITE = Kind({"type": ["number", "null"]}, lambda number: number if isfinite(number) else None)
+"""A float, or null where it is infinite or no number."""
+FLOAT = Kind({"type": "number"})
+SPELLED = Kind(TEXT.schema, str)
+"""What is spelled by `str`."""
+
+
+def natural(least: int = 0) -> Kind:
+    """An integer that is at least this."""
+    return Kind({"type": "integer", "minimum": least})
+
+
+def one_of(*words: str) -> Kind:
+    """One of a few words."""
+    return Kind({"enum": list(words)})
+
+
+def constant(value: Any) -> Kind:
+    """This very value."""
+    return Kind({"const": value})
+
+
+def optional(kind: Kind) -> Kind:
+    """A value of this kind, or null."""
+    schema = kind.schema
+    if "enum" in schema:
+        schema = schema | {"enum": [*schema["enum"], None]}
+    elif isinstance(schema.get("type"), str) and schema["type"] != "object":
+        schema = schema | {"type": [schema["type"], "null"]}
+    else:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return Kind(schema, lambda value: None if value is None else kind.written(value))
+
+
+def each(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
+    """A list of values of this kind, of at least and at most so many."""
+    bounds = ({"minItems": least} if least else {}) | ({} if most is None else {"maxItems": most})
+    return Kind({"type": "array", "items": kind.schema} | bounds, lambda values: [kind.written(x) for x in values])
+
+
+def by_name(kind: Kind, *, names: Schema | None = None) -> Kind:
+    """Values of this kind by names that the answer chooses, which `names` may describe."""
+    schema = {"type": "object", "additionalProperties": kind.schema} | ({"propertyNames": names} if names else {})
+    return Kind(schema, lambda values: {str(name): kind.written(value) for name, value in values.items()})
+
+
+def either(*kinds: Kind, written: Callable[[Any], Any] = _as_it_is) -> Kind:
+    """A value of one of these kinds."""
+    return Kind({"anyOf": [kind.schema for kind in kinds]}, written)
+
+
+def group(*fields: Field) -> Kind:
+    """An object with these fields, which stand in the value."""
+    return Kind(schema_of(fields), lambda value: document_of(fields, value))
+
+
+def in_order(*fields: Field) -> Kind:
+    """An object with these fields, whose values come as a tuple in their order."""
+
+    def written(values: Any) -> dict[str, Any]:
+        return {each.word: each.kind.written(value) for each, value in zip(fields, values, strict=True)}
+
+    return Kind(schema_of(fields), written)
+
+
+def itself(result: Any) -> Any:
+    """Where a field is that groups what stands beside it: in the result itself."""
+    return result
+
+
+@dataclass(frozen=True)
+class Field:
+    """A word, what it means, what it may be, and where it stands in the result: the attribute of that name.
+
+    Attributes:
+        word: the key in JSON.
+        kind: what its value may be.
+        meaning: in words; every field of an answer itself has one.
+        of: where it is, in place of the attribute `word`: the path of an attribute, or a function.
+    """
+
+    word: str
+    kind: Kind
+    meaning: str = ""
+    of: str | Callable[[Any], Any] = ""
+
+    def value(self, result: Any) -> Any:
+        """What JSON has for it."""
+        of = self.of
+        return self.kind.written(of(result) if callable(of) else attrgetter(of or self.word)(result))
+
+    def schema(self) -> Schema:
+        """What JSON Schema says of it."""
+        return ({"description": self.meaning} if self.meaning else {}) | self.kind.schema
+
+
+def document_of(fields: tuple[Field, ...], result: Any) -> dict[str, Any]:
+    """Values by word, as JSON has them."""
+    return {each.word: each.value(result) for each in fields}
+
+
+def schema_of(fields: tuple[Field, ...]) -> Schema:
+    """An object with these fields and no others."""
+    described = {each.word: each.schema() for each in fields}
+    return {"type": "object", "properties": described, "required": list(described), "additionalProperties": False}
+
+
+SHARED: dict[str, Schema] = {}
+"""What several schemas refer to, by name."""
+
+
+def shared(name: str, meaning: str, kind: Kind) -> Kind:
+    """This kind as one that schemas refer to by its name."""
+    SHARED[name] = {"description": meaning} | kind.schema
+    return Kind({"$ref": f"{COMMON}#/$defs/{name}"}, kind.written)
+
+
+def common_schema() -> Schema:
+    """The schema file that the others refer to."""
+    own = {"$schema": DRAFT, "$id": COMMON, "title": "parts of several answers"}
+    text = {"description": "What the other schemas refer to."}
+    return own | text | {"$defs": dict(SHARED)}
+
+
+@dataclass(frozen=True)
+class JsonAnswer:
+    """A kind of answer in JSON: its fields, and from them its schema.
+
+    Attributes:
+        name: of the schema, such as `fiber`.
+        said: what prints it, for the schema.
+        fields: after `schema` itself, in their order.
+        version: rises with a change that could break a reader.
+        title: what the page calls it, where that is not the name.
+    """
+
+    name: str
+    said: str
+    fields: tuple[Field, ...]
+    version: int = 1
+    title: str = ""
+
+    @property
+    def identifier(self) -> str:
+        """What stands in the field `schema`."""
+        return f"lightning-sym/{self.name}/{self.version}"
+
+    def document(self, result: Any = None, **given: Any) -> dict[str, Any]:
+        """The JSON of an answer: of each field the value that is given for its word, or that stands in the result."""
+        if unknown := given.keys() - {field.word for field in self.fields}:
+            raise TypeError(f"{self.name} has no field {min(unknown)}")
+        said = {f.word: f.kind.written(given[f.word]) if f.word in given else f.value(result) for f in self.fields}
+        return {"schema": self.identifier} | said
+
+    def schema(self) -> Schema:
+        """The schema file."""
+        own = Field("schema", Kind({"const": self.identifier}), "name and version of this schema")
+        head = {"$schema": DRAFT, "$id": f"{self.name}.schema.json"}
+        return head | {"title": self.title or self.name, "description": self.said} | schema_of((own, *self.fields))

@@ -1,0 +1,129 @@
+"""Kinds of values that several answers have: exact numbers and matrices, networks, bounds, trials of a formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_cli import options
+from lightning_cli.writing.fields import (
+    INTEGER,
+    SPELLED,
+    TEXT,
+    TRUTH,
+    Field,
+    Kind,
+    by_name,
+    each,
+    group,
+    natural,
+    one_of,
+    optional,
+    shared,
+)
+from lightning_cli.writing.output import exact, spelled
+
+NUMBER = shared("number", "an exact number", SPELLED.having(pattern="^-?[0-9]+(/[0-9]+)?$"))
+
+MATRIX = shared("matrix", "a matrix, row by row", Kind(each(each(NUMBER, 1), 1).schema, exact))
+
+VIRTUAL_WEIGHTS = shared(
+    "virtual_weights", "A~1, ..., A~l, and V~", group(Field("attention", each(MATRIX)), Field("value", MATRIX))
+)
+
+_NETWORK = group(
+    Field("widths", each(natural(1), 2), "d_0, ..., d_l"),
+    Field("attention_ranks", each(natural(1), 1), "a_1, ..., a_l"),
+    Field("tokens", natural(1), "t"),
+    Field(
+        "normalization",
+        TEXT,
+        "none, softmax, or the name of another",
+        lambda network: "none" if network.normalization is None else network.normalization.name,
+    ),
+    Field("heads", natural(1)),
+    Field("value_ranks", optional(each(natural(1), 1)), "b_1, ..., b_l where there are output projections"),
+    Field("skip", TRUTH),
+    Field("mask", one_of("none", "causal"), of=lambda network: "causal" if network.causal else "none"),
+    Field("embed", optional(natural(1))),
+    Field("unembed", optional(natural(1))),
+)
+
+OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+"""Options of networks that have a field."""
+
+
+def architecture_json(network: Any) -> dict[str, Any]:
+    """The architecture as it stands in every JSON answer.
+
+    Raises:
+        BadInput: the network has an option without a field.
+    """
+    network.require("the JSON form of a network", OPTIONS)
+    written: dict[str, Any] = _NETWORK.written(network)
+    return written
+
+
+ARCHITECTURE = shared("architecture", "the network", Kind(_NETWORK.schema, architecture_json))
+
+BOUNDS = shared(
+    "bounds",
+    "the value, null while undecided, and its two bounds",
+    group(Field("value", optional(natural())), Field("lower", natural()), Field("upper", natural())),
+)
+
+NETWORK = (
+    Field(
+        "network",
+        TEXT,
+        "in words, the kind of attention first",
+        lambda result: options.network_line(result.architecture),
+    ),
+    Field("architecture", ARCHITECTURE, "the network"),
+)
+"""The network that an answer is about, in words and by its options."""
+
+SPELLED_NUMBER = Kind(TEXT.schema, spelled)
+"""A number that may be more than rational."""
+
+ANY_MATRIX = Kind(each(each(TEXT)).schema)
+"""A matrix of entries that are spelled already."""
+
+SPELLED_MATRIX = Kind(ANY_MATRIX.schema, exact)
+"""A matrix whose entries may be more than rational numbers."""
+
+MATRICES = by_name(MATRIX)
+
+CONDITION = group(
+    Field("name", TEXT, "as the page has it"),
+    Field("layer", natural(), "its layer, or the number of the space"),
+    Field("holds", optional(TRUTH), "null where it is not known"),
+    Field("evidence", TEXT, "what shows it"),
+)
+
+STATUS = one_of("certified", "undecided")
+
+COUNTS = by_name(natural(1), names={"enum": ["certified", "undecided", "refused"]})
+"""Networks of an atlas by their status."""
+
+TRIAL = group(
+    Field("formula", TEXT, "as it was typed"),
+    Field("agree", natural(), "certified networks where it gives the dimension"),
+    Field("refuted", natural(), "networks whose bounds exclude its value"),
+    Field("undecided", natural(), "networks whose bounds leave its value open"),
+    Field("without", natural(), "networks that it says nothing about, or that were refused"),
+    Field(
+        "counterexample",
+        optional(
+            group(
+                Field("architecture", ARCHITECTURE, of="counterexample.architecture"),
+                Field("dimension", optional(natural()), "where its bounds meet", "counterexample.dimension"),
+                Field("lower", natural(), "lower bound", "counterexample.lower"),
+                Field("upper", natural(), "upper bound", "counterexample.upper"),
+                Field("value", INTEGER, "what the formula gives"),
+            )
+        ),
+        "the smallest network of the refuted ones",
+        lambda trial: trial if trial.counterexample is not None else None,
+    ),
+)
+"""A formula against the certified dimensions of an atlas."""
