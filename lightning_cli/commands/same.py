@@ -88,6 +88,7 @@ def as_document(result: Comparison, tokens: int, network: str) -> dict[str, Any]
         "tokens": tokens,
         "answer": result.answer.value,
         "reason": result.reason.value,
+        "because": result.because,
         "differing": result.differing,
         "symmetry": symmetry,
         "streams": None if result.symmetry is None else _streams(result.symmetry),
