@@ -26,7 +26,8 @@ def as_document(result: Fiber) -> dict[str, Any]:
     plain, second, theorem = bool(result.components), result.second, result.theorem
     conditions = [{"name": str(c), "holds": c.holds, "evidence": c.evidence} for c in result.conditions]
     if plain:
-        conditions = [{"name": "hypotheses", "holds": result.complete or None, "evidence": result.reason}]
+        evidence = result.tried or result.reason
+        conditions = [{"name": "hypotheses", "holds": result.complete or None, "evidence": evidence}]
     return {
         "schema": SCHEMA,
         "network": options.network_line(result.architecture),
@@ -34,6 +35,7 @@ def as_document(result: Fiber) -> dict[str, Any]:
         "virtual_weights": None if result.virtual is None else _point(result.virtual),
         "source": result.source,
         "reason": result.reason or result.description,
+        "tried": result.tried,
         "complete": result.complete,
         "complete_over": result.complete_over,
         "components": [

@@ -49,10 +49,7 @@ class Reason(StrEnum):
     DEGREE = "degree", "neither is zero, and they are homogeneous of different degrees"
     INPUT = "input", "the outputs for an input differ"
     BALLS = "balls", "balls that contain the outputs for an input do not meet"
-    VISIBLE = (
-        "visible",
-        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md)",
-    )
+    VISIBLE = "visible", "equal functions have the same visible weights, and only they"
     ONE_LAYER = "one layer", "equal functions of one layer have equal sums of values for each score"
     WORDS = "words", "words or scores of two tokens differ, which the function determines here"
     DETERMINED = "determined", "streams of equal functions move together, as one of them is determined by its function"
@@ -80,7 +77,7 @@ class Comparison(Result):
         distance: for `AGREEMENT`, outputs at these inputs are no farther apart; `None` if that is not known.
         differing: for `VISIBLE` and different functions, the first virtual weight that they show and do not share,
             such as `A~2`.
-        theorem: for `ONE_LAYER`, `WORDS` and `DETERMINED`, which one says so, with its page.
+        theorem: for `VISIBLE`, `ONE_LAYER`, `WORDS` and `DETERMINED`, which one says so, with its page.
         prefix: with a mask, and too many tokens: inputs and outputs are those of the first so many tokens alone.
         networks: the two networks, where the answer is one of `same_function`.
     """

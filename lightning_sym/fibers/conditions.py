@@ -29,6 +29,9 @@ from lightning_sym.rings.normalization import SOFTMAX
 LONGEST_BITS = 2048
 """Of the numbers up to which conditions are decided over the rationals."""
 
+ALONE = "patterns of one token are 1"
+"""What decides networks with normalized scores at one token."""
+
 HEADS_PAGE, ONE_HEAD_PAGE = "docs/transformer-fibers.md", "docs/softmax-fibers.md"
 
 
@@ -42,6 +45,11 @@ class Theorem:
 
     def __str__(self) -> str:
         return f"{self.number}{' with ' * bool(self.weaker_by)}{self.weaker_by} of {self.page}"
+
+
+def one_head_theorem(causal: bool, tokens: int) -> Theorem | None:
+    """What decides networks with one softmax head a layer and no skip connection; of one token it is `ALONE`."""
+    return Theorem("Theorem 4" if causal else "Theorem 1", ONE_HEAD_PAGE) if tokens > 1 else None
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,7 @@ class TransformerConditions(Result):
         """The strongest theorem that says what all weights with the same function are."""
         shape = self.architecture
         if shape.heads == 1 and not shape.skip:
-            return Theorem("Theorem 4" if shape.causal else "Theorem 1", ONE_HEAD_PAGE)
+            return one_head_theorem(shape.causal, shape.tokens)
         if self.words_determined and all(c.holds is True for c in self.conditions if c.name in _SPANS):
             return Theorem("Corollary 5", HEADS_PAGE, self.weaker_by)
         if shape.depth == 1:

@@ -10,7 +10,7 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.conditions import HEADS_PAGE
+from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
@@ -133,7 +133,8 @@ def _decided_by_virtual_weights(pair: Pair, circuits: tuple[NetworkCircuits, Net
     one, other = map(_virtual_weights, circuits)
     differing = first_difference(one, other, pair.tokens, pair.shapes[0].causal)
     answer = Answer.SAME if differing is None else Answer.DIFFERENT
-    return Comparison(answer, Reason.VISIBLE, differing=differing)
+    theorem = one_head_theorem(pair.shapes[0].causal, pair.tokens) or ALONE
+    return Comparison(answer, Reason.VISIBLE, differing=differing, theorem=str(theorem))
 
 
 def _virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
