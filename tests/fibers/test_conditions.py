@@ -69,10 +69,8 @@ class Written:
         """The condition as the page says it."""
         depth, tokens = self.shape.depth, self.shape.tokens
         if name == "(a)":
-            rows = self.score_rows(i)
-            if sympy.Matrix(rows).rank() == self.heads:
-                return True
-            return i == depth and self.holds("(a*)", i)
+            full = sympy.Matrix(self.score_rows(i)).rank() == self.heads
+            return bool(full) or (i == depth and self.holds("(a*)", i))
         if name == "(a*)":
             rows = self.score_rows(i)
             bad = [[-x for x in row] for row in rows] if tokens == 2 else []
@@ -89,11 +87,9 @@ class Written:
                 return all(any(row) for row in rows)
             return bool(sympy.Matrix(rows).rank() == self.heads)
         above = self.words(i + 1, depth, sympy.eye(self.shape.widths[i]))
-        tops = (
-            [self.u * w for w in above]
-            if self.shape.causal
-            else [self.u * self.total(i + 1, depth, sympy.eye(self.shape.widths[i]))]
-        )
+        tops = [self.u * w for w in above]
+        if not self.shape.causal:
+            tops = [self.u * self.total(i + 1, depth, sympy.eye(self.shape.widths[i]))]
         below = self.words(1, i - 1, self.e) if name == "(b)" or self.shape.causal else self.ending(i - 1)
         if name == "(b)":
             return all(any(any(y * self.v[i, h] * f) for y in tops for f in below) for h in range(self.heads))
@@ -158,10 +154,9 @@ def test_conditions_are_as_the_words_say(case: tuple[Weights, int]) -> None:
             assert condition.holds is written.holds("(b)", condition.layer), condition
         elif "(a" in condition.name:  # in full, or only as Proposition 15 asks for it, and then by that name
             name, layer = condition.name.replace("*", ""), condition.layer
-            full = written.holds(name, layer)
-            weaker = tokens > 2 and layer < written.shape.depth and written.holds(name.replace(")", "*)"), layer)
-            expected = (name.replace(")", "*)"), True) if weaker and not full else (name, full)
-            assert (condition.name, condition.holds) == expected, condition
+            starred, full = name.replace(")", "*)"), written.holds(name, layer)
+            weaker = not full and tokens > 2 and layer < written.shape.depth and written.holds(starred, layer)
+            assert (condition.name, condition.holds) == ((starred, True) if weaker else (name, full)), condition
         elif condition.name == "(c)" and not (written.shape.causal and written.shape.skip):
             assert condition.holds is written.holds("(c)", condition.layer), condition
 
