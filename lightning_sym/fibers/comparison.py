@@ -54,7 +54,7 @@ class Reason(StrEnum):
     WORDS = "words", "words or scores of two tokens differ, which the function determines here"
     DETERMINED = "determined", "streams of equal functions move together, as one of them is determined by its function"
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
-    AGREEMENT = "agreement", "the streams do not move together, and the outputs agree to many digits"
+    AGREEMENT = "agreement", "the streams were not seen to move together, and no input was found where outputs differ"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -68,9 +68,7 @@ def _evidence(result: Any) -> Lines:
 
 
 def _agreement(result: Any) -> Lines:
-    lines = [
-        ("because", "the streams of the networks do not move together, and no input was found where outputs differ")
-    ]
+    lines = [("because", result.because)]
     if not result.evaluations:
         return [*lines, ("inputs", "none tried: it takes more exact work than allowed, or S itself is not known")]
     if result.precision is None:

@@ -211,3 +211,11 @@ def test_one_layer_cites_its_page() -> None:
     point = classify(Weights.of({"Q1": [[1, 0]], "K1": [[1, 0]], "V1": [[1, 0]]}))
     assert point.dimension.source == "docs/one-layer.md, Proposition 3"  # Corollary 3.3 asks for a > 1 or d' > 1
     assert any("docs/one-layer.md, section 5" in reason for reason in point.reasons)
+
+
+def test_undecided_says_only_what_was_seen() -> None:
+    """Other depths, no skip connections: no streams are compared. Only the series of S is known: no outputs."""
+    form = NetworkForm(Normalization("1 + y", lambda k: Fraction(k < 2)))
+    found = same_function(Weights.of(LAYER, form), Weights.of(TWO, form), 2)
+    assert (found.answer, found.evaluations) == (Answer.UNDECIDED, 0)
+    assert not any(word in found.because for word in ("do not move", "agree"))
