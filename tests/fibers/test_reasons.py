@@ -34,6 +34,7 @@ from lightning_sym.fibers.comparison import Comparison
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
 from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.model_config import Model
+from proofs_check.blackboard.own_weights import steps_on
 
 SMALL = Fraction(1, 10**3000)  # no balls see it
 
@@ -219,3 +220,14 @@ def test_undecided_says_only_what_was_seen() -> None:
     found = same_function(Weights.of(LAYER, form), Weights.of(TWO, form), 2)
     assert (found.answer, found.evaluations) == (Answer.UNDECIDED, 0)
     assert not any(word in found.because for word in ("do not move", "agree"))
+
+
+@pytest.mark.parametrize(("first", "said"), [([[0, 0], [0, 0]], "up to a power of two"), ([[1, 0], [0, 0]], "visible")])
+def test_a_skew_layer_behind_a_zero_one_is_not_said_to_be_visible(first: Any, said: str) -> None:
+    """Theorem 4 of docs/softmax-fibers.md at two tokens: a zero layer that passes it makes it another multiple."""
+    one = [[1, 0], [0, 1]]
+    named = {"Q1": first, "K1": one, "V1": one, "Q2": [[0, 1], [-1, 0]], "K2": one, "V2": one}
+    steps = steps_on("softmax-fibers", Weights.of(named, NetworkForm(SOFTMAX, causal=True)))
+    [words] = [step.prose for step in steps if step.heading == "Layer 2"]
+    assert said in words
+    assert ("visible." in words) == (said == "visible")
