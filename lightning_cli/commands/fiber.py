@@ -25,7 +25,7 @@ class Condition(NamedTuple):
 
 def _conditions(result: Fiber) -> list[Condition]:
     if result.components:
-        return [Condition("hypotheses", result.complete or None, result.reason)]
+        return [Condition("hypotheses", result.complete or None, result.tried or result.reason)]
     return [Condition(str(c), c.holds, c.evidence) for c in result.conditions]
 
 
@@ -77,6 +77,12 @@ ANSWER = JsonAnswer(
             TEXT,
             "the hypotheses that were seen to hold; where there are no components the fiber in words",
             lambda result: result.reason or result.description,
+        ),
+        Field(
+            "tried",
+            each(TEXT),
+            "theorems that were tried and are not used, each with the hypothesis that fails",
+            lambda result: [result.tried] if result.tried else [],
         ),
         Field("complete", TRUTH, "whether this is the whole fiber"),
         Field("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),

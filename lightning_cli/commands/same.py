@@ -135,6 +135,7 @@ ANSWER = JsonAnswer(
         Field("tokens", natural(1), "t"),
         Field("answer", one_of("same", "different", "undecided"), "the answer", "answer.value"),
         Field("reason", one_of(*REASONS), "what shows it", "reason.value"),
+        Field("because", TEXT, "the same in a sentence, with the theorem that is used"),
         Field(
             "differing",
             optional(TEXT),

@@ -30,7 +30,7 @@ Place = tuple[str, int]
 
 
 def _place(name: str, layer: int) -> Place:
-    return _LETTERS.get(name, name.replace("(", "").replace(")", "").replace(",", "")), layer
+    return _LETTERS.get(name, "".join(x for x in name if x not in "(*),")), layer
 
 
 def fiber_certificate(found: Fiber, weights: Weights) -> Document:

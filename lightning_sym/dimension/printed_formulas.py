@@ -50,6 +50,10 @@ def printed_formula(architecture: Architecture) -> PrintedFormula:
     value += delta * (widths[0] + widths[-1] - delta) - (0 if normalized else depth)
     if architecture.tokens < 2:
         return PrintedFormula(source, value, False, "needs at least two tokens")
+    if depth == 1 and not normalized and architecture.attention_ranks[0] == widths[1] == 1:
+        return PrintedFormula(source, value, False, "needs a > 1 or d' > 1")
+    if architecture.normalization is not None and architecture.normalization.taylor(1) == 0:
+        return PrintedFormula(source, value, False, "needs a normalization with S'(0) not 0")
     if depth > 1 and not normalized and min(alpha) < 2:
         return PrintedFormula(source, value, False, "needs attention matrices of rank two or more in every layer")
     ranks = ", ranks >= 2" if depth > 1 and not normalized else ""

@@ -218,14 +218,14 @@ def _narrow(model: Model) -> ModelDimension:
     if count.left >= count.right:
         theorem = "equality for three tokens or more, Theorem 12 of docs/transformer-fibers.md"
         conditions.append(f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} reaches f = {count.right:,}")
-        conditions.append("for two tokens the number is an upper bound")
+        conditions.append("for two tokens the number is an upper bound (Proposition 19 of docs/transformers.md)")
         lower = count.value
     else:
         # the networks of width n are among these: all else 0
         lower = Transformer(
             n, (Layers(model.layers, model.head_width, model.values),), model.heads, model.heads, n, n, False
         ).dimension
-        theorem = "bounds: Theorem 12 of docs/transformer-fibers.md from above, the networks of width n from below"
+        theorem = "bounds, Proposition 19 of docs/transformers.md: a count of words and blocks, and networks of width n"
         conditions.append(f"n + h (2 min(a, f) + min(b, n)) = {count.left:,} does not reach f = {count.right:,}")
     reason = "ranks of single matrices prove nothing where the vocabulary is smaller than the hidden size"
     return ModelDimension(model, lower, count.value, theorem, tuple(conditions), None, reason)

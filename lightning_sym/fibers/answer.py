@@ -31,7 +31,8 @@ class Fiber(Result):
             there may be more over the reals; `None` if there may be more in any case.
         description: the fiber in words; of one-head lightning networks the components say it.
         generators: what moves inside it.
-        reason: the hypotheses of the source that hold, or the one that fails.
+        reason: the hypotheses of the source that hold.
+        tried: a theorem that was tried and is not used, with the hypothesis that fails.
         conditions: those of the theorems on softmax networks that were tested, with their evidence.
         theorem: of a softmax network, what says that this is the whole fiber.
         virtual: the virtual weights of a one-head lightning network, exact.
@@ -59,6 +60,7 @@ class Fiber(Result):
     minimal: str = ""
     second: SecondNetwork | None = None
     blind: int | None = None
+    tried: str = ""
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "found.complete")
@@ -91,6 +93,7 @@ class Fiber(Result):
 
             lines += condition_lines(self.conditions)
         lines.append(("known from", f"{self.source} ({self.reason})" if self.reason else self.source))
+        lines += [("tried", self.tried)] * bool(self.tried)
         for i, component in enumerate(self.components, start=1):
             lines.append((f"component {i}", f"{cut_text(component.description)}; dimension {component.dimension}"))
             lines.append(("", "; ".join(component.generators)))

@@ -18,7 +18,7 @@ from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.fibers.arrangement import arranged
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.comparison import Answer
-from lightning_sym.fibers.conditions import HEADS_PAGE, ONE_HEAD_PAGE, tested_conditions
+from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem, tested_conditions
 from lightning_sym.fibers.fiber import fiber
 from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 from lightning_sym.fibers.same_function import same_function
@@ -142,10 +142,10 @@ def _softmax(
         return weights_of(_no_layers(circuits, *nothing), tokens), "the function is zero", False
     if tokens == 1:
         nothing = RationalMatrix.identity(n), circuits.unembed @ circuits.embed
-        return weights_of(_no_layers(circuits, *nothing), tokens), "patterns of one token are 1", False
+        return weights_of(_no_layers(circuits, *nothing), tokens), ALONE, False
     theorem = f"Theorem 8 of {HEADS_PAGE}"
     if not circuits.form.skip and max(heads) == 1:
-        circuits, theorem = _visible(circuits, tokens), f"Theorem {4 if circuits.form.causal else 1} of {ONE_HEAD_PAGE}"
+        circuits, theorem = _visible(circuits, tokens), str(one_head_theorem(circuits.form.causal, tokens))
         if len(circuits.layers) > 1:
             return weights_of(circuits, tokens), theorem, False
     if len(circuits.layers) <= 1:
@@ -228,7 +228,7 @@ def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str
     found = fiber(weights, tokens, work=work)
     points = [component.virtual for component in found.components]
     if found.complete_over is None or tokens == 1 or any(point is None for point in points):
-        why = "t = 1" if tokens == 1 else found.reason
+        why = "t = 1" if tokens == 1 else found.tried or found.source
         raise BadInput(
             f"the canonical form of lightning weights needs a theorem that describes all of the fiber: {why}"
         )

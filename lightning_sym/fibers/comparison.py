@@ -49,26 +49,12 @@ class Reason(StrEnum):
     DEGREE = "degree", "neither is zero, and they are homogeneous of different degrees"
     INPUT = "input", "the outputs for an input differ"
     BALLS = "balls", "balls that contain the outputs for an input do not meet"
-    VISIBLE = (
-        "visible",
-        "equal functions have the same visible weights, and only they (docs/softmax-fibers.md)",
-    )
-    ONE_LAYER = (
-        "one layer",
-        "equal functions of one layer have equal sums of values for each score (docs/transformer-fibers.md, Theorem 8)",
-    )
-    WORDS = (
-        "words",
-        "words or scores of two tokens differ, which the function determines here (docs/transformer-fibers.md, "
-        "Theorem 4)",
-    )
-    DETERMINED = (
-        "determined",
-        "streams of equal functions move together: one of these fulfils the conditions of Corollary 5 or Theorem 11 "
-        "(docs/transformer-fibers.md)",
-    )
+    VISIBLE = "visible", "equal functions have the same visible weights, and only they"
+    ONE_LAYER = "one layer", "equal functions of one layer have equal sums of values for each score"
+    WORDS = "words", "words or scores of two tokens differ, which the function determines here"
+    DETERMINED = "determined", "streams of equal functions move together, as one of them is determined by its function"
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
-    AGREEMENT = "agreement", "the streams do not move together, and the outputs agree to many digits"
+    AGREEMENT = "agreement", "the streams were not seen to move together, and no input was found where outputs differ"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +77,7 @@ class Comparison(Result):
         distance: for `AGREEMENT`, outputs at these inputs are no farther apart; `None` if that is not known.
         differing: for `VISIBLE` and different functions, the first virtual weight that they show and do not share,
             such as `A~2`.
+        theorem: for `VISIBLE`, `ONE_LAYER`, `WORDS` and `DETERMINED`, which one says so, with its page.
         prefix: with a mask, and too many tokens: inputs and outputs are those of the first so many tokens alone.
         networks: the two networks, where the answer is one of `same_function`.
     """
@@ -107,8 +94,14 @@ class Comparison(Result):
     error_bound: Fraction = Fraction(1)
     distance: Fraction | None = None
     differing: str | None = None
+    theorem: str = ""
     prefix: int | None = None
     networks: tuple[Architecture, ...] = ()
+
+    @property
+    def because(self) -> str:
+        """What shows the answer, in a line: no theorem that is not used."""
+        return f"{self.reason.message} ({self.theorem})" if self.theorem else self.reason.message
 
     def lines(self) -> Lines:
         """As the command `same` prints it."""

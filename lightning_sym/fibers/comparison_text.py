@@ -37,12 +37,12 @@ def _evidence(result: Any) -> Lines:
         return [
             ("input", f"X = {rows_in_line(result.input)}"),
             *((name, f"phi(X)[{row},{token}] = {ball}") for name, ball in values),
-            ("because", f"{result.reason.message} (row {row} of token {token}, computed with {result.precision} bits)"),
+            ("because", f"{result.because} (row {row} of token {token}, computed with {result.precision} bits)"),
         ]
     if result.reason == "agreement":
         return _agreement(result)
     if result.symmetry is not None:
-        return [("because", result.reason.message), *result.symmetry.lines()]
+        return [("because", result.because), *result.symmetry.lines()]
     if result.input is not None and result.outputs is not None:
         outputs = zip(NAMES, result.outputs, strict=True)
         return [
@@ -53,9 +53,9 @@ def _evidence(result: Any) -> Lines:
         which = "both are" if result.answer.value == "same" else "only one of them is"
         return [("because", f"{which} the zero function")]
     if result.differing is not None:
-        return [("because", f"{result.differing} differs, and {result.reason.message}")]
+        return [("because", f"{result.differing} differs, and {result.because}")]
     if result.reason in ("degree", "coefficients", "identical", "visible", "one layer", "words", "determined"):
-        return [("because", result.reason.message)]
+        return [("because", result.because)]
     if result.connection is not None:
         return connection_lines(result.connection)
     bound = spelled(result.error_bound)
@@ -68,9 +68,7 @@ def _evidence(result: Any) -> Lines:
 
 
 def _agreement(result: Any) -> Lines:
-    lines = [
-        ("because", "the streams of the networks do not move together, and no input was found where outputs differ")
-    ]
+    lines = [("because", result.because)]
     if not result.evaluations:
         return [*lines, ("inputs", "none tried: it takes more exact work than allowed, or S itself is not known")]
     if result.precision is None:

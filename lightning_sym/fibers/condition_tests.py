@@ -35,10 +35,11 @@ Rows = npt.NDArray[np.int64]
 
 
 class Shown(NamedTuple):
-    """Whether a test succeeds, and with what."""
+    """Whether a test succeeds, with what, and whether what is shown is (a\\*) or (a'\\*) of Proposition 15 alone."""
 
     holds: bool
     evidence: str
+    starred: bool = False
 
 
 def points_needed(shape: Architecture) -> int:
@@ -149,7 +150,8 @@ class ConditionTests:
         enough = i == self.shape.depth or self.shape.tokens > 2
         if not shown.holds and enough and self._different(rows, opposites=self.shape.tokens == 2):
             opposite = ", not opposite" if self.shape.tokens == 2 else ""
-            return Shown(True, f"scores not zero and pairwise different{opposite} modulo {self.p}")
+            starred = i < self.shape.depth  # of the last layer (a) asks for no more
+            return Shown(True, f"scores not zero and pairwise different{opposite} modulo {self.p}", starred)
         return shown
 
     def a_prime(self, i: int) -> Shown:
@@ -164,8 +166,8 @@ class ConditionTests:
         # of each head one of two forms, this one without conditions on layers below
         first = self._scored(i, self.words[0], self.words[0]) if self.net.skip or i == 1 else np.zeros_like(rows)
         if not below and rows.any() and not first.any():
-            return Shown(False, f"scores of a layer below are dependent modulo {self.p}")
-        return self._not_zero(np.hstack([first, rows]) if below else first)
+            return Shown(False, f"scores of a layer below are dependent modulo {self.p}", starred=True)
+        return self._not_zero(np.hstack([first, rows]) if below else first)._replace(starred=True)
 
     def _independent_scores(self, i: int) -> bool:
         return self._independent(self.scores(i)).holds and self._independent(self.squares(i)).holds

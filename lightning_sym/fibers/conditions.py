@@ -30,18 +30,27 @@ from lightning_sym.rings.normalization import SOFTMAX
 LONGEST_BITS = 2048
 """Of the numbers up to which conditions are decided over the rationals."""
 
+ALONE = "patterns of one token are 1"
+"""What decides networks with normalized scores at one token."""
+
 HEADS_PAGE, ONE_HEAD_PAGE = "docs/transformer-fibers.md", "docs/softmax-fibers.md"
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem by its number, and the page with its proof."""
+    """A theorem by its number, the page with its proof, and what of that page allows weaker conditions."""
 
     number: str
     page: str
+    weaker_by: str = ""
 
     def __str__(self) -> str:
-        return f"{self.number} of {self.page}"
+        return f"{self.number}{' with ' * bool(self.weaker_by)}{self.weaker_by} of {self.page}"
+
+
+def one_head_theorem(causal: bool, tokens: int) -> Theorem | None:
+    """What decides networks with one softmax head a layer and no skip connection; of one token it is `ALONE`."""
+    return Theorem("Theorem 4" if causal else "Theorem 1", ONE_HEAD_PAGE) if tokens > 1 else None
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ class Condition:
     """A condition of a theorem, for one layer.
 
     Attributes:
-        name: as the page has it, `(a)`, `(b)`, ..., or a rank.
+        name: as the page has it, `(a)`, `(b)`, ..., `(a*)` and `(a'*)` where no more is shown, or a rank.
         layer: which one; for a rank the number of the space.
         holds: `None` where neither is known.
         evidence: a rank or residues modulo a prime, which only show that it holds; or what is so over the rationals.
@@ -97,24 +106,30 @@ class TransformerConditions(Result):
         """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
         return all(c.holds is True for c in self.conditions if c.name in _WORDS) and bool(self.conditions)
 
+    @property
+    def weaker_by(self) -> str:
+        """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
+        return "Proposition 15" if any(c.name in _STARRED for c in self.conditions) else ""
+
     @cached_property
     def theorem(self) -> Theorem | None:
         """The strongest theorem that says what all weights with the same function are."""
         shape = self.architecture
         if shape.heads == 1 and not shape.skip:
-            return Theorem("Theorem 4" if shape.causal else "Theorem 1", ONE_HEAD_PAGE)
+            return one_head_theorem(shape.causal, shape.tokens)
         if self.words_determined and all(c.holds is True for c in self.conditions if c.name in _SPANS):
-            return Theorem("Corollary 5", HEADS_PAGE)
+            return Theorem("Corollary 5", HEADS_PAGE, self.weaker_by)
         if shape.depth == 1:
             return Theorem("Theorem 8", HEADS_PAGE)
         if self.words_determined and shape.tokens == 2:
             return Theorem("Theorem 7", HEADS_PAGE)
         if self.words_determined and self.hold("(e)") and (not shape.causal or self.hold("(f)", "(b), unmasked")):
-            return Theorem("Theorem 11", HEADS_PAGE)
+            return Theorem("Theorem 11", HEADS_PAGE, self.weaker_by)
         return None
 
 
-_WORDS = ("(a)", "(a')", "(b)", "(c)")
+_STARRED = ("(a*)", "(a'*)")
+_WORDS = ("(a)", "(a')", "(b)", "(c)", *_STARRED)
 _SPANS = ("rank E = d", "rank U = d", "F = R^d", "rank Uh = d", "rank S = d")
 
 
@@ -158,7 +173,7 @@ def transformer_conditions(
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(SOFTMAX, skip=True))
         >>> found = transformer_conditions(w, tokens=3)
         >>> found.theorem, found.conditions[0].name, found.conditions[0].holds
-        (Theorem(number='Corollary 5', page='docs/transformer-fibers.md'), '(a)', True)
+        (Theorem(number='Corollary 5', page='docs/transformer-fibers.md', weaker_by=''), '(a)', True)
     """
     require_arguments(transformer_conditions, locals())
     require_integer(seed, "the seed")
@@ -205,14 +220,12 @@ def tested_conditions(
     found: list[Condition] = []
 
     def add(name: str, layer: int, shown: Shown, decide: Callable[[ExactConditions | Relations], Shown | None]) -> None:
-        if shown.holds:
-            found.append(Condition(name, layer, True, shown.evidence))
-            return
-        decided = None if (over_q := exact()) is None else decide(over_q)
-        if decided is None:
-            found.append(Condition(name, layer, None, f"not shown: {shown.evidence}"))
-        else:
-            found.append(Condition(name, layer, decided.holds, decided.evidence))
+        holds: bool | None = True
+        if not shown.holds:
+            decided = None if (over_q := exact()) is None else decide(over_q)
+            holds = None if decided is None else decided.holds
+            shown = decided or shown._replace(evidence=f"not shown: {shown.evidence}")
+        found.append(Condition(name.replace(")", "*)") if shown.starred else name, layer, holds, shown.evidence))
 
     depth, layers = shape.depth, range(1, shape.depth + 1)
 

@@ -2,8 +2,11 @@ r"""When two softmax networks are different functions because one of them is det
 
 Let one network fulfil conditions of docs/transformer-fibers.md, and let the other have at most as many heads in each
 layer. If their functions are equal, then by Theorem 4 they have as many heads, and with the heads in some order equal
-words and equal formal scores of two tokens: polynomials, so values at a point show that they are not. By Theorem 11,
-and by Corollary 5 if widths are at most as large, their streams move together (the corollary of Theorem 11).
+words and scores of two tokens that are equal functions. Then polynomials are equal, and values at a point show that
+they are not. Where (a) and (a') hold in full, these are the formal scores, as the weights $g$ that tokens get are
+independent variables (behind Theorem 7). By Proposition 15, where products of two of one layer may have relations, they
+are only $(M_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$, which has none. By Theorem 11, and by Corollary 5 if widths
+are at most as large, their streams move together (the corollary of Theorem 11).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from lightning_sym.fibers.arrangement import padded
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
-from lightning_sym.fibers.conditions import HEADS_PAGE, tested_conditions
+from lightning_sym.fibers.conditions import HEADS_PAGE, Theorem, tested_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
@@ -31,24 +34,26 @@ LARGEST = 1000
 
 
 class _TwoTokens:
-    """Both tokens and their difference, with patterns that are numbers: (1) in section 4 of the page."""
+    """Both tokens, with patterns that are numbers, and `S x_1`: (1) and (2) in section 4 of the page."""
 
     def __init__(self, net: NetworkCircuits, tokens: tuple[RationalMatrix, RationalMatrix]) -> None:
         self.first, self.second = (net.embed @ x for x in tokens)
+        self.alike = self.first
 
-    def scores(self, heads: Sequence[HeadCircuits]) -> list[tuple[Fraction, ...]]:
-        """Of each head the score of the first key less that of the second, for the second query."""
-        apart = self.first - self.second
+    def scores(self, heads: Sequence[HeadCircuits], *, formal: bool) -> list[tuple[Fraction, ...]]:
+        """Of each head the score of the first key less that of the second, for the second query, or its part in x_1."""
+        apart, query = self.first - self.second, self.second if formal else self.alike
         ones = RationalMatrix.of([[1] * apart.shape[0]]) if apart.shape[0] else RationalMatrix.zero(1, 0)
-        return [tuple((ones @ (apart * (h.attention @ self.second))).fractions().ravel()) for h in heads]
+        return [tuple((ones @ (apart * (h.attention @ query))).fractions().ravel()) for h in heads]
 
     def carry(
         self, heads: Sequence[HeadCircuits], weights: Sequence[list[RationalMatrix]], rows: int, skip: bool
     ) -> None:
         """Go through a layer, query `k` of head `h` giving `weights[h][k - 1]` to the second token."""
-        apart, behind = self.first - self.second, []
+        apart, behind, nothing = self.first - self.second, [], RationalMatrix.zero(rows, POINTS)
+        self.alike = sum((head.value @ self.alike for head in heads), self.alike if skip else nothing)
         for k, token in enumerate((self.first, self.second)):
-            total = token if skip else RationalMatrix.zero(rows, POINTS)
+            total = token if skip else nothing
             for head, given in zip(heads, weights, strict=True):
                 spread = RationalMatrix.of([[1]] * apart.shape[0]) @ given[k] if apart.shape[0] else apart
                 total = total + head.value @ (self.first - apart * spread)
@@ -56,13 +61,14 @@ class _TwoTokens:
         self.first, self.second = behind
 
 
-def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.Random) -> bool:
-    """Whether no order of heads makes the words and the formal scores of two tokens of two networks equal.
+def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.Random, *, formal: bool) -> bool:
+    """Whether no order of heads makes the words and the scores of two tokens of two networks equal.
 
     Args:
         first: scores of the heads of a layer are different functions.
         second: of the same form, depth, input and output width, and with as many heads in each layer.
         source: of the values that variables take.
+        formal: compare formal scores, else their part that is linear in the first token and in the difference.
 
     Example:
         >>> from lightning_sym.network.form import NetworkForm
@@ -70,8 +76,8 @@ def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.R
         >>> w = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}
         >>> form, other = NetworkForm(SOFTMAX, skip=True), w | {"K1": [[1, 1]]}
         >>> nets = [NetworkCircuits.of(Weights.of(matrices, form)) for matrices in (w, other)]
-        >>> seen_apart(nets[0], nets[0], random.Random(0)), seen_apart(*nets, random.Random(0))
-        (False, True)
+        >>> [seen_apart(nets[0], net, random.Random(0), formal=True) for net in nets]
+        [False, True]
     """
 
     def drawn(rows: int) -> RationalMatrix:
@@ -83,7 +89,7 @@ def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.R
     widths = zip(first.widths[1:], second.widths[1:], strict=True)
     for mine, theirs, rows in zip(first.layers, second.layers, widths, strict=True):
         heads, others = list(mine), list(theirs)
-        known, found = one.scores(heads), other.scores(others)
+        known, found = one.scores(heads, formal=formal), other.scores(others, formal=formal)
         if len(set(known)) < len(known):  # these values do not say which head is which
             return False
         if sorted(known) != sorted(found):
@@ -103,8 +109,10 @@ def apart_by_theorem(
     tokens: int,
     source: random.Random,
     budget: Work,
-) -> Reason | None:
+) -> tuple[Reason, str] | None:
     """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
+
+    What is given back is the reason and its theorem.
 
     Args:
         weights: of the first network, or `None` where it is only known by its circuits.
@@ -127,14 +135,14 @@ def apart_by_theorem(
         )  # fmt: skip
     except TooLarge:
         return None
-    if known.words_determined and (heads != others or seen_apart(one, other, source)):
-        return Reason.WORDS
+    if known.words_determined and (heads != others or seen_apart(one, other, source, formal=not known.weaker_by)):
+        return Reason.WORDS, str(Theorem("Theorem 4", HEADS_PAGE, known.weaker_by))
     theorem = known.theorem
     if theorem is None or theorem.page != HEADS_PAGE or theorem.number not in ("Corollary 5", "Theorem 11"):
         return None
     narrow = all(b <= a for a, b in zip(one.widths, other.widths, strict=True))
     if (narrow or theorem.number == "Theorem 11") and not common_streams(one, other, tokens).same:
-        return Reason.DETERMINED
+        return Reason.DETERMINED, str(theorem)
     return None
 
 

@@ -64,8 +64,9 @@ class ExactConditions:
         shown = _independent(rows)
         if shown.holds or (i < self.shape.depth and self.shape.tokens == 2):
             return shown
-        fault = _fault(rows, opposites=self.shape.tokens == 2)
-        return Shown(fault is None, fault or "scores not zero and pairwise different over Q")
+        if (fault := _fault(rows, opposites=self.shape.tokens == 2)) is not None:
+            return Shown(False, fault)
+        return Shown(True, "scores not zero and pairwise different over Q", starred=i < self.shape.depth)
 
     def _scores(self, i: int) -> ObjectArray:
         return _rows([[head.scores(self.written[i - 1], self.first[i - 1])] for head in self.net.layers[i - 1]])
@@ -85,16 +86,15 @@ class ExactConditions:
             [[_symmetric(h.scores(self.embed, self.embed))] if reached else [RationalMatrix.of([[0]])] for h in heads]
         )
         if (alone := _not_zero(first)).holds or rows is None or shown is None:
-            return alone if alone.holds else None
+            return alone._replace(starred=True) if alone.holds else None
         either = _not_zero(np.hstack([first, rows]))
         if not either.holds:
             return either
-        if not all(_independent(self._scores(j)).holds for j in range(1, i)):
-            return Shown(False, "scores of a layer below are dependent over Q")
         squares = [self._squares(j) for j in range(1, i)]
-        if any(r is not None and not _independent(r).holds for r in squares):
-            return Shown(False, "scores of a layer below are dependent over Q")
-        return None if any(r is None for r in squares) else shown if shown.holds else either
+        below = [*(self._scores(j) for j in range(1, i)), *(r for r in squares if r is not None)]
+        if not all(_independent(r).holds for r in below):
+            return Shown(False, "scores of a layer below are dependent over Q", starred=True)
+        return None if len(below) < 2 * (i - 1) else shown if shown.holds else either._replace(starred=True)
 
     def _squares(self, i: int) -> ObjectArray | None:
         """Of (a'): written out in the first two layers, and behind an onto embedding with skip connections."""

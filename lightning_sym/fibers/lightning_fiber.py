@@ -19,6 +19,8 @@ from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
+_PAGE = "docs/fibers-near-weights.md"
+
 KNOWN = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which all of this is proved."""
 
@@ -75,12 +77,16 @@ def _one_layer(weights: Weights, shape: Architecture, budget: Work, seed: int) -
     return Fiber(
         shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual,
         components=found.components, near=local_dimension(weights, shape.tokens, seed=seed, budget=budget),
+        tried=found.tried,
     )  # fmt: skip
 
 
 def _with_reason(found: VirtualFiber, shape: Architecture) -> VirtualFiber:
+    """With what says that the layer is like a plain one; nothing does where it is one, or one token sees no mask."""
     ends = shape.embed is not None or shape.unembed is not None
-    more = "; U E is determined too" if shape.skip and ends else ""
+    if shape.options <= ({"causal"} if shape.tokens == 1 else set()):
+        return found
+    more = f"; {_PAGE}, Proposition 3" + "; U E is determined too" * (shape.skip and ends)
     return found._replace(reason=found.reason + more)
 
 
@@ -91,4 +97,4 @@ def _masked(weights: Weights, shape: Architecture, budget: Work) -> VirtualFiber
         return virtual_fiber(plain, 1, budget)
     found = virtual_fiber(plain, shape.tokens, budget, search=False)
     applies = found.complete_over == "R" and not is_zero_function(found.virtual, shape.tokens)
-    return found if applies else None
+    return found._replace(reason=f"{found.reason}; {_PAGE}, Proposition 4") if applies else None

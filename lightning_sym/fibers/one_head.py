@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.conditions import ONE_HEAD_PAGE, Theorem
+from lightning_sym.fibers.conditions import Theorem, one_head_theorem
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
 from lightning_sym.fibers.factored import factored
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
@@ -25,9 +25,12 @@ MOST_ORDERS = 256
 
 
 class OneHeadFiber(NamedTuple):
-    """A fiber: what gives it, in words, what moves inside it, its dimension in all weights, the first blind layer."""
+    """A fiber: what gives it, in words, what moves inside it, its dimension in all weights, the first blind layer.
 
-    theorem: Theorem
+    The theorems are about two tokens or more; of one token it is clear, and there is none.
+    """
+
+    theorem: Theorem | None
     description: str
     generators: tuple[str, ...]
     dimension: int | None
@@ -63,8 +66,7 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
         forms.append(head.scores(product, product))
         product = head.carried(product)
     value = product if net.unembed is None else net.unembed @ product
-    theorem = Theorem("Theorem 4" if shape.causal else "Theorem 1", ONE_HEAD_PAGE)
-    depth = shape.depth
+    theorem, depth = one_head_theorem(shape.causal, tokens), shape.depth
     if tokens == 1 or not value:
         why = "there is one token" if tokens == 1 else "V~ = 0, the zero function"
         return OneHeadFiber(
@@ -103,7 +105,7 @@ def _causal(
     value: RationalMatrix,
     zero: Sequence[bool],
     skew: Sequence[bool],
-    theorem: Theorem,
+    theorem: Theorem | None,
 ) -> OneHeadFiber:
     """All virtual weights are determined; for two tokens zero layers may be moved past skew ones."""
     orders = list(_orders(zero, skew)) if shape.tokens == 2 else [tuple(range(len(forms)))]

@@ -68,13 +68,15 @@ RECONSTRUCTION = 0.05
 
 
 class VirtualFiber(NamedTuple):
-    """The fiber in virtual weights: families, the field over which they are all, what says so, and why it applies."""
+    """The fiber in virtual weights: families, the field over which they are all, what says so, why it applies, and the
+    theorem that was tried before and does not."""
 
     virtual: VirtualWeights
     components: tuple[Component, ...]
     complete_over: str | None
     source: str
     reason: str
+    tried: str = ""
 
 
 def plain_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -> Fiber:
@@ -128,12 +130,12 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
         reason = "t = 1: only the quadratic form of A and its product with V x are visible"
         return VirtualFiber(virtual, tuple(one_token(virtual)), "R", "unique factorization", reason)
     components = tuple(orbits(shape, virtual))
-    complete, source, reason = _theorem(shape, virtual)
+    complete, source, reason, tried = _theorem(shape, virtual)
     if not complete and search and (solutions := _rational_solutions(shape, virtual, bits, budget)) is not None:
         components += tuple(_unexplained(shape, components, solutions))
         source = "reconstruction from the polynomial, complete over Q"
-        return VirtualFiber(virtual, components, "Q", source, reason)
-    return VirtualFiber(virtual, components, "R" if complete else None, source, reason)
+        return VirtualFiber(virtual, components, "Q", source, "two layers, t >= 2", tried)
+    return VirtualFiber(virtual, components, "R" if complete else None, source, reason, tried)
 
 
 def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget: Work, seed: int) -> Fiber:
@@ -153,7 +155,7 @@ def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget
             near = more if near is None else near.with_bounds(more)
     return Fiber(
         shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,
-        near=near,
+        near=near, tried=found.tried,
     )  # fmt: skip
 
 
@@ -176,14 +178,15 @@ def _more_bounds(
         yield lambda: dimension_by_differential(plain, shape.tokens, generic, budget, whole=complete)
 
 
-def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str]:
-    """Whether the rescalings and the exchange are known to be all over the reals, for a function that is not zero."""
+def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str, str]:
+    """Whether the rescalings and the exchange are known to be all over the reals, for a function that is not zero; by
+    what, why, and what was tried."""
     ranks, value_rank = [rank(a) for a in virtual.attention], rank(virtual.value)
     if shape.depth == 1:
         case = "1" if ranks == [1] and value_rank == 1 else "3"
-        return True, f"Theorem 3.2, case {case}", f"t >= 2, rk A = {ranks[0]}, rk V = {value_rank}"
+        return True, f"Theorem 3.2, case {case}", f"t >= 2, rk A = {ranks[0]}, rk V = {value_rank}", ""
     if shape.widths[0] == 1:
-        return True, "width one", "phi is a fixed polynomial times V~ prod A~_i^(3^(l-i))"
+        return True, "width one", "phi is a fixed polynomial times V~ prod A~_i^(3^(l-i))", ""
     failing = []
     if shape.tokens == 1:
         failing.append("t = 1")
@@ -191,13 +194,15 @@ def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, s
     skew = [i for i, a in enumerate(virtual.attention, start=1) if is_zero(symmetric_part(a))]
     failing += [f"A~{i} is skew-symmetric" for i in skew]
     if failing:
-        return False, "known symmetries only", "Theorem 3.7 does not apply: " + ", ".join(failing)
+        tried = "Theorem 3.7, which does not apply: " + ", ".join(failing)
+        return False, "known symmetries only", "no theorem applies", tried
     if ranks[-1] >= 2:
-        return True, "Theorem 3.7", "t >= 2, every rk A~_i >= 2, none skew-symmetric, V~ not 0"
+        return True, "Theorem 3.7", "t >= 2, every rk A~_i >= 2, none skew-symmetric, V~ not 0", ""
     return (
         True,
         "Theorem 3.7, and Theorem 3.2 in the last layer",
         f"t >= 2, rk A~_i >= 2 for i < {shape.depth}, none skew-symmetric, last ranks 1 (A~) and {value_rank} (V~)",
+        "",
     )
 
 

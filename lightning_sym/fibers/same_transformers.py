@@ -10,6 +10,7 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
+from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
@@ -131,7 +132,8 @@ def _decided_by_virtual_weights(pair: Pair, circuits: tuple[NetworkCircuits, Net
     one, other = map(_virtual_weights, circuits)
     differing = first_difference(one, other, pair.tokens, pair.shapes[0].causal)
     answer = Answer.SAME if differing is None else Answer.DIFFERENT
-    return Comparison(answer, Reason.VISIBLE, differing=differing)
+    theorem = one_head_theorem(pair.shapes[0].causal, pair.tokens) or ALONE
+    return Comparison(answer, Reason.VISIBLE, differing=differing, theorem=str(theorem))
 
 
 def _virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
@@ -186,13 +188,13 @@ def _by_one_layer(pair: Pair) -> Comparison | None:
     if pair.arrangements is not None:
         both = padded(*(a.circuits for a in pair.arrangements))
         depths = depths if both is None else [len(c.layers) for c in both]
-    return None if max(depths) > 1 else _with_an_input(pair, Reason.ONE_LAYER)
+    return None if max(depths) > 1 else _with_an_input(pair, Reason.ONE_LAYER, f"Theorem 8 of {HEADS_PAGE}")
 
 
-def _with_an_input(pair: Pair, reason: Reason) -> Comparison:
+def _with_an_input(pair: Pair, reason: Reason, theorem: str) -> Comparison:
     """Different functions: by an input that shows it if there is one at hand, else by the theorem that says so."""
     found = _by_inputs(pair, FIRST_BITS)
-    return Comparison(Answer.DIFFERENT, reason) if found is None else found
+    return Comparison(Answer.DIFFERENT, reason, theorem=theorem) if found is None else found
 
 
 def _by_conditions(pair: Pair) -> Comparison | None:
@@ -209,8 +211,8 @@ def _by_conditions(pair: Pair) -> Comparison | None:
         if pair.tokens == 2:
             nets = [(None, without_uniform_heads(circuits)) for _, circuits in nets]
     for (weights, one), (_, other) in (nets, nets[::-1]):
-        if (reason := apart_by_theorem(weights, one, other, pair.tokens, pair.source, pair.work)) is not None:
-            return _with_an_input(pair, reason)
+        if (shown := apart_by_theorem(weights, one, other, pair.tokens, pair.source, pair.work)) is not None:
+            return _with_an_input(pair, *shown)
     return None
 
 

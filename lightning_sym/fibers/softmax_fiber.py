@@ -11,7 +11,7 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.condition_tests import ConditionTests
-from lightning_sym.fibers.conditions import require_softmax, tested_conditions
+from lightning_sym.fibers.conditions import ALONE, require_softmax, tested_conditions
 from lightning_sym.fibers.factorizations import product_fiber_dimension
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.one_head import one_head_fiber
@@ -58,13 +58,13 @@ def softmax_fiber(
     if shape.heads == 1 and not shape.skip:
         known = one_head_fiber(weights, tokens, budget)
         return Fiber(
-            shape, str(known.theorem), "R", known.description, known.generators, theorem=known.theorem,
+            shape, str(known.theorem or ALONE), "R", known.description, known.generators, theorem=known.theorem,
             near=None if known.dimension is not None else local_dimension(weights, tokens, seed=seed, budget=budget),
             total=known.dimension, blind=known.blind,
         )  # fmt: skip
     if tokens == 1:
         return Fiber(
-            shape, "patterns of one token are 1", "R",
+            shape, ALONE, "R",
             "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",
             ("all Q, K", "all else with this product"),
             near=local_dimension(weights, tokens, seed=seed, budget=budget),

@@ -21,7 +21,7 @@ class Bounds:
         ProgramError: the lower bound exceeds the upper bound.
 
     Example:
-        >>> str(Bounds(13, 13, "Corollary 3.3")), str(Bounds(2, None, "a rank")), Bounds(2, 5, "ranks").value
+        >>> str(Bounds(13, 13, "a theorem")), str(Bounds(2, None, "a rank")), Bounds(2, 5, "ranks").value
         ('13', 'at least 2', None)
     """
 

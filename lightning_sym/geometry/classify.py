@@ -185,7 +185,8 @@ def _reasons(orbit: LayerOrbit) -> Iterator[str]:
         yield f"the differential in (A, V) has a kernel of dimension {kernel:,}, where a generic one has 1"
     if orbit.is_boundary:
         form = "phi = 0" if orbit.vanishes else "A = h q^T, V = v h^T with the same h"
-        yield f"{form}: a limit of functions of complex weights with h, conj(h) in place of h, h (Theorem 3.4)"
+        limit = "a limit of functions of complex weights with h, conj(h) in place of h, h"
+        yield f"{form}: {limit} (docs/one-layer.md, section 5)"
 
 
 def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
@@ -199,7 +200,7 @@ def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: 
         shape,
         orbit.labels,
         tuple(_reasons(orbit)),
-        Bounds(dimension, dimension, "Corollary 3.3"),
+        Bounds(dimension, dimension, "docs/one-layer.md, Proposition 3"),
         Bounds(tangent, tangent, "exact, by the orbit of (A, V)"),
         Bounds(in_weights, in_weights, "by the orbit of (A, V) and the ranks of Q and K"),
         LayerRanks.of(orbit),

@@ -87,7 +87,7 @@ def _loaded(network: Network) -> Weights | PolynomialMap:
 
 
 def _lines(found: Comparison) -> list[tuple[str, str]]:
-    lines = [("because", found.reason.message)]
+    lines = [("because", found.because)]
     if found.input is not None and found.outputs is not None:
         lines.append(("input", f"X = {rows_in_line(found.input)}"))
         names = zip(("first", "second"), found.outputs, strict=True)

@@ -248,12 +248,14 @@ def peeled(weights: Weights) -> Iterator[Step]:
     virtual = virtual_weights([Layer(*(weights[f"{letter}{i}"] for letter in "QKV")) for i in layers])
     for i, attention in enumerate(virtual.attention, start=1):
         # Theorem 4 of docs/softmax-fibers.md: with a causal mask the first token stays, and no layer is blind
-        skew = bool((attention == -attention.T).all()) and not network.causal
-        zero = not attention.any()
+        is_skew, zero = bool((attention == -attention.T).all()), not attention.any()
+        skew = is_skew and not network.causal
+        passed = is_skew and not all(other.any() for other in virtual.attention)
         if not virtual.value.any():
             words = r"not seen: $\tilde V = 0$, the function is zero"
         elif network.causal:
-            words = "zero: the second token weighs both the same" if zero else "visible"
+            words = "skew: visible up to a power of two where a zero layer can pass it" if passed else "visible"
+            words = "zero: the second token weighs both the same" if zero else words
         else:
             words = "zero: this layer is blind" if zero else "skew: blind, with two tokens" if skew else "visible"
         yield Step(

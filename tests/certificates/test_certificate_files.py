@@ -200,6 +200,7 @@ REASONS = {
     "one_layer_with_one_token": "the theorem on one layer is about one softmax layer and two tokens or more",
     "one_layer_the_same": "the functions must be different, the theorem says that they are not",
     "proof_by_trust": "there is no proof of this kind by 'words'",
+    "words_for_different": "there is no proof of this kind by 'words'",
     "intervals_that_meet": "the outputs must differ, they are equal or not known to differ",
     "intervals_too_wide": "the outputs must differ, they are equal or not known to differ",
     "intervals_of_too_many_bits": "bits must be an integer from 16 to 4096",

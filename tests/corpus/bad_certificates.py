@@ -18,7 +18,6 @@ ONE_TO_EIGHT: Document = {
     "V1": [["0/2"], ["2/2"], ["-1/2"], ["0/2"], ["-1/2"], ["0/2"], ["0/2"], ["0/2"]],
 }
 SKEW: Document = {"Q1": [[0, 1], [-1, 0]], "K1": [[1, 0], [0, 1]], "V1": [[1, 0]]}
-
 FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [1, 1]], "Q2": [[1, 1]], "K2": [[2, 1]], "V2": [[1, "2/3"]]}
 
 
@@ -278,6 +277,7 @@ BAD: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "one_layer_with_one_token": ("one_layer_differs", (("tokens", 1),)),
     "one_layer_the_same": ("one_layer_differs", (("second.V1.1.1", 1),)),
     "proof_by_trust": ("streams", (("proof.by", "words"),)),
+    "words_for_different": ("intervals", (("proof", {"by": "words"}),)),
     "intervals_that_meet": ("intervals", (("second.U.0.1", 2),)),
     "intervals_too_wide": ("intervals", (("second.U.0.1", "2" + "0" * 60 + "1/1" + "0" * 61), ("proof.bits", 16))),
     "intervals_of_too_many_bits": ("intervals", (("proof.bits", 4097),)),

@@ -21,7 +21,7 @@ EXACT = f"{MANY}, Corollary 5"
 def _known(listed: tuple[Condition, ...]) -> dict[tuple[str, int], bool | None]:
     letters = {"rank E = d": "F", "rank U = d": "U", "F = R^d": "F", "rank Uh = d": "U", "rank S = d": "S"}
     names = {"(a)": "a", "(a')": "a'", "(b)": "b", "(b), unmasked": "b unmasked", "(c)": "c", "(e)": "e", "(f)": "f"}
-    return {((names | letters)[c.name], c.layer): c.holds for c in listed}
+    return {((names | letters)[c.name.replace("*", "")], c.layer): c.holds for c in listed}
 
 
 def _decided(weights: Weights, t: int, name: str, i: int, known: dict[tuple[str, int], bool | None]) -> bool | None:

@@ -62,6 +62,38 @@ def test_a_head_less_is_another_function() -> None:
         assert same_function(first, other, 3).answer is same_function(other, first, 3).answer is Answer.DIFFERENT
 
 
+UNSEEN = np.array([[0, 5, 5, -5, -5], [-3, 0, 3, 0, 0], [-3, 3, 0, 0, 0], [3, 0, 0, 0, -3], [3, 0, 0, -3, 0]])
+
+
+def over_dependent_scores(change: Any) -> tuple[Weights, Weights]:
+    """Scores s, -s, 2s, -2s of one input direction, each head writing to its own; then A of layer 2 moves.
+
+    Two tokens do not see `UNSEEN`: the weights that these scores give have relations. Formal scores of two tokens move.
+    """
+    unit, rng = np.eye(5, dtype=int), np.random.default_rng(1)
+    below = [(c * np.outer(unit[0], unit[0]), np.outer(unit[h], unit[0])) for h, c in enumerate((1, -1, 2, -2), 1)]
+    (a, v), *above = [tuple(rng.integers(-3, 4, (2, 5, 5)).astype(object)) for _ in range(4)]
+    ends = {"E": unit[:, :1], "U": np.array([[1, 2, 3, 4, 5]])}
+    first, second = (net(below, [(m, v), *above], form=MASK, **ends) for m in (a, a + change))
+    return first, second
+
+
+def test_dependent_scores_are_not_compared_formally() -> None:
+    """Three tokens: the functions differ, but words and the scores of two tokens do not."""
+    seen = same_function(*over_dependent_scores(Fraction(1, 10**100) * UNSEEN), 3)
+    assert (seen.answer, seen.reason) == (Answer.DIFFERENT, Reason.BALLS)
+    hidden = same_function(*over_dependent_scores(Fraction(1, 10**3000) * UNSEEN), 3)
+    assert (hidden.answer, hidden.because) == (Answer.UNDECIDED, Reason.AGREEMENT.message)
+
+
+def test_a_part_of_dependent_scores_is_determined() -> None:
+    """What queries behind equal tokens see, (M E xi)^T A S eta."""
+    found = same_function(*over_dependent_scores(Fraction(1, 10**3000) * np.eye(5, dtype=int)), 3)
+    assert (found.answer, found.reason) == (Answer.DIFFERENT, Reason.WORDS)
+    assert found.theorem == "Theorem 4 with Proposition 15 of docs/transformer-fibers.md"
+    assert f"({found.theorem})" in " ".join(str(found).split())
+
+
 def test_merged_heads_are_seen_through() -> None:
     """The second has more heads, but not when those with equal scores are one."""
     first = net([(A, V)], [(B, W)])
@@ -75,10 +107,11 @@ def test_without_conditions_nothing_is_said() -> None:
 
 
 def test_streams_decide_where_words_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(determined, "seen_apart", lambda *_: False)
+    monkeypatch.setattr(determined, "seen_apart", lambda *_, **__: False)
     first, second = net([(A, V)], [(B, W)]), net([(A, V)], [(B, W + CLOSE)])
     found = same_function(first, second, 3)
     assert (found.answer, found.reason) == (Answer.DIFFERENT, Reason.DETERMINED)
+    assert found.theorem == "Corollary 5 of docs/transformer-fibers.md"
 
 
 def test_equal_networks_are_never_apart() -> None:
@@ -96,7 +129,7 @@ def test_equal_networks_are_never_apart() -> None:
         one = net(*layers, form=form, E=np.eye(2, dtype=int), U=np.eye(2, dtype=int))
         other = net(*moved, form=form, E=base, U=back)
         first, second = NetworkCircuits.of(one), NetworkCircuits.of(other)
-        assert not seen_apart(first, second, rng)
+        assert not seen_apart(first, second, rng, formal=True)
         for tokens in (2, 3):
             assert apart_by_theorem(None, first, second, tokens, rng, Work()) is None
             assert apart_by_theorem(other, second, first, tokens, rng, Work()) is None

@@ -45,7 +45,8 @@ def visible(form: Form, t: int, first: Network, second: Network) -> tuple[bool, 
     good = form.softmax and not form.skip and all(len(layer) == 1 for w in (first, second) for layer in w.layers)
     need(good, "visible weights are those of softmax networks with one head a layer and without skip connections")
     same = _agree(list(_visible(form, t, first)), list(_visible(form, t, second)))
-    return same, f"visible weights (docs/softmax-fibers.md, Theorem {4 if form.causal else 1})"
+    shown_by = f"docs/softmax-fibers.md, Theorem {4 if form.causal else 1}" if t > 1 else "patterns of one token are 1"
+    return same, f"visible weights ({shown_by})"
 
 
 def _classes(form: Form, t: int, w: Network) -> tuple[dict[Any, Matrix], Matrix, Matrix]:
