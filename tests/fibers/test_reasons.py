@@ -186,7 +186,7 @@ def test_what_was_tried_stands_in_no_reason(tmp_path: Path, capsys: pytest.Captu
     save_weights(weights, path)
     _, printed, _ = run(capsys, "fiber", str(path), "--json")
     document = json.loads(printed)
-    assert (document["tried"], document["theorem"]) == (found.tried, None)
+    assert (document["tried"], document["theorem"]) == ([found.tried], None)
     assert "Theorem" not in document["source"] + document["reason"]
 
 
