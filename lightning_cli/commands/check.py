@@ -52,6 +52,7 @@ def as_document(
                 "source": claim.source,
                 "statement": claim.title,
                 "latex": claim.statement,
+                "hypotheses": claim.hypotheses,
                 "verdict": verdict,
                 "expected": claim.expected.value,
                 "instances": None if result is None else result.instances,

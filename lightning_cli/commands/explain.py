@@ -51,12 +51,15 @@ def _shown_document(shown: Shown) -> dict[str, Any]:
 
 def as_document(claim: Claim, intro: str, steps: Sequence[Step]) -> dict[str, Any]:
     """The walk-through as JSON; labels and formulas are LaTeX, numbers are exact, as text."""
+    from proofs_check.instances import reach
+
     return {
         "schema": SCHEMA,
         "id": claim.id,
         "source": claim.source,
         "title": claim.title,
         "statement": claim.statement,
+        "hypotheses": claim.hypotheses,
         "intro": intro,
         "steps": [
             {
@@ -67,6 +70,7 @@ def as_document(claim: Claim, intro: str, steps: Sequence[Step]) -> dict[str, An
             }
             for step in steps
         ],
+        "parts": [{"name": part.name, "scope": part.scope.name, "reach": reach(part)} for part in claim.parts],
         "check": f"lightning-sym check {claim.id}",
     }
 
