@@ -83,7 +83,7 @@ def _sizes(instance: Any, names: str) -> Iterator[tuple[str, int]]:
         yield from (("widths", width) for width in instance.widths)
         yield from (("layers", instance.depth), ("tokens", instance.tokens), ("heads", instance.heads))
     elif is_dataclass(instance) or hasattr(instance, "_fields"):
-        for name in _fields_of(type(instance)) or instance._fields:
+        for name in _fields_of(type(instance)) or instance._fields:  # type: ignore[arg-type]
             value = getattr(instance, name)
             numbers = value if isinstance(value, tuple) and name in _SIZES else (value,)
             plain = [n for n in numbers if type(n) is int]

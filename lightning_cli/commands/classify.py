@@ -62,18 +62,23 @@ def _orbit(orbit: LayerOrbit) -> dict[str, Any]:
 
 def as_orbits_document(table: OrbitTable) -> dict[str, Any]:
     """The table as JSON."""
+    from lightning_sym.geometry.orbit_table import SOURCE
+
     return {
         "schema": ORBITS_SCHEMA,
         "network": options.network_line(table.architecture),
         "architecture": options.architecture_json(table.architecture),
         "dimension": table.dimension,
         "singular_dimension": table.singular_dimension,
+        "source": SOURCE,
         "orbits": [_orbit(orbit) for orbit in table],
     }
 
 
 def as_singular_document(found: SingularLocus) -> dict[str, Any]:
     """The singular locus as JSON."""
+    from lightning_sym.geometry.singular_locus import SOURCE
+
     known, partial = found.equations, found.partial_derivatives
     generators = None if known is None else {str(k): [str(p.as_expr()) for p in s] for k, s in known.generators.items()}
     return {
@@ -81,6 +86,7 @@ def as_singular_document(found: SingularLocus) -> dict[str, Any]:
         "network": options.network_line(found.architecture),
         "architecture": options.architecture_json(found.architecture),
         "locus": found.locus,
+        "source": SOURCE,
         "dimension": found.dimension,
         "degree": found.degree,
         "equations": generators,

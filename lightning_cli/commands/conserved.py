@@ -28,6 +28,7 @@ def as_document(result: ConservedQuantities, values: dict[str, ObjectArray] | No
         "lower": result.lower,
         "upper": result.upper,
         "status": result.status.value,
+        "source": result.source,
         "quantities": [
             {
                 "formula": quantity.name,

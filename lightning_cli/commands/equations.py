@@ -33,6 +33,7 @@ def as_document(found: Equations) -> dict[str, Any]:
         "complete_to_degree": found.complete_to_degree,
         "complete": found.is_complete,
         "stopped": found.stopped,
+        "source": found.source,
         "constant": None if found.is_cone else found.coordinates[found.system.constant].name,
         "coordinates": [
             {
