@@ -125,8 +125,8 @@ def propositions(page: str, numbers: Iterable[int]) -> str:
     """Where something is proved, as answers cite it.
 
     Example:
-        >>> propositions("docs/x.md", [4]), propositions("docs/x.md", [5, 3, 4])
-        ('docs/x.md, Proposition 4', 'docs/x.md, Propositions 3, 4 and 5')
+        >>> propositions("docs/equations.md", [4]), propositions("docs/equations.md", [5, 3, 4])
+        ('docs/equations.md, Proposition 4', 'docs/equations.md, Propositions 3, 4 and 5')
     """
     *first, last = map(str, sorted(numbers))
     return f"{page}, Propositions {', '.join(first)} and {last}" if first else f"{page}, Proposition {last}"
