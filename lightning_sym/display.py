@@ -121,6 +121,17 @@ def text_table(lines: Lines, width: int = WIDTH) -> str:
     return "\n".join(text)
 
 
+def propositions(page: str, numbers: Iterable[int]) -> str:
+    """Where something is proved, as answers cite it.
+
+    Example:
+        >>> propositions("docs/equations.md", [4]), propositions("docs/equations.md", [5, 3, 4])
+        ('docs/equations.md, Proposition 4', 'docs/equations.md, Propositions 3, 4 and 5')
+    """
+    *first, last = map(str, sorted(numbers))
+    return f"{page}, Propositions {', '.join(first)} and {last}" if first else f"{page}, Proposition {last}"
+
+
 def _cut_digits(digits: str) -> tuple[str, str] | None:
     """The first and the last digits of a number that is too long."""
     return (digits[:12], digits[-12:]) if len(digits) > LONGEST_NUMBER else None

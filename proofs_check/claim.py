@@ -105,9 +105,11 @@ class Claim:
     Attributes:
         id: as typed on the command line.
         source: where it stands in the paper.
-        title: the statement in one line.
-        statement: the statement in LaTeX, hypotheses included.
+        title: what it is about in one line; true where it reads as a sentence.
+        statement: the statement in LaTeX.
         parts: what is checked.
+        hypotheses: in words with `$formulas$`: for which networks it is stated, where that is proved and where only
+            certified or open, and what letters mean that the statement does not explain.
     """
 
     id: str
@@ -115,6 +117,7 @@ class Claim:
     title: str
     statement: str
     parts: tuple[Part, ...]
+    hypotheses: str = ""
 
     @property
     def expected(self) -> Verdict:

@@ -22,6 +22,7 @@ from lightning_cli.main import COMMANDS, cli
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.rings import protocol
 from proofs_check.claim import Claim, Scope, Verdict
+from proofs_check.instances import reach
 from proofs_check.registry import MODULES, all_claims
 
 if TYPE_CHECKING:
@@ -65,12 +66,14 @@ def _claim(claim: Claim, module: str) -> Iterator[str]:
     yield from (f"## {claim.id}", "", f"*{claim.source}.* {claim.title[0].upper()}{claim.title[1:]}.", "")
     for line in formula_lines(claim.statement):
         yield from ("$$", line, "$$", "")
+    yield from (claim.hypotheses, "")
     known = "" if claim.expected is Verdict.HOLDS else ": the statement as printed fails, which is what the check shows"
     yield from (f"Verdict: **{verdict}**{known}. `lightning-sym check {claim.id}`", "")
-    yield from ("| part | scope | verdict | mutants |", "|---|---|---|---|")
+    yield from ("| part | scope | instances | verdict | mutants |", "|---|---|---|---|---|")
     for part in claim.parts:
         mutants = "; ".join(part.mutants)
-        yield f"| {_cell(part.name)} | {part.scope.name} | {part.expected.value} | {_cell(mutants) or 'none'} |"
+        scope, verdict = part.scope.name, part.expected.value
+        yield f"| {_cell(part.name)} | {scope} | {reach(part)} | {verdict} | {_cell(mutants) or 'none'} |"
     path = f"proofs_check/claims/{module.replace('.', '/')}.py"
     note = getdoc(import_module(f"proofs_check.claims.{module}")) or ""
     yield from ("", note, "", f"Code: `{path}`", "")
@@ -84,7 +87,7 @@ def claims() -> Iterator[str]:
 
 def table_of_claims() -> Iterator[str]:
     """One line a claim."""
-    yield from ("| claim | source | statement | verdict |", "|---|---|---|---|")
+    yield from ("| claim | source | title | verdict |", "|---|---|---|---|")
     for claim in all_claims():
         row = (f"[`{claim.id}`](#{claim.id.replace('.', '')})", claim.source, claim.title, claim.expected.value)
         yield "| " + " | ".join(map(_cell, row)) + " |"

@@ -40,7 +40,7 @@ def _(Architecture, polynomial_map):
 
 @app.cell
 def _(mo):
-    mo.md(r"**2.** Symbols are found by name. The paper's matrix $A = K^\top Q$ has rank one here:")
+    mo.md(r"**2.** The paper's matrix $A = K^\top Q$ in the same symbols. It has rank one here:")
     return
 
 
@@ -58,7 +58,7 @@ def _(mo):
 
 @app.cell
 def _(Matrix, phi):
-    Matrix(phi.coefficient_vector())[:8, :]
+    Matrix(list(phi.distinct_coefficients().values()))
     return
 
 
@@ -120,7 +120,12 @@ def _(phi):
 
 @app.cell
 def _(mo):
-    mo.md("**8.** A special family, with letters in the weights; one token. Letters go in wherever numbers do.")
+    mo.md(
+        """
+        **8.** A special family, with letters in the weights; one token. Of all functions of weights `polynomial_map`,
+        `forward` and `network_output` take letters; the others need numbers, and say so.
+        """
+    )
     return
 
 

@@ -87,7 +87,7 @@ ANSWER = JsonAnswer(
     (
         Field("checkpoint", TEXT, "how it was called", "name"),
         Field("network", FORM, "the network", "form"),
-        Field("heads", each(HEAD), "layer by layer", "heads"),
+        Field("heads", each(HEAD), "layer by layer"),
         Field(
             "conditions",
             optional(each(CONDITION)),
@@ -100,7 +100,7 @@ ANSWER = JsonAnswer(
             "what holds of the attention alone, null where no theorem is certified",
             _theorem,
         ),
-        Field("absent", each(TEXT), "what the network has and the theorems do not know", "absent"),
+        Field("absent", each(TEXT), "what the network has and the theorems do not know"),
         Field("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
     ),
 )

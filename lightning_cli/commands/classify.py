@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +26,7 @@ from lightning_cli.writing.fields import (
     one_of,
     optional,
 )
-from lightning_cli.writing.shared_fields import BOUNDS, NETWORK
+from lightning_cli.writing.shared_fields import BOUNDS, NETWORK, PROOF
 
 if TYPE_CHECKING:
     from lightning_sym.geometry.classify import Classification
@@ -35,6 +37,11 @@ if TYPE_CHECKING:
 
 def _labels(found: Classification | LayerOrbit) -> list[str]:
     return [label.value for label in found.labels]
+
+
+def _source(module: str) -> Callable[[Any], str]:
+    """What proves an answer, which the module that finds it says."""
+    return lambda found: import_module(f"lightning_sym.geometry.{module}").SOURCE
 
 
 LABELS = each(one_of("regular", "critical", "singular", "boundary")).having(uniqueItems=True)
@@ -106,6 +113,7 @@ ORBITS = JsonAnswer(
         *NETWORK,
         Field("dimension", natural(), "of the set of functions"),
         Field("singular_dimension", optional(natural()), "dimension of the singular locus, null if it is empty"),
+        Field("source", TEXT, PROOF, _source("orbit_table")),
         Field("orbits", each(ORBIT), "one for each orbit of functions, the function 0 first", itself),
     ),
 )
@@ -118,6 +126,7 @@ SINGULAR_IDEAL = JsonAnswer(
     (
         *NETWORK,
         Field("locus", TEXT, "the singular points, in words"),
+        Field("source", TEXT, PROOF, _source("singular_locus")),
         Field("dimension", optional(natural(-1)), "of the locus, -1 if it is empty, null where it is not known"),
         Field("degree", optional(natural(1)), "of the locus, null where it is not known"),
         Field(

@@ -22,7 +22,7 @@ from lightning_cli.writing.fields import (
     optional,
 )
 from lightning_cli.writing.output import exact
-from lightning_cli.writing.shared_fields import ARCHITECTURE, NUMBER, STATUS
+from lightning_cli.writing.shared_fields import ARCHITECTURE, NUMBER, PROOF, STATUS
 
 if TYPE_CHECKING:
     from lightning_sym.rings.arrays import ObjectArray
@@ -54,7 +54,7 @@ ANSWER = JsonAnswer(
     "conserved",
     "`lightning-sym conserved --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network", "architecture"),
+        Field("architecture", ARCHITECTURE, "the network"),
         Field("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
         Field(
             "count",
@@ -76,6 +76,7 @@ ANSWER = JsonAnswer(
             "upper",
         ),
         Field("status", STATUS, "whether the two meet", "status.value"),
+        Field("source", TEXT, PROOF),
         Field("quantities", each(QUANTITY), "moments of linear symmetries, matrix by matrix"),
         Field(
             "lie_algebra",
@@ -83,7 +84,7 @@ ANSWER = JsonAnswer(
             "ranks modulo the prime of gradients, then with brackets of two, of three, and so on",
             itself,
         ),
-        Field("seed", natural(), "picked the points", "seed"),
+        Field("seed", natural(), "picked the points"),
     ),
 )
 

@@ -21,7 +21,7 @@ from lightning_cli.writing.fields import (
     natural,
     optional,
 )
-from lightning_cli.writing.shared_fields import ARCHITECTURE
+from lightning_cli.writing.shared_fields import ARCHITECTURE, PROOF
 
 if TYPE_CHECKING:
     from lightning_sym.varieties.known_ideal import Equations
@@ -81,6 +81,7 @@ ANSWER = JsonAnswer(
             optional(TEXT),
             "why no further degree was tried, null if all that were asked for were done",
         ),
+        Field("source", TEXT, PROOF),
         Field(
             "constant",
             optional(TEXT.having(pattern="^c_[0-9]+$")),

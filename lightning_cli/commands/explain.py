@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
+from lightning_cli.writing.check_answer import HYPOTHESES, SCOPES
 from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, constant, each, either, group, in_order, one_of
 from lightning_cli.writing.shared_fields import ANY_MATRIX
 
 if TYPE_CHECKING:
     from proofs_check.blackboard.step import Number, Shown, Step
-    from proofs_check.claim import Claim
+    from proofs_check.claim import Claim, Part
 
 
 def _number(value: Number) -> str:
@@ -61,16 +62,30 @@ STEP = group(
 )
 
 
+def _reach(part: Part) -> str:
+    from proofs_check.instances import reach
+
+    return reach(part)
+
+
+PART = group(Field("name", TEXT), Field("scope", SCOPES, of="scope.name"), Field("reach", TEXT, of=_reach))
+
 ANSWER = JsonAnswer(
     "explain",
     "`lightning-sym explain --json`. Labels and formulas are LaTeX, numbers are exact.",
     (
-        Field("id", TEXT, "of the claim", "id"),
-        Field("source", TEXT, "where it stands in the paper", "source"),
-        Field("title", TEXT, "the statement in one line", "title"),
-        Field("statement", TEXT, "in LaTeX, hypotheses included", "statement"),
+        Field("id", TEXT, "of the claim"),
+        Field("source", TEXT, "where it stands in the paper"),
+        Field("title", TEXT, "what it is about in one line"),
+        Field("statement", TEXT, "in LaTeX"),
+        Field("hypotheses", TEXT, HYPOTHESES),
         Field("intro", TEXT, "what the walk is about"),
         Field("steps", each(STEP, 1), "what is said and shown, in order"),
+        Field(
+            "parts",
+            each(PART, 1),
+            "what is checked of the claim, at which scope, and how far the instances of the full size reach",
+        ),
         Field("check", TEXT, "the command that checks it", lambda claim: f"lightning-sym check {claim.id}"),
     ),
 )

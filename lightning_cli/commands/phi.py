@@ -32,7 +32,7 @@ ANSWER = JsonAnswer(
     "phi",
     "`lightning-sym phi --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network", "architecture"),
+        Field("architecture", ARCHITECTURE, "the network"),
         Field(
             "degree",
             natural(1),

@@ -173,7 +173,7 @@ ANSWER = JsonAnswer(
             "where two balls of the outputs do not meet",
             "entry",
         ),
-        Field("precision", optional(natural(2)), "bits that balls were computed with", "precision"),
+        Field("precision", optional(natural(2)), "bits that balls were computed with"),
         Field(
             "evaluations",
             natural(),

@@ -20,10 +20,10 @@ ANSWER = JsonAnswer(
     "sweep",
     "`lightning-sym sweep --json`.",
     (
-        Field("file", TEXT, "the SQLite file", "file"),
-        Field("measured", natural(), "networks measured now", "measured"),
-        Field("known", natural(), "networks of the family that the atlas had before", "known"),
-        Field("counts", COUNTS, "networks of the whole atlas, by status", "counts"),
+        Field("file", TEXT, "the SQLite file"),
+        Field("measured", natural(), "networks measured now"),
+        Field("known", natural(), "networks of the family that the atlas had before"),
+        Field("counts", COUNTS, "networks of the whole atlas, by status"),
         Field("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null"),
     ),
 )

@@ -23,10 +23,10 @@ PICTURE = JsonAnswer(
     "`lightning-sym figure NAME --json`, all but Figure 3.",
     (
         Field("figure", one_of("1", "dimensions", "fiber", "roots", "singular"), "its name", "name"),
-        Field("title", TEXT, "what is shown, one line", "title"),
-        Field("caption", TEXT, "what of it is exact", "caption"),
-        Field("columns", each(TEXT), "names of the columns of the table", "columns"),
-        Field("rows", ANY_MATRIX, "the table: exact numbers, matrices and words", "rows"),
+        Field("title", TEXT, "what is shown, one line"),
+        Field("caption", TEXT, "what of it is exact"),
+        Field("columns", each(TEXT), "names of the columns of the table"),
+        Field("rows", ANY_MATRIX, "the table: exact numbers, matrices and words"),
         Field("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
     ),
 )

@@ -64,7 +64,7 @@ def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str
     """The walk-through as a section of LaTeX; needs amsmath and amssymb."""
     yield rf"\section*{{{claim.source}}}"
     yield rf"\[ \begin{{gathered}} {claim.statement} \end{{gathered}} \]"
-    yield intro
+    yield from (claim.hypotheses, "", intro)
     for step in steps:
         yield rf"\subsection*{{{step.heading}}}"
         yield step.prose
@@ -74,7 +74,17 @@ def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str
             yield r"\end{gather*}"
         if step.answer:
             yield answer_latex(step.answer)
+    yield from part_lines(claim)
     yield rf"Check it: \texttt{{lightning-sym check {claim.id}}}"
+
+
+def part_lines(claim: Claim) -> Iterator[str]:
+    """What is checked of a claim, at which scope, and how far the instances reach."""
+    from proofs_check.instances import reach
+
+    yield from ("What is checked, and how far it reaches:", r"\begin{itemize}")
+    yield from (rf"\item {_escaped(f'{part.name} ({part.scope.name}; {reach(part)})')}" for part in claim.parts)
+    yield r"\end{itemize}"
 
 
 MOST_ROWS = 7
@@ -114,6 +124,9 @@ def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[st
         yield rf"\par{{\centering\wide{{{line}}}\par}}\medskip"
     yield intro
     yield r"\end{frame}"
+    yield rf"\begin{{frame}}{{{_escaped(claim.source)}: where it holds}}"
+    yield rf"\footnotesize {claim.hypotheses}"
+    yield r"\end{frame}"
     for number, step in enumerate(steps, start=1):
         yield rf"\begin{{frame}}[allowframebreaks]{{{number}. {step.heading}}}"
         yield step.prose
@@ -129,7 +142,8 @@ def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[st
         if step.answer:
             yield rf"\par\medskip{{\footnotesize {answer_latex(step.answer)}\par}}"
         yield r"\end{frame}"
-    yield r"\begin{frame}[fragile]{Check it}"
+    yield r"\begin{frame}[allowframebreaks]{Check it}"
+    yield from (r"\footnotesize", *part_lines(claim))
     yield rf"\texttt{{lightning-sym check {claim.id}}}"
     yield r"\end{frame}"
     yield r"\end{document}"

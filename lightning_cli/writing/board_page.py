@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lightning_cli.writing.board_latex import shown_latex
 from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.typeset import typeset
 
 if TYPE_CHECKING:
     from proofs_check.blackboard.step import Shown, Step
@@ -53,9 +54,20 @@ def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]
     yield f"<title>{escape(title)}</title><style>{STYLE}{BOARD_STYLE}</style></head><body><main>"
     yield f"<h1>{escape(claim.source)}</h1><p class='summary'>{escape(claim.title[0].upper() + claim.title[1:])}.</p>"
     lines = "".join(mathml(line) for line in formula_lines(claim.statement))
-    yield f'<div class="statement">{lines}</div>'
+    yield f'<div class="statement">{lines}</div><p>{sentences(claim.hypotheses)}</p>'
     yield from step_lines(intro, steps)
+    yield from part_lines(claim)
     yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main></body></html>"
+
+
+def part_lines(claim: Claim) -> Iterator[str]:
+    """What is checked of a claim, at which scope, and how far the instances reach."""
+    from proofs_check.instances import reach
+
+    yield "<table><thead><tr><th>What is checked</th><th>Scope</th><th>Reach</th></tr></thead><tbody>"
+    for part in claim.parts:
+        yield f"<tr><td>{typeset(part.name)}</td><td>{part.scope.name}</td><td>{typeset(reach(part))}</td></tr>"
+    yield "</tbody></table>"
 
 
 def step_lines(intro: str, steps: Sequence[Step], level: int = 2) -> Iterator[str]:

@@ -131,6 +131,8 @@ def print_board(
     from rich.rule import Rule
     from rich.text import Text
 
+    from proofs_check.instances import reach
+
     unicode = out.encoding.lower().startswith("utf")
     width = min(out.width, WIDTH)
 
@@ -143,6 +145,8 @@ def print_board(
         width=width,
     )
     paragraph(claim.title, "italic")
+    paragraph(claim.hypotheses)
+    out.print()
     paragraph(intro)
     for number, step in enumerate(steps, start=1):
         if between is not None:
@@ -158,5 +162,9 @@ def print_board(
         if step.answer:
             out.print()
             out.print(Padding(answer_table(step.answer), (0, 0, 0, 4)), width=width)
+    out.print()
+    paragraph("What is checked, and how far it reaches:")
+    for part in claim.parts:
+        paragraph(f"- {part.name} ({part.scope.name}; {reach(part)})")
     out.print()
     out.print(Text.assemble("check it: ", (f"lightning-sym check {claim.id}", "bold")))

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from proofs_check.claim import Claim, Part
     from proofs_check.run import ClaimResult, PartResult
 
+HYPOTHESES = "where it is stated, where that is proved, and what is open; words with LaTeX between dollars"
+
+SCOPES = one_of("IDENTITY", "GENERIC", "EXHAUSTIVE", "EVERY_WIDTH", "INSTANCES")
+
 VERDICTS = one_of("HOLDS", "REFUTED", "UNDECIDED")
 
 
@@ -71,7 +75,7 @@ PART = group(
     Field("name", TEXT, "what is shown", "part.name"),
     Field(
         "scope",
-        one_of("IDENTITY", "GENERIC", "EXHAUSTIVE", "EVERY_WIDTH", "INSTANCES"),
+        SCOPES,
         "how far it reaches",
         "part.scope.name",
     ),
@@ -93,8 +97,14 @@ PART = group(
 CLAIM = group(
     Field("id", TEXT, of="claim.id"),
     Field("source", TEXT, "where it stands in the paper", "claim.source"),
-    Field("statement", TEXT, "in one line", "claim.title"),
-    Field("latex", TEXT, "hypotheses included", "claim.statement"),
+    Field(
+        "statement",
+        TEXT,
+        "the title: what it is about in one line; what is stated is in `latex` and `hypotheses`",
+        "claim.title",
+    ),
+    Field("latex", TEXT, "the statement", "claim.statement"),
+    Field("hypotheses", TEXT, HYPOTHESES, "claim.hypotheses"),
     Field("verdict", optional(VERDICTS), of=_verdict),
     Field("expected", VERDICTS, of="claim.expected.value"),
     Field("instances", optional(natural()), of=_found("instances")),

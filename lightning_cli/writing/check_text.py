@@ -18,8 +18,8 @@ FEW = 3
 
 _STYLE = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
 
-_SCOPE, _SECONDS, _STATEMENT, _TABLE = 100, 84, 76, 60
-"""Widths from which there is room for the scope, for the seconds, for the statement, and for a table at all."""
+_SCOPE, _SECONDS, _TITLE, _TABLE = 100, 84, 76, 60
+"""Widths from which there is room for the scope, for the seconds, for the title, and for a table at all."""
 
 
 def verdict_in_words(claim: Claim, result: ClaimResult) -> str:
@@ -62,7 +62,7 @@ def print_list(claims: Sequence[Claim], out: Console) -> None:
     table = Table()
     table.add_column("id", no_wrap=True, min_width=max(len(claim.id) for claim in claims))
     with_source = out.width >= _SCOPE
-    for name in ("source", "statement") if with_source else ("statement",):
+    for name in ("source", "title") if with_source else ("title",):
         table.add_column(name, overflow="fold")
     for claim in claims:
         table.add_row(claim.id, *([claim.source] if with_source else []), claim.title)
@@ -84,7 +84,7 @@ def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
     if out.width < _TABLE:
         print_lines(claims, results, out)
         return
-    columns = {"id": True, "statement": out.width >= _STATEMENT, "scope": out.width >= _SCOPE, "instances": True,
+    columns = {"id": True, "title": out.width >= _TITLE, "scope": out.width >= _SCOPE, "instances": True,
                "verdict": True, "seconds": out.width >= _SECONDS}  # fmt: skip
     table = Table()
     for name in (name for name, shown in columns.items() if shown):
@@ -95,7 +95,7 @@ def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
         result = results[claim.id]
         cells = {
             "id": claim.id,
-            "statement": escape(claim.title),
+            "title": escape(claim.title),
             "scope": "\n".join(dict.fromkeys(part.scope.name for part in claim.parts)),
             "instances": f"{result.instances:,}",
             "verdict": f"[{_style(result)}]{verdict_in_words(claim, result).replace(' as', chr(10) + 'as')}[/]",

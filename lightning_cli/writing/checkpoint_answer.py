@@ -93,8 +93,8 @@ CHECKPOINTS = JsonAnswer(
     "same-checkpoints",
     "`lightning-sym same --json` of two checkpoints.",
     (
-        Field("first", TEXT, "the first checkpoint", "first"),
-        Field("second", TEXT, "the second checkpoint", "second"),
+        Field("first", TEXT, "the first checkpoint"),
+        Field("second", TEXT, "the second checkpoint"),
         Field(
             "answer",
             one_of("same", "rounding", "different", "undecided"),
@@ -124,7 +124,7 @@ CHECKPOINTS = JsonAnswer(
             "the largest difference, in units in the last place of the stored type; null if it has no finite number",
             "units",
         ),
-        Field("limit", FLOAT, "units up to which a difference counts as rounding", "limit"),
+        Field("limit", FLOAT, "units up to which a difference counts as rounding"),
         Field(
             "residuals",
             each(RESIDUAL),
@@ -132,8 +132,8 @@ CHECKPOINTS = JsonAnswer(
             "first",
             _residuals,
         ),
-        Field("logits", optional(LOGITS), "logits of both for a prompt, compared in balls", "logits"),
-        Field("tried", each(TEXT), "what was not compared, or did not succeed, and why", "tried"),
+        Field("logits", optional(LOGITS), "logits of both for a prompt, compared in balls"),
+        Field("tried", each(TEXT), "what was not compared, or did not succeed, and why"),
     ),
 )
 

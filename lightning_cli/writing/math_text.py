@@ -21,9 +21,14 @@ _MACROS = {
     r"\nabla": ("∇", "grad "), r"\times": ("×", "x"), r"\cdot": ("·", "*"), r"\pm": ("±", "+-"), r"\le": ("≤", "<="),
     r"\ge": ("≥", ">="), r"\ne": ("≠", "!="), r"\mapsto": ("↦", "->"), r"\to": ("→", "->"), r"\top": ("T", "T"),
     r"\sqrt": ("√", "sqrt"), r"\dim": ("dim", "dim"), r"\ker": ("ker", "ker"), r"\gcd": ("gcd", "gcd"),
-    r"\det": ("det", "det"), r"\exp": ("exp", "exp"), r"\quad": ("\2", "\2"),
+    r"\det": ("det", "det"), r"\exp": ("exp", "exp"), r"\quad": ("\2", "\2"), r"\beta": ("β", "beta"),
+    r"\nu": ("ν", "nu"), r"\rho": ("ρ", "rho"), r"\ell": ("ℓ", "l"), r"\otimes": ("⊗", "(x)"),
+    r"\parallel": ("∥", "||"),
 }  # fmt: skip
-_ACCENTS = {"tilde": ("\N{COMBINING TILDE}", "~"), "dot": ("\N{COMBINING DOT ABOVE}", "'")}
+_ACCENTS = {
+    "tilde": ("\N{COMBINING TILDE}", "~"), "dot": ("\N{COMBINING DOT ABOVE}", "'"),
+    "hat": ("\N{COMBINING CIRCUMFLEX ACCENT}", "^"),
+}  # fmt: skip
 
 
 def plain(latex: str, unicode: bool = True) -> str:
@@ -42,7 +47,7 @@ def plain(latex: str, unicode: bool = True) -> str:
 
         return normalize("NFC", match[2] + _ACCENTS[match[1]][column])
 
-    text = re.sub(r"\\(tilde|dot)\s*(\w)", accent, text)
+    text = re.sub(r"\\(tilde|dot|hat)(?![a-z])\s*(\w)", accent, text)
     text = re.sub(r"\\(?:left|right)(?![a-z])", "", text)
     text = re.sub(r"\\[,;]|\\!", lambda m: "" if m[0] == r"\!" else " ", text)
     text = re.sub(r"\\([{}])", lambda m: {"{": "\0", "}": "\1"}[m[1]], text)

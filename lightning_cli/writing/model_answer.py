@@ -55,7 +55,7 @@ MODEL = JsonAnswer(
     "`lightning-sym dimension --config FILE --json`.",
     (
         Field("config", TEXT, "the file"),
-        Field("model", READ, "what was read from it", "model"),
+        Field("model", READ, "what was read from it"),
         Field(
             "parameters",
             natural(1),
@@ -63,8 +63,8 @@ MODEL = JsonAnswer(
             "model.parameters",
         ),
         Field("dimension", optional(natural()), "null while undecided", "value"),
-        Field("lower", natural(), "a proved lower bound", "lower"),
-        Field("upper", natural(), "a proved upper bound", "upper"),
+        Field("lower", natural(), "a proved lower bound"),
+        Field("upper", natural(), "a proved upper bound"),
         Field(
             "fiber_dimension",
             optional(natural()),
@@ -83,8 +83,8 @@ MODEL = JsonAnswer(
             "of the model with two matrices in place of tied ones; null where they are two",
             "untied",
         ),
-        Field("theorem", TEXT, "what proves the bounds", "theorem"),
-        Field("conditions", each(TEXT), "what the theorem asks for, with this model's numbers", "conditions"),
+        Field("theorem", TEXT, "what proves the bounds"),
+        Field("conditions", each(TEXT), "what the theorem asks for, with this model's numbers"),
         Field(
             "certified",
             optional(CERTIFIED),

@@ -100,6 +100,8 @@ CONDITION = group(
     Field("evidence", TEXT, "what shows it"),
 )
 
+PROOF = "where it is proved: the page and its theorems"
+
 STATUS = one_of("certified", "undecided")
 
 COUNTS = by_name(natural(1), names={"enum": ["certified", "undecided", "refused"]})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from lightning_cli.writing.board_page import BOARD_STYLE, step_lines
+from lightning_cli.writing.board_page import BOARD_STYLE, sentences, step_lines
 from lightning_cli.writing.claim_graph import graph_svg
 from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_cli.writing.outcomes import (
@@ -22,6 +22,7 @@ from lightning_cli.writing.outcomes import (
 from lightning_cli.writing.page_style import STYLE
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.version import __version__
+from proofs_check.instances import reach
 from proofs_check.rests_on import RESTS_ON, supports
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _links(ids: Sequence[str], here: Sequence[str]) -> str:
 
 def _contents(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Iterator[str]:
     yield '<nav><h2 id="contents">Contents</h2>'
-    yield '<table class="contents"><thead><tr><th>Claim</th><th>Statement</th><th class="number">Instances</th>'
+    yield '<table class="contents"><thead><tr><th>Claim</th><th>Title</th><th class="number">Instances</th>'
     yield "<th>Verdict</th></tr></thead><tbody>"
     for claim in claims:
         result = results[claim.id]
@@ -107,13 +108,13 @@ def _found(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
     yield "</section>"
 
 
-def _details(part: Part, found: PartResult | None) -> str:
-    """What a part counted, what its instances are, and some of them."""
+def _details(part: Part, found: PartResult | None, quick: bool) -> str:
+    """What a part counted, what its instances are, how far they reach, and some of them."""
     if found is None:
         return ""
     examples = ", ".join(f"{place}: {text}" for place, text in found.examples.items())
     what = [f"an instance: {part.instance}"] if part.instance else []
-    lines = [*found.tallies, *what, *([examples] if examples else [])]
+    lines = [*found.tallies, *what, reach(part, quick), *([examples] if examples else [])]
     return "".join(f"<small>{typeset(line)}</small>" for line in lines)
 
 
@@ -150,6 +151,7 @@ def _claim_section(claim: Claim, result: ClaimResult, quick: bool, here: Sequenc
     yield f'<div class="head"><h3>{title}</h3>{_verdict(claim_outcome(claim, result))}</div>'
     yield f'<p class="source">{escape(claim.source)} · <code>{escape(claim.id)}</code></p>'
     yield '<div class="statement">' + "".join(mathml(line) for line in formula_lines(claim.statement)) + "</div>"
+    yield f"<p>{sentences(claim.hypotheses)}</p>"
     if claim.id in RESTS_ON:
         yield f'<p class="rests">Rests on: {_links(RESTS_ON[claim.id], here)}. '
         yield f"On it rest: {_links(supports(claim.id), here)}.</p>"
@@ -158,7 +160,7 @@ def _claim_section(claim: Claim, result: ClaimResult, quick: bool, here: Sequenc
     for part, found in parts(claim, result):
         instances = "" if found is None else f"{found.instances:,}"
         yield (
-            f'<tr><td>{typeset(part.name)}{_details(part, found)}</td><td data-name="scope">{part.scope.name}'
+            f'<tr><td>{typeset(part.name)}{_details(part, found, quick)}</td><td data-name="scope">{part.scope.name}'
             f'<small>{escape(part.scope.value)}</small></td><td class="number" data-name="instances">{instances}</td>'
             f'<td data-name="verdict">{_verdict(part_outcome(part, found))}</td></tr>'
         )

@@ -16,6 +16,9 @@ from lightning_sym.network.architecture import Architecture, network_line
 BYTES_AN_ORBIT = 1000
 """With its line of text."""
 
+SOURCE = "docs/one-layer.md, Proposition 1 and Theorems 4 and 5"
+"""Where orbits, tangent spaces and kinds are proved."""
+
 HEAD = ("rk V", "rk A", "meet", "dimension", "tangent space")
 
 
@@ -64,6 +67,7 @@ class OrbitTable(Result):
             ("network", network_line(self.architecture)),
             ("dimension of M", f"{self.dimension:,}, in a linear span of dimension {self.orbits[0].span:,}"),
             ("singular locus", singular),
+            ("source", SOURCE),
             (
                 "of each orbit",
                 "A = diag(1, ..., 1, 0, ...), V = (e_1, ..., e_meet, e_{rk A + 1}, ...) by rows, then zeros",

@@ -60,6 +60,7 @@ class SingularLocus(Result):
         if self.dimension is not None and self.dimension >= 0:
             degree = "" if self.degree is None else f", degree {self.degree:,}"
             lines.append(("", f"irreducible, dimension {self.dimension:,}{degree}"))
+        lines.append(("source", SOURCE))
         if (found := self.equations) is not None:
             counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
             reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"
@@ -78,6 +79,9 @@ class SingularLocus(Result):
         known = [latex_words(self.locus)] + [rf"\dim = {self.dimension}"] * (self.dimension is not None)
         return r",\quad ".join(known + [rf"\deg = {self.degree}"] * (self.degree is not None))
 
+
+SOURCE = "docs/one-layer.md, Theorem 5"
+"""Where the locus is proved."""
 
 MOST_SHOWN = 12
 """Polynomials, and coordinates, that are printed."""

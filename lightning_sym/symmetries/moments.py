@@ -8,7 +8,7 @@ inside queries and keys, and so on; `moments_of` is the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
@@ -211,6 +211,12 @@ def moments_of(architecture: Architecture) -> Iterator[Quantity]:
         if pattern_is_constant(architecture):
             yield from _between_heads(architecture, i)
     yield from _of_the_stream(architecture)
+
+
+def proved_by(quantities: Iterable[Quantity], more: bool) -> set[int]:
+    """Which propositions of `docs/conserved.md` prove how many are kept; `more` are kept than these quantities."""
+    both = {3 if quantity.kind in (Kind.SKEW, Kind.FULL) else 2 for quantity in quantities}
+    return both | ({1, 4, 5} if more else {1, 4})
 
 
 def _of_a_head(architecture: Architecture, i: int, h: int, symmetric: bool) -> Iterator[Quantity]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import Status
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, propositions
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
@@ -36,7 +36,7 @@ from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.polynomials import entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.group import verify_identity
-from lightning_sym.symmetries.moments import KNOWN, Kind, Quantity, moments_of
+from lightning_sym.symmetries.moments import KNOWN, Kind, Quantity, moments_of, proved_by
 from lightning_sym.varieties.gradient_brackets import bracket_rows
 
 if TYPE_CHECKING:
@@ -96,6 +96,11 @@ class ConservedQuantities(Result):
     def count(self) -> int | None:
         """How many independent quantities are kept near generic weights; `None` while undecided."""
         return self.lower if self.lower == self.upper else None
+
+    @property
+    def source(self) -> str:
+        """Where both bounds are proved: the page, and the propositions that were used."""
+        return propositions("docs/conserved.md", proved_by(self.quantities, more=self.lower > self.listed))
 
     @property
     def listed(self) -> int:
@@ -162,6 +167,7 @@ class ConservedQuantities(Result):
                 f"{self.upper:,}  {parameters:,} parameters less {rank:,}, the rank modulo {self.prime} of gradients"
                 f"{brackets}",
             ),
+            ("source", self.source),
         ]
         for number_of_it, (quantity, new) in enumerate(zip(self.quantities, self.new, strict=True)):
             rest = "" if new == quantity.entries else f", {new:,} of them independent of each other and of those above"

@@ -42,6 +42,7 @@ def answer_lines(found: Any) -> Lines:
         lines.append(("complete", what))
     else:
         lines.append(("complete", f"to degree {found.complete_to_degree}; nothing is said beyond"))
+    lines.append(("source", found.source))
     if found.stopped is not None:
         lines.append(("stopped", found.stopped))
     return lines

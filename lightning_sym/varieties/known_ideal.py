@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, propositions
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.architecture import Architecture
@@ -95,6 +95,14 @@ class Equations(Result):
     def is_cone(self) -> bool:
         """Whether M is a cone; if not, one coordinate is the constant 1, and the equations are made homogeneous."""
         return not is_tied(self.architecture)
+
+    @property
+    def source(self) -> str:
+        """Where it is proved: the page, and the propositions that were used."""
+        from lightning_sym.varieties.hilbert_polynomial import is_rank_one_layer
+
+        last = [6] if self.is_complete else [7] if is_rank_one_layer(self.system.network) else []
+        return propositions("docs/equations.md", [*([3, 4, 5] if self.counts else [4]), *last])
 
     @cached_property
     def hilbert_polynomial(self) -> Poly | None:

@@ -25,8 +25,8 @@ from proofs_check.claims.transformers.small_networks import (
     times,
     zero,
 )
-from proofs_check.claims.transformers.transformer_dimension import formula, spans
-from proofs_check.claims.transformers.words_and_blocks import transformer
+from proofs_check.claims.transformers.transformer_dimension import formula
+from proofs_check.claims.transformers.words_and_blocks import spans, transformer
 
 A1: Matrix = ((1, 0), (2, 1))
 A2: Matrix = ((0, 1), (1, 1))

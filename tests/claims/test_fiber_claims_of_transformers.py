@@ -43,8 +43,9 @@ from proofs_check.claims.transformers.small_networks import (
     with_matrices,
 )
 from proofs_check.claims.transformers.small_networks import P as PRIME
-from proofs_check.claims.transformers.transformer_dimension import formula, is_narrow, is_wide, spans
+from proofs_check.claims.transformers.transformer_dimension import formula, is_narrow, is_wide
 from proofs_check.claims.transformers.transformer_fibers import clusters
+from proofs_check.claims.transformers.words_and_blocks import spans
 from proofs_check.registry import claim_by_id
 
 

@@ -80,7 +80,7 @@ def test_every_claim_has_slides(claim: Claim, capsys: pytest.CaptureFixture[str]
     assert (code, err) == (0, "")
     assert out.startswith(r"\documentclass")
     assert out.isascii()
-    assert out.count(r"\begin{frame}") == out.count(r"\end{frame}") == len(walked_once(claim.id)[1]) + 3
+    assert out.count(r"\begin{frame}") == out.count(r"\end{frame}") == len(walked_once(claim.id)[1]) + 4
     for environment in set(re.findall(r"\\begin\{(\w+)\}", out)):
         assert out.count(rf"\begin{{{environment}}}") == out.count(rf"\end{{{environment}}}"), environment
     assert out.count("{") == out.count("}")

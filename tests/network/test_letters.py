@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -98,6 +99,25 @@ def test_the_list_of_entries_is_not_empty_by_mistake() -> None:
     assert "lightning_sym.fibers.same_function.same_function" in ENTRIES
     assert "lightning_sym.network.weight_files.save_weights" in ENTRIES
     assert len(ENTRIES) > 15
+
+
+@pytest.mark.parametrize("page", ["docs/notebooks/neuromanifold.md", "docs/tutorials/sympy.md"])
+def test_pages_name_all_functions_that_take_letters(page: str) -> None:
+    functions = {name: getattr(lightning_sym, name) for name in lightning_sym.__all__}
+    of_weights = [
+        name
+        for name, function in functions.items()
+        if inspect.isfunction(function) and any("Weights" in str(p.annotation) for p in parameters(function))
+    ]
+    taking = {name for name in of_weights if name in TAKES_LETTERS}
+    written = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"Of all functions of weights(.*?)take\s+letters", written, flags=re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", sentence)) == taking == {"forward", "network_output", "polynomial_map"}
+    assert len(of_weights) > 15
+
+
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())
 
 
 def test_letters_stay_when_weights_are_copied_compared_and_shown() -> None:

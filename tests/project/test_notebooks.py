@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,17 @@ def test_a_changed_number_changes_the_page(tmp_path: Path) -> None:
     old, new = page(ROOT / "examples" / "notebooks" / "certificates.py"), page(changed)
     assert "dim M = 23" in old
     assert "dim M = 23" not in new
+
+
+def test_the_jacobian_has_a_row_for_each_coordinate_shown() -> None:
+    """The third cell shows coefficients that are different and not zero, the fourth has a row for each."""
+    written = (PAGES / "neuromanifold.md").read_text(encoding="utf-8")
+    coordinates, jacobian = (
+        re.findall(r"\\begin\{matrix\}(.*?)\\end\{matrix\}", written.split(f"**{cell}.**")[1])[0].split(r"\\")
+        for cell in (3, 4)
+    )
+    assert "0" not in coordinates
+    assert len(set(coordinates)) == len(coordinates) == len(jacobian) > 1
 
 
 @EACH

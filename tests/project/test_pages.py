@@ -23,6 +23,7 @@ from unchecked import run_claims_unchecked
 from lightning_cli.main import COMMANDS
 from lightning_sym import load_weights
 from proofs_check.checker import verify
+from proofs_check.instances import reach
 from proofs_check.registry import all_claims
 
 DOCS = ROOT / "docs"
@@ -261,8 +262,9 @@ def test_every_claim_part_and_mutant_is_in_the_reference() -> None:
     page = made_pages.made(text("docs/reference/claims.md")).replace(r"\|", "|")
     for claim in all_claims():
         assert f"\n## {claim.id}\n" in page
+        assert claim.hypotheses in page
         for part in claim.parts:
-            assert f"| {part.name} | {part.scope.name} | {part.expected.value} |" in page
+            assert f"| {part.name} | {part.scope.name} | {reach(part)} | {part.expected.value} |" in page
             assert all(mutant in page for mutant in part.mutants)
 
 

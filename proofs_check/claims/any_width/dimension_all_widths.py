@@ -126,6 +126,10 @@ CLAIM = Claim(
         r" & \text{if } t = 1 \text{ or } \alpha_j = 1 \text{ for some } j < i \\"
         r" \alpha_i (2 r_{i-1} - \alpha_i) & \text{else} \end{cases} \end{aligned}"
     ),
+    hypotheses=(
+        "Lightning attention, one head, no mask, no skip connection, no embedding; every $l$, $t$, $a_i$ and all "
+        "widths. Proved (docs/every-width.md, Theorem 2)."
+    ),
     parts=(
         Part(
             "seeded random architectures",

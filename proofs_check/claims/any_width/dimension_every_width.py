@@ -144,6 +144,11 @@ CLAIM = Claim(
         r" N_i = \begin{cases} \tfrac12 (\tilde A_i + \tilde A_i^\top) & \text{if } t = 1 \text{ or }"
         r" \min(a_j, d_0, \dots, d_{j-1}) = 1 \text{ for some } j < i \\ \tilde A_i & \text{else} \end{cases}"
     ),
+    hypotheses=(
+        "Lightning attention, one head, no mask, no skip connection, no embedding; every $l$, $t$, $a_i$ and all "
+        r"widths. The patterns prove it for $l \le 5$ (docs/every-width.md, Theorem 1); for every $l$ there is a "
+        "proof without computation (Theorem 2)."
+    ),
     parts=(
         Part(
             "t >= 2: every pattern of ranks and widths at d_0 = 2, d_l = 1, l <= 5",

@@ -97,10 +97,15 @@ MUTANTS = {
 CLAIM = Claim(
     id="softmax-all-widths",
     source="beyond the paper",
-    title="softmax: the dimension for any widths, ranks and tokens, causal or not",
+    title="softmax, one head: the dimension for any widths, ranks and tokens, causal or not",
     statement=(
         r"\dim \mathcal M = \sum_i \alpha_i (2 r_{i-1} - \alpha_i) + r_l (d_l + r_{l-1} - r_l) + \sum_{i=1}^{l-1} w_i"
         r" (r_{i-1} - r_i)\ (t \ge 2),\quad r_l (d_0 + d_l - r_l)\ (t = 1),\quad r_i = \min(d_0, \dots, d_i)"
+    ),
+    hypotheses=(
+        r"One head, no skip connection, no embedding; $\alpha_i = \min(a_i, r_{i-1})$, $w_l = r_l$, $w_i = "
+        r"\min(r_i, w_{i+1} + 2 \alpha_{i+1})$. Proved for every size (docs/softmax-fibers.md, Corollary 2 and the "
+        "end of section 4)."
     ),
     parts=(
         Part(

@@ -122,10 +122,18 @@ single_token = partial(
 CLAIM = Claim(
     id="corollary-3.8",
     source="Corollary 3.8, Eq. 14",
-    title="bottleneck widths: sum alpha_i (2 d_(i-1) - alpha_i) + delta (d_0 + d_l - delta) - l",
+    title=(
+        "bottleneck widths, t >= 2, all alpha_i >= 2: dim = sum alpha_i (2 d_(i-1) - alpha_i) + delta (d_0 + "
+        "d_l - delta) - l"
+    ),
     statement=(
         r"t \ge 2,\ \alpha_i \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta \;\Rightarrow\;"
         r"\dim \mathcal M = \sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l"
+    ),
+    hypotheses=(
+        r"Lightning attention, one head, no mask; $\alpha_i = \min(a_i, d_{i-1})$. Ranks one are allowed at $t \ge "
+        "2$ if no rank of two or more stands behind one of them, and at $t = 1$ if all ranks are one. For all "
+        "other shapes there is the claim dimension-all-widths."
     ),
     parts=(
         Part(

@@ -115,6 +115,10 @@ CLAIM = Claim(
         r" k(n) = 1 + \nu_3(n),\quad T_n = \begin{cases} S_{k(n)} & \text{if } n / 3^{\nu_3(n)} \equiv 1 \pmod 3 \\"
         r" S_{k(n)}^\top & \text{if } n / 3^{\nu_3(n)} \equiv 2 \pmod 3 \end{cases}"
     ),
+    hypotheses=(
+        r"Lightning attention, one head, no mask, every $t$ and all widths; $\nu_3(n)$ is the exponent of 3 in $n$. "
+        "It is shown for some numbers of layers, with matrices of every shape; Lemma 3.6 gives the rest."
+    ),
     parts=(
         Part(
             "composition = Eq. 11 = Eq. 12, matrices of every shape, by depth",

@@ -119,6 +119,10 @@ CLAIM = Claim(
         r"V_i \mapsto C_i V_i C_{i-1}^{-1},\quad A_i \mapsto C_{i-1}^{-\top} A_i C_{i-1}^{-1},\quad C_0 = C_l = I"
         r" \;\Rightarrow\; \tilde A_i \mapsto \tilde A_i,\ \tilde V \mapsto \tilde V"
     ),
+    hypotheses=(
+        "All $C_i$ are invertible. The identity is expanded for some numbers of layers, with matrices of every "
+        "shape; for more layers it is the same cancellation."
+    ),
     parts=(
         Part(
             "virtual weights unchanged, matrices of every shape, by depth",

@@ -189,6 +189,11 @@ CLAIM = Claim(
         r" (A_i, V_i) \mapsto (\tilde A_1, \dots, \tilde A_l, \tilde V) \text{ has the fiber }"
         r" \{(C_{i-1}^{-\top} A_i C_{i-1}^{-1},\ C_i V_i C_{i-1}^{-1})\}"
     ),
+    hypotheses=(
+        "$C_0 = C_l = 1$, the other $C_i$ are invertible; $A_i$ of rank at most $a_i$. Every fiber is counted over "
+        "small finite fields only; over the rationals the paper's proof is followed at some weights. What is said "
+        "of other widths is said of the shapes that are listed."
+    ),
     parts=(
         Part(
             "the generic fiber has dimension (l - 1) delta^2",

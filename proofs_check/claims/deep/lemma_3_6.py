@@ -118,6 +118,10 @@ CLAIM = Claim(
         r"S_i = X^\top \tilde A_i X,\ B_0 = I,\ B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1} \;\Rightarrow\;"
         r" X_i = P_i X B_i\ (1 \le i \le l),\quad \varphi_W(X) = \tilde V X B_l"
     ),
+    hypotheses=(
+        "Lightning attention, one head, no mask, every $t$ and all widths. It is shown for some numbers of layers, "
+        "with matrices of every shape; induction over layers gives the rest."
+    ),
     parts=(
         Part(
             "at every layer, matrices of every shape, by depth",

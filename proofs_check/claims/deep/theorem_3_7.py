@@ -216,11 +216,20 @@ def factors_not_coprime(s: int, functions_too: bool = False) -> str:
 CLAIM = Claim(
     id="theorem-3.7",
     source="Theorem 3.7, Eq. 13",
-    title="the fiber in virtual weights is exactly the rescalings",
+    title=(
+        "t >= 2, V~ not 0, every A~_i of rank two or more and not skew: the fiber in virtual weights is "
+        "exactly the rescalings"
+    ),
     statement=(
         r"t \ge 2,\ \tilde V \ne 0,\ \operatorname{rk} \tilde A_i \ge 2,\ \tilde A_i^\top \ne -\tilde A_i \Rightarrow"
         r" \varphi^{-1}(\varphi(\tilde A, \tilde V)) = \Big\{(\lambda_i \tilde A_i, \mu \tilde V) :"
         r" \mu \prod_i \lambda_i^{3^{l-i}} = 1\Big\}"
+    ),
+    hypotheses=(
+        r"Lightning attention, one head, no mask, real weights, networks of one depth; $\lambda_i, \mu \ne 0$. "
+        "Proved for every $l$ (docs/every-width.md, Theorem 3). Whole fibers are computed for two layers, and at "
+        "some weights of three and four. Where a hypothesis fails the fibers of the listed weights are found, and "
+        "nothing is said of others."
     ),
     parts=(
         Part(

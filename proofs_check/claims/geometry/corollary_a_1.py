@@ -156,6 +156,10 @@ CLAIM = Claim(
         r" 2 \sum_{k,m} |a_k v_m|^2 = |A|^2 |V|^2 + |V A|^2, \quad \text{hence, by compactness, }"
         r" \mathcal M \text{ is closed}"
     ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask; norms are Frobenius norms. The second identity is expanded at "
+        "small sizes. Compactness is an argument and no computation; the sequences illustrate it."
+    ),
     parts=(
         Part(
             "M is a cone: linear in A and in V, matrices of every shape",

@@ -132,11 +132,17 @@ def two_to_one(field: Field, d_out: int = 1) -> str:
 CLAIM = Claim(
     id="corollary-a.2",
     source="Corollary A.2",
-    title="the projective map is birational, with special fibers of two points",
+    title=(
+        "one layer, d, t >= 2, a > 1 or d' > 1: the projective map is birational, with special fibers of two points"
+    ),
     statement=(
         r"d, t \ge 2,\ a > 1 \text{ or } d' > 1:\quad \mathbb P(A) \times \mathbb P(V) \to \mathbb P(\varphi)"
         r" \text{ is birational onto its image; } \#\varphi^{-1} = 2 \text{ iff } A = p q^\top,\ V = v w^\top,"
         r"\ p \not\parallel w, \text{ else } 1"
+    ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask. For $a = d' = 1$ the map is two to one. Fibers are counted over "
+        "small finite fields; for the real and the complex numbers they follow from Theorem 3.2."
     ),
     parts=(
         Part(

@@ -137,10 +137,16 @@ def as_printed(point: Point, locus: Locus = as_stated) -> None:
 CLAIM = Claim(
     id="corollary-a.4",
     source="Corollary A.4",
-    title="singular if and only if rk A = rk V = 1",
+    title="as printed, singular if and only if rk A = rk V = 1; corrected, also if rk A < a < d",
     statement=(
         r"t \ge 2,\ d \ge 2,\ (a > 1 \text{ or } d' > 1),\ \varphi_{A,V} \ne 0:\quad"
         r"\varphi_{A,V} \in \operatorname{Sing} \mathcal M \iff \operatorname{rk} A = \operatorname{rk} V = 1"
+    ),
+    hypotheses=(
+        r"One layer, one head, lightning, no mask. As printed it is right for $a \ge d$ and for $a = 1$, and "
+        r"refuted for $2 \le a < d$, but for $a = 2$, $d' = 1$. Corrected, for every $a$: both ranks are one, or "
+        r"$\operatorname{rk} A < a < d$. The pairs checked, one of each orbit, stand for every weight of their "
+        "shapes."
     ),
     parts=(
         Part(

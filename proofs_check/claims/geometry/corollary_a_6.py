@@ -219,10 +219,16 @@ def critical_all_the_same(rank_a: int) -> str:
 CLAIM = Claim(
     id="corollary-a.6",
     source="Corollary A.6",
-    title="boundary points are exactly the critical values",
+    title="d, t >= 2, rk A = a or a >= d: boundary points are exactly the critical values",
     statement=(
         r"d, t \ge 2,\ (\operatorname{rk} A = a \text{ or } a \ge d):\quad"
         r"\varphi_{A,V} \in \partial \mathcal M \iff (A, V) \text{ critical}"
+    ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask. The paper asks for $a > 1$ or $d' > 1$ instead. Without "
+        r"$\operatorname{rk} A = a$ or $a \ge d$ it is false in $(Q, K, V)$. The form of the points outside "
+        r"$\mathcal M$ in its Zariski closure is argued for every size and counted over $GF(3)$; limits are found "
+        "at the points that are listed."
     ),
     parts=(
         Part(

@@ -185,11 +185,15 @@ def slice_is_an_umbrella(_: Any, sign: int = 1) -> None:
 CLAIM = Claim(
     id="figure-1",
     source="Figure 1",
-    title="d = 2, d' = 1: the Sylvester resultant hypersurface, its singular line, what is outside M",
+    title="d = 2, d' = 1: the Sylvester resultant hypersurface, its singular locus, what is outside M",
     statement=(
         r"d = 2,\ d' = 1,\ a, t \ge 2 \;\Rightarrow\; \overline{\mathcal M} = \{\operatorname{Res}(f, g) = 0\}, \quad"
         r"\deg = 4, \quad \dim = 5, \quad \operatorname{Sing} = \{f \parallel g\}, \quad"
         r"\mathcal M = \overline{\mathcal M} \cap \{\operatorname{disc} f, \operatorname{disc} g \ge 0\}"
+    ),
+    hypotheses=(
+        r"One layer, one head, lightning, no mask. The set is the same for all $a, t \ge 2$. The singular locus is "
+        r"that of the closure; $f \parallel g$ says that $f$ and $g$ are proportional."
     ),
     parts=(
         Part(

@@ -154,6 +154,10 @@ CLAIM = Claim(
         r"d \ge 2,\ t \ge 2,\ A \ne 0 \ne V:\quad (A, V) \text{ critical} \iff \exists\, h, q, v:\ A = h q^\top,\ "
         r"V = v h^\top; \qquad \ker d\varphi = \{(u q^\top, -v u^\top)\}"
     ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask. $A$ runs through all matrices, or through those of rank at most "
+        "$a < d$ at a point of rank $a$. The kernel is the one at critical points. At $d = 1$ nothing is critical."
+    ),
     parts=(
         Part(
             "(u q^T, -v u^T) is in the kernel, vectors of every size",

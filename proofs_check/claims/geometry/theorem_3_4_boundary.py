@@ -230,11 +230,17 @@ def width_one(d_out: int, expected: bool = True) -> str:
 CLAIM = Claim(
     id="theorem-3.4-boundary",
     source="Theorem 3.4",
-    title="relative boundary: phi = 0 and A = h q^T, V = v h^T; no more, given Corollary A.6",
+    title=("one layer, d, t >= 2: relative boundary: phi = 0 and A = h q^T, V = v h^T; no more, given Corollary A.6"),
     statement=(
         r"d, t \ge 2,\ (a > 1 \text{ or } d' > 1):\quad \mathcal M \cap \lim\left(\overline{\mathcal M} \setminus"
         r"\mathcal M\right) \supseteq \{0\} \cup \{\varphi_{A,V} : A = h q^\top,\ V = v h^\top\}, \quad"
         r"\text{with equality if } \overline{\mathcal M} \setminus \mathcal M \text{ is as in Corollary A.6}"
+    ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask. That the points named are limits is an identity, expanded at "
+        r"small sizes. That there are no others rests on the form of the points outside $\mathcal M$ in its "
+        "closure, which is argued for every size and counted weight by weight over $GF(3)$ only. The hypothesis $a "
+        "> 1$ or $d' > 1$ is the paper's, and not needed."
     ),
     parts=(
         Part(

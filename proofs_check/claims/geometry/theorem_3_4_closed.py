@@ -124,10 +124,15 @@ def skew_matrices_are_base_points(shape: Shape, sign: int = -1) -> str | None:
 CLAIM = Claim(
     id="theorem-3.4-closed",
     source="Theorem 3.4, Eq. 19",
-    title="one layer: phi = 0 only if A = 0 or V = 0, which is why M is closed",
+    title="one layer, t >= 2: phi = 0 only if A = 0 or V = 0, which is why M is closed",
     statement=(
         r"t \ge 2 \;\Rightarrow\; \left(\varphi_{A,V} = 0 \iff A = 0 \text{ or } V = 0\right) \text{ over } \mathbb C;"
         r"\quad \text{so } \mathcal M \text{ is closed in the Euclidean topology, by compactness}"
+    ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask, every $a$. At $t = 1$ it is false for skew-symmetric $A$. The "
+        "identities are expanded at small sizes; each is about two indices of $A$ and $V$, so it is the same at "
+        r"every size. That $\mathcal M$ is closed follows by compactness, which is an argument and no computation."
     ),
     parts=(
         Part(

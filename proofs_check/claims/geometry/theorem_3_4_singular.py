@@ -206,10 +206,16 @@ def outside(point: Point, locus: Locus = locus_outside) -> str:
 CLAIM = Claim(
     id="theorem-3.4-singular",
     source="Theorem 3.4",
-    title="singular points: rk A = rk V = 1 or phi = 0",
+    title="as printed, the singular points are rk A = rk V = 1 or phi = 0; corrected, also rk A < a < d",
     statement=(
         r"t \ge 2,\ d \ge 2,\ (a > 1 \text{ or } d' > 1):\quad \operatorname{Sing} \mathcal M = \{\varphi_{A,V} :"
         r"\operatorname{rk} A = \operatorname{rk} V = 1\} \cup \{0\}"
+    ),
+    hypotheses=(
+        r"One layer, one head, lightning, no mask. As printed it is right for $a \ge d$ and for $a = 1$, and "
+        r"refuted for $2 \le a < d$, but for $a = 2$, $d' = 1$. Corrected, for every $a$: $\varphi = 0$, or both "
+        r"ranks are one, or $\operatorname{rk} A < a < d$. The pairs checked, one of each orbit, stand for every "
+        "weight of their shapes; for other shapes there is the argument, and no computation."
     ),
     parts=(
         Part(

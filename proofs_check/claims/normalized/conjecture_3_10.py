@@ -203,12 +203,22 @@ def output_may_be_narrow(network: Architecture, everywhere: bool = False) -> str
 CLAIM = Claim(
     id="conjecture-3.10",
     source="Conjecture 3.10, Eq. 16",
-    title="deep softmax networks: the generic fiber is a point; the dimension is that of Eq. 14 without - l",
+    title=(
+        "deep softmax networks, t >= 2: the generic fiber in virtual weights is a point; for bottleneck "
+        "widths the dimension is that of Eq. 14 without - l"
+    ),
     statement=(
         r"t \ge 2,\ \tilde V \ne 0,\ x^\top \tilde A_i x \ne 0\ (i < l) \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W"
         r" \Leftrightarrow (\tilde A', \tilde V') = (\tilde A, \tilde V)\right);\quad "
         r"t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta \;\Rightarrow\;"
         r"\dim \mathcal M = \sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta)"
+    ),
+    hypotheses=(
+        r"$S = \exp$, one head, no mask, no skip connection, networks of one depth; $\alpha_i = \min(a_i, "
+        "d_{i-1})$. Proved for every depth and all widths (docs/softmax-fibers.md, Theorem 1 and Corollary 2). At "
+        r"$t = 1$ no $\tilde A_i$ is seen. Where inputs or outputs are narrower than the layers between them Eq. 16 "
+        "can be false; the claim softmax-all-widths has the dimension for all widths. For other $S$ see the claim "
+        "softmax-normalizers."
     ),
     parts=(
         Part(

@@ -97,6 +97,10 @@ CLAIM = Claim(
         r"l = 2,\ t = 3,\ a = 2,\ d_0 = d_1 = d_2 = d \in \{3, \dots, 10\},\ S = \exp \;\Rightarrow\;"
         r"\dim \mathcal M = 2 \cdot 2 (2 d - 2) + d^2"
     ),
+    hypotheses=(
+        "One head, no mask, no skip connection. Said of the networks of the figure, and of those of the published "
+        "program ($l = 3$, $t = 3$, $d = 4$, $a$ from 1 to 4)."
+    ),
     parts=(
         Part(
             "the networks of the figure",

@@ -133,10 +133,18 @@ def two_roads(network: Architecture, lost: int = 0) -> None:
 CLAIM = Claim(
     id="free-exponentials",
     source="beyond the paper; docs/transformers.md",
-    title="softmax: exponentials of scores are algebraically independent over the rational functions",
+    title=(
+        "softmax: exponentials of scores, of equal scores one, are algebraically independent over the "
+        "rational functions"
+    ),
     statement=(
         r"\{\exp s\}\ \text{algebraically independent over}\ \mathbb{C}(W, X),\quad"
-        r" s = x_j^{\top} K^{\top} Q x_k\ \text{over all layers, heads and}\ (j, k),\ \text{equal scores once}"
+        r" s = X_j^{\top} K^{\top} Q X_k\ \text{over all layers, heads and}\ (j, k),\ \text{equal scores once}"
+    ),
+    hypotheses=(
+        "Every depth, all widths, any heads, without mask or causal, with skip connections and embeddings or "
+        "without (docs/transformers.md, Theorem A). Scores $s_{jk}$ and $s_{kj}$ are equal where nothing is masked "
+        "and all columns that the layer reads are multiples of one vector; $X_j$ are the columns that it reads."
     ),
     parts=(
         Part(

@@ -212,13 +212,18 @@ def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | No
 CLAIM = Claim(
     id="rational-normalizer",
     source="Theorem 3.9, Conjecture 3.10",
-    title="S(y) = 1 + y: the fiber is a point, Eq. 16 holds; S(y) = y: every A_i only up to a factor",
+    title="S(y) = 1 + y: generic fibers are points, Eq. 16 holds; S(y) = y: every A_i counts only up to a factor",
     statement=(
         r"\begin{aligned} S(y) = 1 + y &\;\Rightarrow\; \dim \mathcal M ="
         r"\sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) \\"
-        r"S(y) = y,\ \alpha_i \ge 2 &\;\Rightarrow\; \dim \mathcal M ="
+        r"S(y) = y,\ \alpha_i \ge 2 &\;\Rightarrow\; \dim \mathcal M \le"
         r"\sum_{i=1}^l \alpha_i (2 d_{i-1} - \alpha_i) + \delta (d_0 + d_l - \delta) - l"
-        r"\qquad (t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta) \end{aligned}"
+        r",\ \text{equal where tried} \qquad (t \ge 2,\ d_i = \delta\ (0 < i < l),\ d_0, d_l \ge \delta) \end{aligned}"
+    ),
+    hypotheses=(
+        r"One head, no mask, no skip connection; $\alpha_i = \min(a_i, d_{i-1})$. For $S(y) = 1 + y$ proved for "
+        "every depth (docs/softmax-fibers.md, Corollary 5). For $S(y) = y$ the bound holds for every shape; that "
+        "it is reached is certified at the shapes that are listed, and open for others."
     ),
     parts=(
         Part(

@@ -215,6 +215,12 @@ CLAIM = Claim(
         r" \text{causal},\ t \ge 3:\ \varphi_{W'} = \varphi_W \Leftrightarrow"
         r" (\tilde V', \tilde A') = (\tilde V, \tilde A)"
     ),
+    hypotheses=(
+        "One head, no skip connection, networks of one depth and any inner widths. Proved for all weights of every "
+        "size (docs/softmax-fibers.md, Theorems 1 and 4). The first equivalence is without mask. With a causal "
+        r"mask and $t = 2$ zero layers can move behind skew ones (Theorem 4). For $\tilde V = 0$ the function is "
+        "zero."
+    ),
     parts=(
         Part(
             "all networks with entries -1, 0, 1: equal Taylor series exactly for equal visible weights",

@@ -192,12 +192,21 @@ def behind(instance: Behind, later: int = 0) -> str:
 CLAIM = Claim(
     id="softmax-jets",
     source="beyond the paper; docs/softmax-fibers.md, Theorem 6",
-    title="the jet of degree 2 k 3^(l-1) + 1 at zero determines all virtual weights, and no lower one",
+    title=(
+        "t >= 2, V~ not 0, no form x^T A~_i x zero: the jet of degree 2 k 3^(l-1) + 1 at zero determines all "
+        "virtual weights, and no lower one"
+    ),
     statement=(
         r"S(y) = S(0)(1 + c\, y^k + \dots + o(y^{k 3^{l-1}})),\ k \text{ odd},\ t \ge 2,\ \tilde V \ne 0,\ "
         r"x^\top \tilde A_i x \ne 0\ (i < l;\ \text{if } k, l > 1 \text{ also } i = l) \;\Rightarrow\; "
         r"\left(j^{\,2 k 3^{l-1} + 1} \varphi_{W'} = j^{\,2 k 3^{l-1} + 1} \varphi_W \Leftrightarrow "
         r"(\tilde A', \tilde V') = (\tilde A, \tilde V)\right)"
+    ),
+    hypotheses=(
+        "One head, no mask, no skip connection, networks of one depth. Proved for every size "
+        r"(docs/softmax-fibers.md, Theorem 6). That a lower degree does not show $\tilde A_l$ is true of all "
+        r"weights. Where a form $x^\top \tilde A_i x$, $i < l$, is zero the degree can be higher, or no jet is "
+        "enough."
     ),
     parts=(
         Part(

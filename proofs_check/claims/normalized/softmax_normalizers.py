@@ -223,11 +223,20 @@ def dimension(network: Architecture, rescalings: bool = False) -> None:
 CLAIM = Claim(
     id="softmax-normalizers",
     source="beyond the paper; docs/softmax-fibers.md, Corollary 5",
-    title="every real-analytic injective normalizer: the fiber is a point where no form x^T A~_i x, i < l, is zero",
+    title=(
+        "t >= 2, V~ not 0, no form x^T A~_i x, i < l, zero: the fiber in virtual weights is a point for every "
+        "real-analytic, injective and positive normalizer"
+    ),
     statement=(
         r"S(y) = S(0)(1 + c\, y^k + \dots)\ \text{real-analytic},\ S(0), c \ne 0,\ k \text{ odd};\ t \ge 2,\ "
         r"\tilde V \ne 0,\ x^\top \tilde A_i x \ne 0\ (i < l) \;\Rightarrow\; \left(\varphi_{W'} = \varphi_W "
         r"\Leftrightarrow (\tilde A', \tilde V') = (\tilde A, \tilde V)\right)"
+    ),
+    hypotheses=(
+        "One head, no mask, no skip connection, networks of one depth. Proved for every size "
+        "(docs/softmax-fibers.md, Corollary 5); every real-analytic, injective and positive $S$ is as stated. "
+        r"Where a form $x^\top \tilde A_i x$, $i < l$, is zero, or under a mask, nothing is proved but for softmax. "
+        "An injective $S$ that is not analytic is not covered."
     ),
     parts=(
         Part(

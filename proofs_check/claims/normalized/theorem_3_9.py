@@ -224,12 +224,17 @@ def score_without_constant(shape: Shape, score: Score = lambda y: y) -> str:
 CLAIM = Claim(
     id="theorem-3.9",
     source="Theorem 3.9, Eq. 15",
-    title="one normalized layer: the fiber of (A, V), V != 0, is a single point",
+    title="one normalized layer, t >= 2, S(0) and S'(0) not 0: the fiber of (A, V), V != 0, is a single point",
     statement=(
         r"\varphi_{A,V}(X)_i = \frac{\sum_j S(x_j^\top A x_i)\, V x_j}{\sum_j S(x_j^\top A x_i)},\quad"
         r" S(y) = s_0 + s_1 y + \dots,\ s_0, s_1 \ne 0,\ t \ge 2 \;\Rightarrow\;"
         r" \left(V = 0 \Rightarrow \varphi = 0\right),\quad"
         r"\left(V \ne 0,\ \varphi_{A,V} = \varphi_{A',V'} \Rightarrow (A', V') = (A, V)\right)"
+    ),
+    hypotheses=(
+        r"One layer, one head, no mask, no skip connection. $S$ is a formal series at zero, so $1 + y$ and $\exp$ "
+        "are covered. The paper asks instead that $S$ is injective and positive: the checks do not cover such an "
+        "$S$ where $S'(0) = 0$ or without a derivative."
     ),
     parts=(
         Part(

@@ -94,10 +94,14 @@ def _one_token_formula(d: int, d_out: int, a: int) -> int:
 CLAIM = Claim(
     id="corollary-3.3",
     source="Corollary 3.3, Eq. 7",
-    title="one layer: dim = 2 alpha d - alpha^2 + d d' - 1",
+    title="one layer, t >= 2: dim = 2 alpha d - alpha^2 + d d' - 1",
     statement=(
         r"t \ge 2,\ (a > 1 \text{ or } d' > 1),\ \alpha = \min(a, d) \;\Rightarrow\;"
         r" \dim \mathcal M = 2 \alpha d - \alpha^2 + d d' - 1"
+    ),
+    hypotheses=(
+        r"One layer, one head, lightning, no mask. It is also true at $t \ge 2$, $a = d' = 1$, and at $t = 1$ if "
+        r"and only if $\alpha = 1$."
     ),
     parts=(
         Part(

@@ -98,6 +98,10 @@ CLAIM = Claim(
         r"\sum_j (x_j^\top A x_i)\, V x_j = \left(V X X^\top K^\top Q X\right)_i, \quad A = K^\top Q;"
         r"\quad \varphi_W(cX) = c^{3^l} \varphi_W(X); \quad \text{trilinear in } (Q, K, V)"
     ),
+    hypotheses=(
+        "Lightning attention, one head, no mask, any $t$. The three forms and linearity in $Q$, $K$, $V$ are of "
+        "one layer, the degree $3^l$ is of $l$ layers."
+    ),
     parts=(
         Part(
             "three roads to one layer, symbolic weights and inputs",

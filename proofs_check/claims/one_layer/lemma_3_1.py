@@ -176,6 +176,7 @@ CLAIM = Claim(
         r"K^\top Q = K'^\top Q' \text{ of rank } a \le d \;\Rightarrow\; \exists!\, C \in GL_a:\;"
         r" K' = C K,\ Q' = C^{-\top} Q; \qquad \dim\{A : \operatorname{rk} A \le \alpha\} = \alpha (2d - \alpha)"
     ),
+    hypotheses=r"$a \le d$ for the fiber, $\alpha = \min(a, d)$ for the dimension.",
     parts=(
         Part(
             "(C K, C^-T Q) has the same product, matrices of every shape",

@@ -150,10 +150,15 @@ def one_token_loses(shape: Shape, allowed: int = 0) -> str | None:
 CLAIM = Claim(
     id="proposition-a.5",
     source="Proposition A.5",
-    title="M is linearly isomorphic to the arrays of products a_k(x) v_m(x)",
+    title="t >= 2: M is linearly isomorphic to the arrays of products a_k(x) v_m(x)",
     statement=(
         r"t \ge 2 \;\Rightarrow\; \exists\, L \text{ linear, injective}:\ \varphi_{A,V} = L\big((a_k v_m)_{k,m}\big),"
         r"\quad \dim \operatorname{span} \mathcal M = d\, d'\, \tfrac{d(d+1)}{2}"
+    ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask; the dimension of the span is the same for every $a$. $L$ and its "
+        r"inverse are written down for every size and compared at small ones. At $t = 1$, $d \ge 2$ the map $L$ has "
+        "a kernel."
     ),
     parts=(
         Part(

@@ -169,6 +169,10 @@ CLAIM = Claim(
         r" (A', V') = (\lambda w q^\top, \tfrac1\lambda v p^\top) \text{ if } A = p q^\top,\ V = v w^\top \ne 0,"
         r" \text{ or } A = 0 \vee V = 0 \text{ and } A' = 0 \vee V' = 0"
     ),
+    hypotheses=(
+        r"One layer, one head, lightning, no mask; $A$ and $A'$ of rank at most $a$, $\lambda \ne 0$. At $t = 1$, "
+        r"$d \ge 2$ it is false: there only $A + A^\top$ is seen."
+    ),
     parts=(
         Part(
             "the named weights are in the fiber, matrices of every shape",

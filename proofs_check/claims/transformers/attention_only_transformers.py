@@ -189,7 +189,14 @@ CLAIM = Claim(
     title="embedding, residual attention layers with several heads, unembedding: the dimension",
     statement=(
         r"n \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = d (2n - d) + l h (\alpha (2d - \alpha) +"
-        r" b (2d - b)),\quad \dim \mathcal M_{\text{lightning}} = d (2n - d) + l D"
+        r" b (2d - b)),\quad \dim \mathcal M_{\text{lightning}} \le d (2n - d) + l D"
+    ),
+    hypotheses=(
+        r"Skip connections, width $d$, embedded from $n$ rows and read by $n$ rows, without mask or causal; $\alpha "
+        r"= \min(a, d)$, $b = \min(a_v, d)$, $D$ the dimension of one lightning layer from $d$ to $d$. For softmax "
+        "proved at every size (docs/transformer-fibers.md, Corollary 6). For lightning the bound holds at every "
+        "size; that it is reached is certified at the shapes that are listed, and open for others. $n < d$ is "
+        "outside: see the claim transformer-dimension."
     ),
     parts=(
         Part(

@@ -296,12 +296,20 @@ def taken_for_one(trap: Trap, criterion: Criterion = common_streams) -> str:
 CLAIM = Claim(
     id="common-streams",
     source="beyond the paper: docs/transformer-fibers.md, Theorem 1",
-    title="softmax transformers: when two of any weights, widths and numbers of heads are one function",
+    title=(
+        "softmax transformers: a criterion that two networks of any weights, widths and numbers of heads are "
+        "one function"
+    ),
     statement=(
         r"D_i = e D_{i-1} + \textstyle\sum_{m \text{ not blind}} C_m D_{i-1},\ B_i = (e + \sum_m C_m) B_{i-1} \big[+"
         r" \sum_{m \ne 0} C_m D_{i-1} \text{ without mask}\big],\ L_i = B_i + D_i,\ C_m = \operatorname{diag}"
         r"\big(\sum_{A_h \equiv m} V_h, \sum_{A'_h \equiv m} V'_h\big),\ A \equiv m \text{ on } D_{i-1} \times L_{i-1};"
         r"\quad [U, -U'] L_l = 0 \;\Rightarrow\; f_W = f_{W'}"
+    ),
+    hypotheses=(
+        "Both networks have the same tokens, mask, layers and $e$; $D_0 = B_0$ is the column space of $(E; E')$, "
+        r"$t \ge 2$. Proved for all weights of every size (docs/transformer-fibers.md, Theorem 1). It is "
+        "sufficient: there are equal functions of which it says nothing."
     ),
     parts=(
         Part(

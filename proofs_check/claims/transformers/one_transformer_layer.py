@@ -206,9 +206,14 @@ CLAIM = Claim(
     source="beyond the paper: docs/transformer-fibers.md, Theorem 8",
     title="one softmax layer with any heads: which weights have the same function, for all weights",
     statement=(
-        r"M_m = \textstyle\sum_{E^\top A_h E = m} U V_h E;\quad t \ge 3:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,"
-        r"\ M'_m = M_m\ \forall m;\quad t = 2:\ f_{W'} = f_W \Leftrightarrow e U' E' = e U E,\ \textstyle\sum_m M'_m ="
-        r" \sum_m M_m,\ M'_m - M'_{-m} = M_m - M_{-m}\ \forall m"
+        r"M_m = \textstyle\sum_{E^\top A_h E = m} U V_h E;\quad t \ge 3:\ f_{W'} = f_W \Leftrightarrow e' U' E' = e U E"
+        r",\ M'_m = M_m\ \forall m;\quad t = 2:\ f_{W'} = f_W \Leftrightarrow e' U' E' = e U E,\ \textstyle\sum_m M'_m"
+        r" = \sum_m M_m,\ M'_m - M'_{-m} = M_m - M_{-m}\ \forall m"
+    ),
+    hypotheses=(
+        "Any weights, any number of heads, $e$ and $e'$ each 0 or 1, with embedding and unembedding or without, "
+        "without mask or causal. Proved for all weights of every size (docs/transformer-fibers.md, Theorem 8). At "
+        r"$t = 1$ the function is $U (e + \sum_h V_h) E$."
     ),
     parts=(
         Part(

@@ -2,7 +2,7 @@ r"""Section 4, several heads: one layer $X \mapsto \sum_h V_h X\, P(X^\top A_h X
 
 With $\alpha = \min(a, d)$, $b = \min(a_v, d, d')$ and $t \ge 2$: softmax has dimension
 $h (\alpha (2d - \alpha) + b (d + d' - b))$. Lightning sees only sums over heads, so heads mix. For $d, d' \ge 2$ its
-dimension is, wherever it is certified, the smallest of $h (\alpha (2d - \alpha) + b (d + d' - b) - 1)$, of
+dimension is at most, and where it is certified is, the smallest of $h (\alpha (2d - \alpha) + b (d + d' - b) - 1)$, of
 $\mu (d^2 + d d' - \mu)$ with $\mu = \min(h, d^2, d d')$, of $c (d' - c) + c\, d\, d (d+1)/2$ with $c = \min(d', h b)$,
 and of $\rho (d d' + d(d+1)/2 - \rho)$ with $\rho = \min(d d', d(d+1)/2, h \alpha b)$. For $d = 1$ it is $d'$. For
 $d' = 1$ it is the smaller one of $k (d - k) + d (k d - k (k-1)/2)$ with $k = \min(h, d)$, and of the largest
@@ -228,11 +228,20 @@ CLAIM = Claim(
     title="one layer with several heads: softmax keeps them apart, lightning mixes them",
     statement=(
         r"t \ge 2,\ h \text{ heads} \;\Rightarrow\; \dim \mathcal M_{\text{softmax}} = h (\alpha (2d - \alpha) + b (d +"
-        r" d' - b)),\quad \dim \mathcal M_{\text{lightning}} = \min(h (\alpha (2d - \alpha) + b (d + d' - b) - 1),"
+        r" d' - b)),\quad \dim \mathcal M_{\text{lightning}} \le \min(h (\alpha (2d - \alpha) + b (d + d' - b) - 1),"
         r"\ \mu (d^2 + d d' - \mu),\ c (d' - c) + c\, d\, d (d+1)/2,\ \rho (d d' +"
-        r" d (d+1)/2 - \rho))\ (d, d' \ge 2),\quad \min(\max_{k \le h} k (\alpha (2d - \alpha) + d - 1) - \tbinom{k}{2}"
-        r" \max(0, 2\alpha - d),\ \kappa (d - \kappa) + d (\kappa d - \tbinom{\kappa}{2}))\ (d' = 1),"
-        r"\ \mu = \min(h, d^2, d d'),\ \kappa = \min(h, d)"
+        r" d (d+1)/2 - \rho))\ (d, d' \ge 2),\quad \le \min(\max_{k \le h} k (\alpha (2d - \alpha) + d - 1)"
+        r" - \tbinom{k}{2} \max(0, 2\alpha - d),\ \kappa (d - \kappa) + d (\kappa d - \tbinom{\kappa}{2}))\ (d' = 1),"
+        r"\ \mu = \min(h, d^2, d d'),\ \kappa = \min(h, d),\quad \text{equal for } h = 1 \text{ and for } h = 2,"
+        r"\ d' = 1,\ d \ge 3"
+    ),
+    hypotheses=(
+        r"No mask; $\alpha = \min(a, d)$, $b = \min(a_v, d, d')$, $c = \min(d', h b)$, $\rho = \min(d d', d "
+        r"(d+1)/2, h \alpha b)$. For softmax proved for every $h$ and all sizes (docs/transformer-fibers.md, "
+        "Theorem 8). For lightning the bound is proved for every $h$ and all sizes (docs/transformers.md, section "
+        r"5). That it is reached is proved for $h = 1$ (Theorem 3.2), and at $d' = 1$ for $h = 2$, $d \ge 3$ and "
+        "for the other cases of Proposition 15 there; elsewhere it is certified at every shape that was tried, and "
+        "open for others. For $d = 1$ the dimension is $d'$."
     ),
     parts=(
         Part(

@@ -132,10 +132,20 @@ def one_token(network: Architecture, stated: Formula) -> str:
 CLAIM = Claim(
     id="section-4-skip",
     source="Section 4, skip connections",
-    title="with skip connections the parametrization in (A_i, V_i) is generically one-to-one",
+    title=(
+        "as the paper expects, with skip connections the parametrization in (A_i, V_i) is generically "
+        "one-to-one: false for lightning"
+    ),
     statement=(
         r"X \mapsto X + \varphi_{A_i, V_i}(X)\ (1 \le i \le l) \;\Rightarrow\;"
         r"(A_i, V_i)_i \mapsto \phi \text{ is generically one-to-one}"
+    ),
+    hypotheses=(
+        r"Lightning attention, one head, no mask, no embedding: refuted at every size, as $(\lambda A_i, V_i / "
+        r"\lambda)$ has the same function. For equal widths and $t \ge 2$ the dimension is at most that of the "
+        "$(A_i, V_i)$ less $l$; that it is reached is proved for one layer and certified at the shapes that are "
+        "listed, and open for others. For softmax it is that of the $(A_i, V_i)$ at every size "
+        "(docs/transformer-fibers.md, Corollary 6)."
     ),
     parts=(
         Part(

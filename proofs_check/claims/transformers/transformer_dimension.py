@@ -25,13 +25,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
-from typing import NamedTuple
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
-from proofs_check.claims.transformers.words_and_blocks import transformer
+from proofs_check.claims.transformers.words_and_blocks import sizes, spans, transformer
 from proofs_check.expect import Bounds, expect_dimension, expect_less
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
@@ -39,35 +38,6 @@ from proofs_check.samples import Dice, distinct
 Formula = Callable[[Architecture], int]
 
 OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-
-
-class Sizes(NamedTuple):
-    """What the formulas read; without an embedding `n = d_0`, without an unembedding `m = d_l`."""
-
-    n: int
-    m: int
-    widths: tuple[int, ...]
-    a: tuple[int, ...]
-    b: tuple[int, ...]
-    h: int
-
-
-def sizes(network: Architecture) -> Sizes:
-    """Of a network; without output projections `b_i` is the width in front."""
-    widths = network.widths
-    return Sizes(
-        network.embed or widths[0], network.unembed or widths[-1], widths, network.attention_ranks,
-        network.value_ranks or widths[:-1], network.heads,
-    )  # fmt: skip
-
-
-def spans(network: Architecture) -> list[int]:
-    """`f_0, ..., f_l`: how much of the stream is met in front of each layer, and behind the last."""
-    n, _, widths, _, b, h = sizes(network)
-    found = [min(n, widths[0])]
-    for width, rank in zip(widths[1:], b, strict=True):
-        found.append(min(width, h * min(rank, found[-1]) + (found[-1] if network.skip else 0)))
-    return found
 
 
 def layers_show_their_stream(network: Architecture) -> bool:
@@ -205,12 +175,24 @@ def both_formulas(network: Architecture, narrow: Formula = formula) -> None:
 CLAIM = Claim(
     id="transformer-dimension",
     source="beyond the paper: docs/transformer-fibers.md, Corollary 6 and Theorem 12",
-    title="softmax transformers: the dimension at every size, for wide and for narrow embeddings",
+    title=(
+        "softmax transformers: the dimension, for wide embeddings at every size, for narrow ones where the "
+        "last layer shows its stream"
+    ),
     statement=(
-        r"n, m \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M = d (n + m - d) + h \textstyle\sum_i (\alpha_i (2d -"
-        r" \alpha_i) + \beta_i (2d - \beta_i));\quad t \ge 3,\ \min(m, f) + h (2 \alpha_l + \beta_l) \ge f"
-        r" \;\Rightarrow\; \dim \mathcal M = f (n - f) + q (m - q) + q f + h \sum_{i \le l} \alpha_i (2 f_{i-1} -"
-        r" \alpha_i) + h \sum_{i < l} \beta_i (f_{i-1} + f - \beta_i) + h \beta_l (f + q - \beta_l)"
+        r"\text{skip},\ n, m \ge d,\ t \ge 2 \;\Rightarrow\; \dim \mathcal M = d (n + m - d) + h \textstyle\sum_i"
+        r" (\alpha_i (2d - \alpha_i) + \beta_i (2d - \beta_i));\quad \text{skip},\ d \ge 2,\ t \ge 3,\ \min(m, f)"
+        r" + h (2 \alpha_l + \beta_l) \ge f \;\Rightarrow\; \dim \mathcal M = f (n - f) + q (m - q) + q f"
+        r" + h \sum_{i \le l} \alpha_i (2 f_{i-1} - \alpha_i) + h \sum_{i < l} \beta_i (f_{i-1} + f - \beta_i)"
+        r" + h \beta_l (f + q - \beta_l)"
+    ),
+    hypotheses=(
+        r"Without mask or causal. Both formulas are for skip connections, the second for $d \ge 2$; $f_0 = \min(n, "
+        r"d)$, $f_i = \min(d, f_{i-1} + h \min(b_i, f_{i-1}))$, $f = f_{l-1}$, $q = \min(m, f_l)$, $\alpha_i = "
+        r"\min(a_i, f_{i-1})$, $\beta_i = \min(b_i, f_{i-1})$, but $\beta_l = \min(b_l, f, q)$ in the second. "
+        "Proved at every size (docs/transformer-fibers.md, Corollary 6 and Theorem 12). Without skip connections "
+        "both have a form of their own there. No formula is proved for narrow embeddings at $t = 2$, or where the "
+        "inequality fails, or without skip connection and mask where some $f_i = 1$, $i < l$."
     ),
     parts=(
         Part(

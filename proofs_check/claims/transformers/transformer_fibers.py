@@ -210,6 +210,13 @@ CLAIM = Claim(
         r" g_{i-1}^{-\top} A_{ih} g_{i-1}^{-1},\ E' = g_0 E,\ U' = U g_l^{-1},\ g_i = g_{i-1} \text{ if } e_i = 1"
         r"\right)"
     ),
+    hypotheses=(
+        "Without mask or causal, each $e_i$ 0 or 1; $W'$ has the same $n$, $m$, $t$, mask, layers and $e_i$, at "
+        "most as many heads in each layer, and inner widths that are not larger. The conditions are those of "
+        r"docs/transformer-fibers.md, section 1; words are of full rank if $\hat U_i$, $\hat E_i$ have rank $d_i$ "
+        "for all $i$, and $S_i$ for $i < l$. Proved at every size (Corollary 5). The conditions are sufficient: "
+        "where one fails the fiber can be larger or the same."
+    ),
     parts=(
         Part(
             "at given weights the kernel of the differential is the tangent space of the orbit",

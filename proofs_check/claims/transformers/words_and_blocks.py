@@ -1,7 +1,8 @@
 r"""Beyond the paper: what the function of a softmax transformer determines.
 
-Theorems 7 and 11 of docs/transformer-fibers.md. Residual layers with any number of heads, an embedding $E$ and an
-unembedding $U$ of any width, $A_{ih} = K^\top Q$ and $V_{ih} = O V$. For almost all weights the function determines,
+Theorems 7, 11 and 12 of docs/transformer-fibers.md. Layers with any number of heads, an embedding $E$ and an
+unembedding $U$ of any width, $A_{ih} = K^\top Q$ and $V_{ih} = O V$; with skip connections, or for $t \ge 3$ without
+them, if there is a mask or the stream has nowhere one dimension. For almost all weights the function determines,
 and is determined by, up to the order of heads: for $t \ge 3$ the *words* $U W_w E$ and the *blocks*
 $E^\top W_a^\top A_{ih} W_b E$; for $t = 2$ the words and the formal scores $\delta^\top A_{ih} X_2$ of two tokens,
 polynomials in the tokens and the weights of the heads. So the dimension is the generic rank of a polynomial map without
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.certificates import itself
@@ -27,6 +29,35 @@ from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, w
 from proofs_check.samples import Dice, Range, distinct
 
 Rank = Callable[[Architecture], int]
+
+
+class Sizes(NamedTuple):
+    """What the formulas read; without an embedding `n = d_0`, without an unembedding `m = d_l`."""
+
+    n: int
+    m: int
+    widths: tuple[int, ...]
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    h: int
+
+
+def sizes(network: Architecture) -> Sizes:
+    """Of a network; without output projections `b_i` is the width in front."""
+    widths = network.widths
+    return Sizes(
+        network.embed or widths[0], network.unembed or widths[-1], widths, network.attention_ranks,
+        network.value_ranks or widths[:-1], network.heads,
+    )  # fmt: skip
+
+
+def spans(network: Architecture) -> list[int]:
+    """`f_0, ..., f_l`: how much of the stream is met in front of each layer, and behind the last."""
+    n, _, widths, _, b, h = sizes(network)
+    found = [min(n, widths[0])]
+    for width, rank in zip(widths[1:], b, strict=True):
+        found.append(min(width, h * min(rank, found[-1]) + (found[-1] if network.skip else 0)))
+    return found
 
 
 def transformer(
@@ -62,6 +93,24 @@ def three_tokens(quick: bool) -> Iterator[Architecture]:
         yield transformer((1, 5, 4, 1, 1, 4), 3, causal)
         yield transformer((2, 4, 2, 1, 4, 4), 3, causal)
     yield from shapes(quick, (3, 4), 20261122)
+
+
+def without_skips(quick: bool) -> Iterator[Architecture]:
+    """Layers of different widths, all ranks, with a mask or nowhere a stream of one dimension between the layers."""
+
+    def draw(dice: Dice) -> Architecture | None:
+        depth = dice.number((1, 3))
+        widths = dice.numbers((1, 6), depth + 1)
+        network = Architecture(
+            widths, tuple(dice.number((1, d)) for d in widths[:-1]), dice.number((3, 4)), normalization=SOFTMAX,
+            heads=dice.number((1, 3)), causal=dice.chance(0.5), value_ranks=dice.numbers((1, 6), depth),
+            embed=dice.number((1, 7)) if dice.chance(0.8) else None,
+            unembed=dice.number((1, 7)) if dice.chance(0.8) else None,
+        )  # fmt: skip
+        proved = network.causal or min(spans(network)[:-1]) >= 2
+        return network if proved and network.parameter_count <= (120 if quick else 220) else None
+
+    return distinct(draw, 20 if quick else 120, 20261126)
 
 
 def two_tokens(quick: bool) -> Iterator[Architecture]:
@@ -104,18 +153,38 @@ def three_of_them(network: Architecture) -> str:
 CLAIM = Claim(
     id="words-and-blocks",
     source="beyond the paper: docs/transformer-fibers.md, Theorems 7 and 11",
-    title="softmax transformers: words and blocks are what the function determines, for almost all weights",
+    title=(
+        "softmax transformers with skip connections: words and blocks, at two tokens words and formal scores, "
+        "are what the function determines, for almost all weights"
+    ),
     statement=(
-        r"t \ge 3 \;\Rightarrow\; \left(f_{W'} = f_W \Leftrightarrow U' W'_w E' = U W_w E,\ E'^\top W_a'^\top A'_{ih}"
-        r" W'_b E' = E^\top W_a^\top A_{ih} W_b E \text{ up to the order of heads}\right)\ \text{for almost all } W;"
-        r"\quad t = 2:\ \delta^\top A_{ih} X_2 \text{ in the place of blocks};\quad \dim \mathcal M ="
-        r" \operatorname{rank}(W \mapsto \text{words, blocks})"
+        r"t \ge 3,\ (\text{skip, or a mask, or all } f_i \ge 2,\ i < l) \;\Rightarrow\; \left(f_{W'} = f_W"
+        r" \Leftrightarrow U' W'_w E' = U W_w E,\ E'^\top W_a'^\top A'_{ih}"
+        r" W'_b E' = E^\top W_a^\top A_{ih} W_b E \text{ up to the order of heads}\right)\ \text{for almost all } W,"
+        r"\ \dim \mathcal M = \operatorname{rank}(W \mapsto \text{words, blocks});"
+        r"\quad t = 2,\ \text{skip}: \text{the same with } \delta^\top A_{ih} X_2 \text{ in the place of blocks}"
+    ),
+    hypotheses=(
+        "$W'$ of the shape of $W$; any $n$, $m$, widths and heads, with embedding and unembedding or without, "
+        r"without mask or causal; $f_0 = \min(n, d_0)$, $f_i = \min(d_i, h \min(b_i, f_{i-1}))$. Proved for skip "
+        r"connections at every size, and without them at $t \ge 3$ where there is a mask or all $f_i \ge 2$, $i < "
+        "l$ (docs/transformer-fibers.md, Theorems 7, 11 and 12). No skip connection, no mask and some $f_i = 1$, "
+        "$i < l$, is open, but for the shapes of Corollary 6: there the rank of words and blocks is an upper "
+        "bound. Without skip connections nothing is stated at $t = 2$."
     ),
     parts=(
         Part(
             "three tokens or more: the rank of words and blocks is the dimension",
             Scope.GENERIC,
             three_tokens,
+            partial(rank_is_dimension, rank=words_and_blocks),
+            {"the stream has one basis": partial(rank_is_dimension, rank=partial(words_and_blocks, stream_seen=True))},
+            certifies=itself,
+        ),
+        Part(
+            "three tokens or more, no skip connections: the rank of words and blocks is the dimension",
+            Scope.GENERIC,
+            without_skips,
             partial(rank_is_dimension, rank=words_and_blocks),
             {"the stream has one basis": partial(rank_is_dimension, rank=partial(words_and_blocks, stream_seen=True))},
             certifies=itself,

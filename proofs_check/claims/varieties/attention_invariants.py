@@ -20,8 +20,8 @@ form $f = q v$.
   matrices `B`. They vanish if some `B` fixes `q` and `v`. For $d \ge 3$ there is one: with $w =
   \operatorname{adj}(q)\, v$ take $B = \operatorname{adj}(q)\, S$ with `S` skew and $S w = 0$, for example the matrix
   of $u \mapsto w \times u$ in three of the coordinates. (For $v = 0$ or singular `q` by continuity.) At $d = 2$ there
-  is none: all binary cubic forms are functions of the layer, and the $3 \times 3$ minors are not zero. So that family
-  needs $d \ge 3$.
+  is none for general `f`: all binary cubic forms are functions of the layer, and the $3 \times 3$ minors are not zero.
+  So that family needs $d \ge 3$.
 """
 
 from __future__ import annotations
@@ -267,13 +267,20 @@ def shapes(quick: bool, least: int = 2, below: bool = False, two: bool = False) 
 CLAIM = Claim(
     id="attention-invariants",
     source="Alexandr, Duan and Montufar 2026",
-    title="families of equations of one layer, each with its hypotheses",
+    title="families of equations of one layer with one output, each with its hypotheses",
     statement=(
         r"d' = 1,\ y_{ab,l} = \tfrac12 (a_{la} v_b + a_{lb} v_a):\quad \operatorname{rk} \textstyle\sum_l c_l "
         r"y_{\cdot\cdot,l}"
         r" \le 2\ (d \ge 3),\ \operatorname{rk} (y_{ab,l})_{\{a,b\},l} \le a\ (a < d),\ \dots;\quad"
-        r" t = 1:\ B \mapsto \nabla f \cdot B x \text{ on } \mathfrak{sl}_d \text{ is not injective if and only "
-        r"if } d \ge 3"
+        r" t = 1:\ B \mapsto \nabla f \cdot B x \text{ on } \mathfrak{sl}_d \text{ is injective for general } f "
+        r"\text{ if } d = 2, \text{ and for no } f \text{ if } d \ge 3"
+    ),
+    hypotheses=(
+        r"One head, lightning, no mask, $t \ge 2$ but for the last family, $f = q v$ the function of one token. "
+        "Each family is expanded with symbols at small sizes; for all sizes there is the argument in the text of "
+        r"the claim. The last one is expanded at $d = 3$ only; for every $d \ge 3$ and every $f$ the map is zero at "
+        "a matrix, not zero, that is written down there. At $d = 2$ it is injective for general $f$, so that "
+        "equations of this family do not hold: that part is refuted. For $f = 0$ no map is injective."
     ),
     parts=(
         Part("linear relations", Scope.IDENTITY, shapes, linear, {"twice": partial(linear, factor=2)}),

@@ -244,12 +244,21 @@ def fewer_with_skip(network: Architecture, kept_by_both: bool = False) -> str:
 CLAIM = Claim(
     id="conserved-quantities",
     source="arXiv 2307.00144, 2506.06194, 2606.17816; docs/conserved.md",
-    title="gradient flow keeps the moments of linear symmetries, and nothing else in one layer",
+    title=(
+        "gradient flow keeps the moments of linear symmetries, and nothing else in one layer of softmax heads "
+        "or of one lightning head"
+    ),
     statement=(
         r"Q Q^\top - K K^\top \text{ and the moments of all linear symmetries are kept; with } s(a, n) = "
         r"\dim \{S = S^\top \in \mathbb R^{a \times a} : \mathrm{rk} S \le n\},\ t \ge 2: \text{ one layer of } h "
-        r"\text{ softmax heads keeps } h (s(a, 2 d) + s(b, d + d')), \text{ one of lightning attention } "
+        r"\text{ softmax heads keeps } h (s(a, 2 d) + s(b, d + d')), \text{ one of one lightning head } "
         r"s(a, 2 d) + s(b, d + d') + 1"
+    ),
+    hypotheses=(
+        r"Near generic weights, for every loss and all data. One layer, $t \ge 2$, without mask or causal, with a "
+        "skip connection or without; without output projections put $s(b, d + d') = 0$. Proved for $h$ softmax "
+        "heads and for one lightning head at every size (docs/conserved.md, Theorems 7 and 8). Several lightning "
+        "heads, one token and deeper networks are computed one by one, as listed."
     ),
     parts=(
         Part(

@@ -176,7 +176,7 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
 
 CLAIM = Claim(
     id="degree",
-    source="Degree, Theorem 1",
+    source="beyond the paper; docs/degree.md, Theorem 1",
     title="the degree of the closure: one layer, every depth at one token, and more",
     statement=(
         r"d \ge 2,\ t \ge 2,\ \nu = a (2d - a) - 1:\quad \deg \mathcal M = \binom{\nu + d d' - 1}{d d' "
@@ -184,6 +184,12 @@ CLAIM = Claim(
         r" \prod_{i=0}^{d-a-1} \binom{d+i}{a} \Big/ \binom{a+i}{a},\ \text{halved if } a = d' = 1;\quad"
         r" t = 1 \text{ or one of the first two layers of rank one}:\ \int \big(\sum_i 3^{l-i} h_i + h_V\big)^D"
         r" \big/ \#\text{fiber}"
+    ),
+    hypotheses=(
+        r"One head, lightning, degree of the Zariski closure; $a$ stands for $\min(a, d)$ in the first formula. The "
+        "integral is over the flags with matrices of docs/degree.md, Lemma 1, $D$ is their dimension, and the "
+        r"fiber is that of Lemma 3. Proved (Theorem 1). Deeper networks at $t \ge 2$ whose first two layers have "
+        "rank two or more are open, but for two layers of full rank (Theorem 2), which is not part of this claim."
     ),
     parts=(
         Part(

@@ -85,7 +85,13 @@ CLAIM = Claim(
     statement=(
         r"d = 2,\ d' = 1,\ a, t \ge 2:\quad \operatorname{Sing} \mathcal M = \{f \parallel g\},\ \dim "
         r"= 4,\ \deg = 3;"
-        r"\ \text{its scheme is reduced but for the points } c \otimes \ell^2"
+        r"\ \text{its scheme is reduced at general points, and not at } c \otimes \ell^2"
+    ),
+    hypotheses=(
+        r"The set is the same for all $a, t \ge 2$, and the singular locus is that of the closure. That the scheme "
+        r"is reduced at general points follows from equal degrees; that it is not at the points $c \otimes \ell^2$ "
+        "is computed at one of them, and they are one orbit over the complex numbers. Nothing is said of the other "
+        "points."
     ),
     parts=(
         Part(

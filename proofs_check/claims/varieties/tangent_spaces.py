@@ -116,10 +116,15 @@ def left_by_equations(degree: int, left: int = 24) -> None:
 CLAIM = Claim(
     id="tangent-spaces",
     source="Theorem 3.4",
-    title="equations confirm the corrected singular locus from the other side",
+    title="d = 3, d' = a = 2: equations confirm the corrected singular locus from the other side",
     statement=(
         r"d = 3,\ d' = a = 2,\ t \ge 2,\ \dim \mathcal M = 13:\quad \dim T \mathcal M = 14 \text{ at }"
         r" \operatorname{rk} A = 1,\ \operatorname{rk} V = 2"
+    ),
+    hypotheses=(
+        "One layer, one head, lightning, no mask; Zariski tangent spaces of the closure. One weight of each orbit "
+        r"with $\operatorname{rk} A = 1$, $\operatorname{rk} V = 2$ is tried at the full size, which stands for "
+        r"all. Of $A = p q^\top$, $V = v p^\top$ the tangent dimension is not claimed."
     ),
     parts=(
         Part(
