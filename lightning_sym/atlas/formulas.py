@@ -125,7 +125,7 @@ class Formula:
         Raises:
             BadInput: the formula gives no whole number there.
         """
-        require_arguments(self.at, locals())
+        require_arguments(Formula.at, locals())
         known = names_of(network)
         if not self.names <= known.keys():
             return None

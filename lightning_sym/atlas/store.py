@@ -14,9 +14,10 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, get_args, get_type_hints
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.certificates.document import network_document
 from lightning_sym.errors import BadInput, LightningError, TooLarge
+from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.whole_files import cannot_write, require_writable
@@ -248,6 +249,9 @@ class Atlas:
         Raises:
             BadInput: the file is damaged, cannot be written, or was locked for more than a minute.
         """
+        require_arguments(Atlas.put, locals())
+        if wrong := [entry for entry in entries if type(entry) is not Entry]:
+            raise BadInput(f"rows of an atlas must be of the class Entry, got {shown(wrong[0])}")
         holes = ", ".join("?" * len(COLUMNS))
         with self._refusals(), self._transaction():
             self.connection.executemany(
@@ -257,6 +261,9 @@ class Atlas:
 
     def forget(self, status: str) -> int:
         """Take out the networks of a status, `refused` or `undecided`, to try them again; how many they were."""
+        require_arguments(Atlas.forget, locals())
+        if status not in ("refused", "undecided"):
+            raise BadInput(f"the status must be refused or undecided, got {shown(status)}")
         with self._refusals():
             return self.connection.execute("delete from networks where status = ?", (status,)).rowcount
 
@@ -271,6 +278,8 @@ class Atlas:
             BadInput: the condition is none, or does more than ask; or the file is damaged.
             TooLarge: the condition takes more than a minute.
         """
+        require_arguments(Atlas.entries, locals())
+        require_integer(most, "the number of rows", 0)
         condition = f"where ({where})" if where else ""
         query = f"select {', '.join(COLUMNS)} from networks {condition} order by parameters, network limit ?"  # noqa: S608
         self.connection.set_authorizer(_only_reads)
@@ -282,14 +291,13 @@ class Atlas:
         except (sqlite3.Error, sqlite3.Warning) as error:
             if not where or _code(error) in (*_LOCKED, *_DISK, sqlite3.SQLITE_CORRUPT):
                 raise self._refusal(error) from error
-            shown = " ".join(where.split())[:60]
+            given = " ".join(where.split())[:60]
             if watch.over:
-                raise TooLarge(f"a condition must be answered within {LONGEST} s, got {shown!r}") from error
+                raise TooLarge(f"a condition must be answered within {LONGEST} s, got {given!r}") from error
             if str(error) == "interrupted":  # what Ctrl-C raises inside SQLite does not come out of it
                 raise KeyboardInterrupt from error
-            raise BadInput(
-                f"a condition must be one of SQL on the columns of an atlas, got {shown!r}: {error}"
-            ) from error
+            what = f"a condition must be one of SQL on the columns of an atlas, got {given!r}"
+            raise BadInput(f"{what}: {str(error)[:80]}") from error
         finally:
             self.connection.set_authorizer(None)
             self.connection.set_progress_handler(None, 0)
@@ -303,8 +311,8 @@ class Atlas:
         except (ValueError, TypeError, KeyError, RecursionError, LightningError):
             same = False
         if not same:
-            shown = f"its {wrong[0]} is {type(getattr(entry, wrong[0])).__name__}" if wrong else "its network is none"
-            raise BadInput(f"{self._named} is damaged: a row of it is none, {shown}")
+            wrongly = f"its {wrong[0]} is {type(getattr(entry, wrong[0])).__name__}" if wrong else "its network is none"
+            raise BadInput(f"{self._named} is damaged: a row of it is none, {wrongly}")
         return entry
 
     def counts(self) -> dict[str, int]:

@@ -52,7 +52,8 @@ def test_a_size_that_has_no_value_gives_none() -> None:
         "sum(x for x in widths for y in ranks)[0]()",
         "print(1)", "min(widths, key=abs)", "widths[0:1]", "*widths", "1 < l < 3", "l;t", "await l", "l" * 3000,
         "(" * 1500 + ")" * 1500, "-" * 300 + "1", "-" * 1900 + "1", "1 if l else " * 150 + "1",
-        "abs(" * 150 + "1" + ")" * 150, "2**" * 150 + "1", "widths" + "[0" * 150 + "]" * 150, "(1-" * 150 + "1" + ")" * 150,
+        "abs(" * 150 + "1" + ")" * 150, "2**" * 150 + "1",
+        "widths" + "[0" * 150 + "]" * 150, "(1-" * 150 + "1" + ")" * 150,
     ],
 )  # fmt: skip
 def test_what_is_not_in_the_grammar_is_refused(text: str) -> None:
