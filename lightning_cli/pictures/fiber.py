@@ -117,7 +117,7 @@ def picture(weights: Weights, tokens: int = 2) -> Picture:
     """The fiber of weights.
 
     Raises:
-        BadInput: the network is not one of lightning attention with one head and nothing added, or the function is zero:
+        BadInput: this is not lightning attention with one head and nothing added, or the function is zero:
             then the fiber is a union of linear spaces.
     """
     from lightning_sym.errors import BadInput
