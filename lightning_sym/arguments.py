@@ -66,7 +66,7 @@ def shown(value: object) -> str:
     """
     try:
         text = " ".join(ascii(value).split())
-    except ValueError:  # an integer of too many digits
+    except (ValueError, RecursionError):  # an integer of too many digits, a list too many lists deep
         text = f"a long {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:52]}..."
 
@@ -90,8 +90,8 @@ def _can_be_asked(kind: type) -> bool:
 def _is_of(value: object, kind: type) -> bool:
     if kind is float:
         return isinstance(value, Real) and not isinstance(value, bool)
-    if kind in (Iterable, Sequence) and isinstance(value, (str, bytes, Mapping)):
-        return False
+    if kind in (Iterable, Sequence) and (isinstance(value, (str, bytes, Mapping)) or getattr(value, "ndim", 1) == 0):
+        return False  # an array without axes has all methods of a list and none of the length
     if kind is Sequence:  # arrays are sequences in all but name
         return isinstance(value, kind) or (hasattr(value, "__len__") and hasattr(value, "__getitem__"))
     return isinstance(value, kind)

@@ -37,9 +37,9 @@ def require_integer(value: object, what: str, least: int = 0, most: int = 2**63 
         lightning_sym.errors.BadInput: the seed must be an integer of at least 0, got 1.5
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        shown = str(value) if not isinstance(value, int) or value.bit_length() < 200 else "a longer one"
+        given = shown(value) if not isinstance(value, int) or value.bit_length() < 200 else "a longer one"
         high = f" and at most {most}" if isinstance(value, int) and value > most else ""
-        raise BadInput(f"{what} must be an integer of at least {least}{high}, got {shown[:60]}")
+        raise BadInput(f"{what} must be an integer of at least {least}{high}, got {given}")
 
 
 def require_memory(needed: int, allowed: int, what: str) -> None:
@@ -51,7 +51,7 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
     """
     if isinstance(allowed, bool) or not isinstance(allowed, Real):
         raise BadInput(f"memory must be a number of bytes, got {shown(allowed)}")
-    allowed = min(allowed, _address_space())
+    allowed = max(0, min(allowed, _address_space()))
     if not needed <= allowed:  # also where a limit is not a number
         raise TooLarge(f"{what} must fit into {_size(float(allowed))}, estimated need {_size(needed)}")
 
@@ -104,7 +104,7 @@ class Work:
 
     def __init__(self, limit: float = DEFAULT_WORK, progress: Progress | None = None) -> None:
         if not limit > 0:
-            raise BadInput(f"work must be a positive number of seconds, got {limit}")
+            raise BadInput(f"work must be a positive number of seconds, got {shown(limit)}")
         self._limit, self._progress, self._spent = limit, progress, 0.0
 
     def allows(self, seconds: float) -> bool:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 ANSWERS = (CHECK,)
 
+SILENCE = 10.0
+"""Seconds without a word where stderr is no terminal."""
+
 
 class _Display(NamedTuple):
     """What is told while the claims run."""
@@ -32,17 +36,17 @@ class _Display(NamedTuple):
 
 @contextmanager
 def _display(claims: Sequence[Claim], results: dict[str, ClaimResult], quiet: bool) -> Iterator[_Display]:
-    """On stderr: all claims on a terminal; elsewhere, unless it is to be quiet, a line for each that has finished."""
+    """On stderr: all claims on a terminal; elsewhere, unless it is to be quiet, how many are done, now and then."""
     if not sys.stderr.isatty():
+        told = monotonic()
 
-        def write_line(claim: Claim, result: ClaimResult) -> None:
-            from lightning_cli.writing.check_text import claim_line
-            from lightning_cli.writing.output import PIPE_WIDTH
+        def count_claims(claim: Claim, result: ClaimResult) -> None:
+            nonlocal told
+            if not quiet and monotonic() >= told + SILENCE:
+                told = monotonic()
+                click.echo(f"{len(results):,} of {len(claims):,} claims", err=True)
 
-            if not quiet:
-                click.echo(claim_line(claim, result, claims, PIPE_WIDTH), err=True)
-
-        yield _Display(lambda claim_id, count: None, write_line)
+        yield _Display(lambda claim_id, count: None, count_claims)
         return
     from rich.console import Console, Group
     from rich.live import Live

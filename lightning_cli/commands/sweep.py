@@ -31,6 +31,8 @@ ANSWER = JsonAnswer(
 ANSWERS = (ANSWER,)
 
 
+_SKIP = {"no": False, "yes": True, "both": "both"}
+
 _SIZES = "sizes: 3, a list 2,3,5 or a range 1..4"
 
 
@@ -43,7 +45,7 @@ def _said(values: dict[str, Any]) -> dict[str, Any]:
         if name in ("largest", "count", "seed", "uniform"):
             said[name] = value
         elif name == "skip":
-            said[name] = [word == "yes" for word in value.split(",")]
+            said[name] = [_SKIP[word.strip()] for word in value.split(",")]
         else:
             words = [word.strip() for word in value.split(",")]
             said[name] = [int(word) if word.isdecimal() and len(word) < 12 else word for word in words]
@@ -119,9 +121,8 @@ def command(
     from lightning_sym.atlas.sweep import sweep
 
     limit = options.memory_bytes(memory)
-    for word in (sizes["skip"] or "").split(","):
-        if word not in ("", "yes", "no"):
-            raise click.BadParameter("must be no, yes or no,yes", param_hint="--skip")
+    if sizes["skip"] is not None and (wrong := {word.strip() for word in sizes["skip"].split(",")} - {*_SKIP}):
+        raise click.BadParameter(f"must be {', '.join(_SKIP)}, got {min(wrong)[:60]!r}", param_hint="--skip")
     family = Family.of((family_keys(spec) if spec is not None else {}) | _said(sizes))
     if conjecture is not None:
         Formula(conjecture)

@@ -117,13 +117,13 @@ def picture(weights: Weights, tokens: int = 2) -> Picture:
     """The fiber of weights.
 
     Raises:
-        BadInput: no fiber of these is known, or the function is zero: then the fiber is a union of linear spaces.
+        BadInput: this is not lightning attention with one head and nothing added, or the function is zero:
+            then the fiber is a union of linear spaces.
     """
     from lightning_sym.errors import BadInput
     from lightning_sym.fibers.fiber import fiber
 
-    if weights.form.normalization is not None:
-        raise BadInput("figure fiber: the weights must be those of lightning attention; of softmax there is no curve")
+    weights.require_plain("figure fiber")
     found = fiber(weights, tokens)
     known = [component for component in found.components if component.virtual is not None]
     if any(each.kind not in ("scale", "skew") for component in known for each in component.parameters):

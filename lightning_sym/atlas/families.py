@@ -52,9 +52,11 @@ def _values(value: object, name: str) -> tuple[Any, ...]:
     """What a key may have: one value, a list, or for sizes a range; none twice."""
     found: list[Any] = []
     for item in _list(value):
-        if name in _CHOICES:
+        if name in _CHOICES and isinstance(item, str) and item == "both":
+            found += _CHOICES[name]
+        elif name in _CHOICES:
             if not any(item is choice or (isinstance(item, str) and item == choice) for choice in _CHOICES[name]):
-                choices = ", ".join(str(choice).lower() for choice in _CHOICES[name])
+                choices = ", ".join(str(choice).lower() for choice in (*_CHOICES[name], "both"))
                 raise BadInput(f"{name} must be of {choices}, got {shown(item)}")
             found.append(item)
         elif name in _OPTIONAL and item in (None, "none"):
@@ -88,9 +90,9 @@ class Family:
         value_ranks: what each value width in front of an output projection may be; `None` for no projection.
         embed: columns of an embedding, `None` for none.
         unembed: rows of an unembedding, `None` for none.
-        normalization: `none` or `softmax`.
-        mask: `none` or `causal`.
-        skip: false or true.
+        normalization: `none` or `softmax`; `both` says as much as the two.
+        mask: `none` or `causal`, or `both`.
+        skip: false or true, or `both`.
         uniform: the same width, rank and value rank in all layers.
         largest: leave out networks with more parameters.
         count: draw so many different networks; the whole grid without it.

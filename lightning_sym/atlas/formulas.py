@@ -20,7 +20,7 @@ from lightning_sym.network.architecture import Architecture
 LARGEST = 10**1000
 """Numbers in a formula stay below this."""
 
-_LONGEST = 2000
+_LONGEST, _DEEPEST = 2000, 100
 _MOST_STEPS = 10**5
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -103,6 +103,8 @@ class Formula:
             self._tree = ast.parse(self.text, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise BadInput(f"a formula must be an expression such as l*a*(2*d-a), got {shown(text)}") from error
+        if _nesting(self._tree) > _DEEPEST:
+            raise BadInput(f"a formula must be nested at most {_DEEPEST} deep, got {shown(text)}")
         targets = {
             node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
@@ -123,7 +125,7 @@ class Formula:
         Raises:
             BadInput: the formula gives no whole number there.
         """
-        require_arguments(self.at, locals())
+        require_arguments(Formula.at, locals())
         known = names_of(network)
         if not self.names <= known.keys():
             return None
@@ -131,6 +133,38 @@ class Formula:
         if isinstance(value, bool) or not isinstance(value, int):
             raise BadInput(f"a formula must give a whole number, {self.text[:60]} gives {shown(value)} for {network}")
         return value
+
+
+def _chain(node: ast.AST) -> list[ast.BinOp]:
+    """Return the operations of a sum or product from left to right: each is the left operand of the next."""
+    found = []
+    while isinstance(node, ast.BinOp):
+        found.append(node)
+        node = node.left
+    return found[::-1]
+
+
+def _nesting(tree: ast.AST) -> int:
+    """Return how deep the parts of a formula are nested; a sum is one level, however many terms it has."""
+    deepest, waiting = 0, [(tree, 1)]
+    while waiting:
+        node, level = waiting.pop()
+        deepest = max(deepest, level)
+        chain = _chain(node)
+        parts = [chain[0].left, *(operation.right for operation in chain)] if chain else ast.iter_child_nodes(node)
+        waiting += ((part, level + 1) for part in parts)
+    return deepest
+
+
+def _combined(first: Any, operation: ast.operator, second: Any) -> int:
+    """Return two numbers added, multiplied and so on."""
+    if not (isinstance(first, int) and isinstance(second, int)):
+        raise TypeError("only numbers can be added and multiplied")
+    if not isinstance(operation, ast.Pow):
+        return int(_BINARY[type(operation)](first, second))
+    if not 0 <= second <= 100:
+        raise BadInput(f"exponents in a formula must be from 0 to 100, got {shown(second)}")
+    return int(first**second)
 
 
 class _Evaluation:
@@ -141,15 +175,22 @@ class _Evaluation:
 
     def of(self, node: ast.AST) -> Any:
         """The value of a part of the formula."""
-        self.steps += 1
+        operations = _chain(node)
+        self.steps += 1 + len(operations)
         if self.steps > _MOST_STEPS:
             raise BadInput(f"a formula must take at most {_MOST_STEPS:,} steps, {self.text[:60]} takes more")
         try:
-            value = self._value(node)
+            value = self._bounded(self._value(operations[0].left if operations else node))
+            for operation in operations:
+                value = self._bounded(_combined(value, operation.op, self.of(operation.right)))
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             if isinstance(error, BadInput):
                 raise
             raise BadInput(f"a formula must give a number: {self.text[:60]}: {' '.join(str(error).split())}") from error
+        return value
+
+    def _bounded(self, value: Any) -> Any:
+        """Return a value that is not too large."""
         if isinstance(value, int) and abs(value) > LARGEST:
             raise BadInput(f"numbers in a formula must stay below 10^1000, {self.text[:60]} goes beyond")
         return value
@@ -160,16 +201,6 @@ class _Evaluation:
                 return value
             case ast.Name(id=name):
                 return self.names[name]
-            case ast.BinOp(left=left, op=ast.Pow(), right=right):
-                base, exponent = self.of(left), self.of(right)
-                if not (isinstance(base, int) and isinstance(exponent, int) and 0 <= exponent <= 100):
-                    raise BadInput(f"exponents in a formula must be from 0 to 100, got {shown(exponent)}")
-                return base**exponent
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                first, second = self.of(left), self.of(right)
-                if not (isinstance(first, int) and isinstance(second, int)):
-                    raise TypeError("only numbers can be added and multiplied")
-                return _BINARY[type(op)](first, second)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.of(operand)
             case ast.IfExp(test=test, body=body, orelse=orelse):

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -13,9 +14,10 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, get_args, get_type_hints
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.certificates.document import network_document
 from lightning_sym.errors import BadInput, LightningError, TooLarge
+from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.whole_files import cannot_write, require_writable
@@ -25,8 +27,9 @@ APPLICATION, VERSION = 0x4C53594D, 1
 
 _MOST_ROWS = 10**6
 
-LONGEST, LARGEST = 60, 2**26
-"""Seconds that a condition may take, and bytes of a value: more than a certificate has."""
+LONGEST, PATIENCE, LARGEST = 60, 60, 2**26
+"""Seconds that a condition may take, and that another program may lock the file; bytes of a value: more than a
+certificate has."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,9 @@ COLUMNS = tuple(field.name for field in fields(Entry))
 _TYPES: dict[str, tuple[type, ...]] = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(Entry).items()}
 """What SQLite gives for each column of a file that is not damaged."""
 
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
 _TABLE = """
 create table networks (
     network text primary key, depth integer, widths text, ranks text, tokens integer, normalization text, mask text,
@@ -153,15 +159,29 @@ class Atlas:
         if not new and not os.path.isfile(file):
             raise BadInput(f"{self._named} is {'none' if os.path.exists(file) else 'not there'}")
         mode = "rwc" if new else "rw" if write else "ro"
-        try:
+        with self._refusals():
             self._open(mode, new)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Turn what SQLite ends in into one line that says what the file must be."""
+        try:
+            yield
         except sqlite3.Error as error:
-            raise BadInput(f"{self._named} is none: {error}") from error
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> BadInput:
+        """Return the line for an error of SQLite that has to do with the file."""
+        if (code := _code(error)) == sqlite3.SQLITE_NOTADB:
+            return BadInput(f"{self._named} is none: {error}")
+        if code in _LOCKED:
+            return BadInput(f"{self._named} was locked by another program for more than {PATIENCE:g} s")
+        return BadInput(f"{self._named} {'cannot be written or read' if code in _DISK else 'is damaged'}: {error}")
 
     def _open(self, mode: str, new: bool) -> None:
         # one statement is one transaction: a row is on its way to the disk when `put` returns
         self.connection = sqlite3.connect(
-            f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=60
+            f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=PATIENCE
         )
         # before anything is set: a file that is not ours stays as it was, with nothing beside it
         if not (empty := new or (mode == "rw" and not self.path.stat().st_size)):
@@ -192,8 +212,17 @@ class Atlas:
         )
         return int(first), int(second)
 
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self.connection)
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Do all of it or nothing, and not at the same time as another program."""
+        self.connection.execute("begin immediate")
+        try:
+            yield
+            self.connection.execute("commit")
+        except BaseException:
+            if self.connection.in_transaction:  # where the disk is full SQLite may have gone back by itself
+                self.connection.execute("rollback")
+            raise
 
     def __enter__(self) -> Atlas:
         return self
@@ -203,17 +232,28 @@ class Atlas:
     ) -> None:
         self.connection.close()
 
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return all rows of the answer to a query."""
+        with self._refusals():
+            return self.connection.execute(query, values).fetchall()
+
     def __len__(self) -> int:
-        return int(self.connection.execute("select count(*) from networks").fetchone()[0])
+        return int(self._rows("select count(*) from networks")[0][0])
 
     def __contains__(self, network: Architecture) -> bool:
-        found = self.connection.execute("select 1 from networks where network = ?", (key_of(network),))
-        return found.fetchone() is not None
+        return bool(self._rows("select 1 from networks where network = ?", key_of(network)))
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Add rows; a network that is there already keeps the row it has."""
+        """Add rows, all or none; a network that is there already keeps the row it has.
+
+        Raises:
+            BadInput: the file is damaged, cannot be written, or was locked for more than a minute.
+        """
+        require_arguments(Atlas.put, locals())
+        if wrong := [entry for entry in entries if type(entry) is not Entry]:
+            raise BadInput(f"rows of an atlas must be of the class Entry, got {shown(wrong[0])}")
         holes = ", ".join("?" * len(COLUMNS))
-        with self._transaction():
+        with self._refusals(), self._transaction():
             self.connection.executemany(
                 f"insert or ignore into networks ({', '.join(COLUMNS)}) values ({holes})",  # noqa: S608 - own columns
                 [astuple(entry) for entry in entries],
@@ -221,7 +261,11 @@ class Atlas:
 
     def forget(self, status: str) -> int:
         """Take out the networks of a status, `refused` or `undecided`, to try them again; how many they were."""
-        return self.connection.execute("delete from networks where status = ?", (status,)).rowcount
+        require_arguments(Atlas.forget, locals())
+        if status not in ("refused", "undecided"):
+            raise BadInput(f"the status must be refused or undecided, got {shown(status)}")
+        with self._refusals():
+            return self.connection.execute("delete from networks where status = ?", (status,)).rowcount
 
     def entries(self, where: str | None = None, most: int = _MOST_ROWS) -> Iterator[Entry]:
         """Rows in order of size: parameters, then the key.
@@ -234,6 +278,8 @@ class Atlas:
             BadInput: the condition is none, or does more than ask; or the file is damaged.
             TooLarge: the condition takes more than a minute.
         """
+        require_arguments(Atlas.entries, locals())
+        require_integer(most, "the number of rows", 0)
         condition = f"where ({where})" if where else ""
         query = f"select {', '.join(COLUMNS)} from networks {condition} order by parameters, network limit ?"  # noqa: S608
         self.connection.set_authorizer(_only_reads)
@@ -243,16 +289,15 @@ class Atlas:
             for row in self.connection.execute(query, (most,)):
                 yield self._entry(row)
         except (sqlite3.Error, sqlite3.Warning) as error:
-            if not where:
-                raise BadInput(f"{self._named} is damaged: {error}") from error
-            shown = " ".join(where.split())[:60]
+            if not where or _code(error) in (*_LOCKED, *_DISK, sqlite3.SQLITE_CORRUPT):
+                raise self._refusal(error) from error
+            given = " ".join(where.split())[:60]
             if watch.over:
-                raise TooLarge(f"a condition must be answered within {LONGEST} s, got {shown!r}") from error
+                raise TooLarge(f"a condition must be answered within {LONGEST} s, got {given!r}") from error
             if str(error) == "interrupted":  # what Ctrl-C raises inside SQLite does not come out of it
                 raise KeyboardInterrupt from error
-            raise BadInput(
-                f"a condition must be one of SQL on the columns of an atlas, got {shown!r}: {error}"
-            ) from error
+            what = f"a condition must be one of SQL on the columns of an atlas, got {given!r}"
+            raise BadInput(f"{what}: {str(error)[:80]}") from error
         finally:
             self.connection.set_authorizer(None)
             self.connection.set_progress_handler(None, 0)
@@ -266,14 +311,19 @@ class Atlas:
         except (ValueError, TypeError, KeyError, RecursionError, LightningError):
             same = False
         if not same:
-            shown = f"its {wrong[0]} is {type(getattr(entry, wrong[0])).__name__}" if wrong else "its network is none"
-            raise BadInput(f"{self._named} is damaged: a row of it is none, {shown}")
+            wrongly = f"its {wrong[0]} is {type(getattr(entry, wrong[0])).__name__}" if wrong else "its network is none"
+            raise BadInput(f"{self._named} is damaged: a row of it is none, {wrongly}")
         return entry
 
     def counts(self) -> dict[str, int]:
         """How many networks there are of each status."""
-        found = self.connection.execute("select status, count(*) from networks group by status order by status")
+        found = self._rows("select status, count(*) from networks group by status order by status")
         return {str(status): int(number) for status, number in found}
+
+
+def _code(error: Exception) -> int:
+    """Return what SQLite calls an error, without where in SQLite it happened; 0 where Python raised it."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 class _Watch:
@@ -288,21 +338,6 @@ class _Watch:
 
     def __call__(self) -> bool:
         return self.over
-
-
-class _Transaction:
-    """All of it or nothing, and not at the same time as another program's."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-
-    def __enter__(self) -> None:
-        self.connection.execute("begin immediate")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.connection.execute("commit" if kind is None else "rollback")
 
 
 def _only_reads(action: int, first: str | None, second: Any, _base: Any, _trigger: Any) -> int:

@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.atlas.families import Family
 from lightning_sym.atlas.store import Atlas, Entry, key_of
+from lightning_sym.atlas.workers import cluster, hand_out, processes
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.dimension.search import bytes_needed, orders_of
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.processes import cores, follow_parent, interrupts_postponed, kill_children
+from lightning_sym.processes import cores
+from lightning_sym.rings.prime_field import PRIMES
 
-_CHUNK_PARAMETERS, _CHUNK_NETWORKS = 4000, 64
-"""Networks that are handed out together: so many parameters or networks. Small ones take a millisecond each."""
+_SLICE = 0.25
+"""Seconds of work that are handed out together, and after which rows are written; no network is divided."""
 
-_AHEAD = 3
-"""Chunks that wait for each worker."""
+_MOST_TOGETHER = 1000
+"""Networks that are handed out together at most."""
+
+_BYTES_A_SECOND = 10**9
+"""How much of a Jacobian is made and eliminated in a second, by a rough rate."""
+
+_START = 0.5
+"""Seconds of the processor that it takes to start other processes."""
 
 
 def measure(networks: list[Architecture], seed: int, memory: int, certificates: bool) -> list[Entry]:
-    """The rows of some networks: what a worker does."""
-    return [_entry(network, seed, memory, certificates) for network in networks]
+    """The rows of the first of some networks, as many as a slice of time allows, one at least: what a worker does."""
+    end = time.monotonic() + _SLICE
+    rows: list[Entry] = []
+    for network in networks:
+        rows.append(_entry(network, seed, memory, certificates))
+        if time.monotonic() > end:
+            break
+    return rows
 
 
 def _listed(sizes: Iterable[int]) -> str:
@@ -112,93 +125,33 @@ class Sweep(Result):
         return latex_words("; ".join(said for _, said in self.lines()))
 
 
-@contextmanager
-def _processes(workers: int) -> Iterator[Executor]:
-    """Processes of this machine; one thread each, they are as many as the cores."""
-    others = multiprocessing.active_children()
-    before = os.environ.get("OPENBLAS_NUM_THREADS")
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    try:
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), follow_parent) as pool:
-            try:
-                with interrupts_postponed():
-                    for _ in range(workers):  # all are started here, where no interrupt reaches them
-                        pool.submit(measure, [], 0, 0, False)
-                yield pool
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                kill_children(others)
-                raise
-    finally:
-        if before is None:
-            del os.environ["OPENBLAS_NUM_THREADS"]
-        else:
-            os.environ["OPENBLAS_NUM_THREADS"] = before
+class _Queue:
+    """Networks that wait, handed out in batches of about one slice of time by a rough rate."""
+
+    def __init__(self, networks: Iterable[Architecture]) -> None:
+        self._new, self._back = iter(networks), deque[Architecture]()
+
+    def batch(self) -> list[Architecture]:
+        """Return the next networks; none where all are handed out."""
+        found: list[Architecture] = []
+        seconds = 0.0
+        while seconds < _SLICE and len(found) < _MOST_TOGETHER:
+            network = self._back.popleft() if self._back else next(self._new, None)
+            if network is None:
+                break
+            found.append(network)
+            seconds += rough_seconds(network)
+        return found
+
+    def take_back(self, networks: Iterable[Architecture]) -> None:
+        """Hand these out again."""
+        self._back.extend(networks)
 
 
-@contextmanager
-def _cluster(address: str) -> Iterator[tuple[Executor, int]]:
-    """The workers of a Dask scheduler.
-
-    Raises:
-        MissingExtra: Dask is not installed.
-        BadInput: no scheduler answers at the address, or it has no workers.
-    """
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingExtra("a Dask cluster needs the extra: pip install lightning-sym[cluster]") from error
-    dask: Any = distributed  # it has no types
-    try:
-        client = dask.Client(address, timeout=10)
-    except Exception as error:
-        raise BadInput(f"a Dask scheduler must answer at the address, {address[:60]!r} does not") from error
-    with client:
-        threads = sum(client.nthreads().values())
-        if not threads:
-            raise BadInput(f"a Dask scheduler must have workers, the one at {address[:60]!r} has none")
-        # a network is measured once or, if its worker dies, again: rows do not depend on who measures them
-        yield client.get_executor(pure=False), threads
-
-
-def _chunks(networks: Iterable[Architecture]) -> Iterator[list[Architecture]]:
-    chunk: list[Architecture] = []
-    parameters = 0
-    for network in networks:
-        chunk.append(network)
-        parameters += network.parameter_count
-        if parameters >= _CHUNK_PARAMETERS or len(chunk) == _CHUNK_NETWORKS:
-            yield chunk
-            chunk, parameters = [], 0
-    if chunk:
-        yield chunk
-
-
-def _run(
-    executor: Executor,
-    workers: int,
-    chunks: Iterable[list[Architecture]],
-    options: tuple[int, int, bool],
-    kept: Callable[[list[Entry]], None],
-) -> None:
-    """Hand out chunks, a few ahead for each worker, and keep what comes back as it comes."""
-    pending: set[Future[list[Entry]]] = set()
-
-    def collect() -> None:
-        nonlocal pending
-        done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for future in done:
-            kept(future.result())
-
-    try:
-        for chunk in chunks:
-            pending.add(executor.submit(measure, chunk, *options))
-            if len(pending) >= _AHEAD * workers:
-                collect()
-        while pending:
-            collect()
-    except BrokenExecutor as error:
-        raise BadInput("workers must be left to work, one was ended; what was measured is in the atlas") from error
+def rough_seconds(network: Architecture) -> float:
+    """How long a network may take, from the bytes that its first Jacobian may need."""
+    size, order = network.parameter_count, orders_of(network)[0]
+    return bytes_needed(network, size + 1, size, order, PRIMES[0]) / _BYTES_A_SECOND
 
 
 def sweep(
@@ -223,12 +176,13 @@ def sweep(
         seed: picks the points of each network; it may change the evidence, never a certified number.
         memory: bytes that one network may take; larger ones are put down as refused.
         certificates: keep a certificate of each certified dimension in its row.
-        workers: processes; as many as cores unless said.
+        workers: processes; as many as cores unless said. What takes about a second in all is measured in this one.
         scheduler: the address of a Dask scheduler whose workers are to measure, with this program installed.
         progress: called as `progress(stage, done, total)`.
 
     Raises:
-        BadInput: the file is no atlas, or no scheduler answers.
+        BadInput: the file is no atlas, cannot be written, is damaged or locked; no scheduler answers, or it or workers
+            were ended. What was measured before is in the atlas, and the message says how many networks.
 
     Example:
         >>> import tempfile
@@ -260,14 +214,30 @@ def sweep(
             measured += len(entries)
             report("networks", known + measured, total)
 
-        chunks = _chunks(new())
-        if scheduler is not None:
-            with _cluster(scheduler) as (executor, threads):
-                _run(executor, threads, chunks, (seed, memory, certificates), kept)
-        elif (workers or cores()) == 1:
-            for chunk in chunks:
-                kept(measure(chunk, seed, memory, certificates))
-        else:
-            with _processes(workers or cores()) as executor:
-                _run(executor, workers or cores(), chunks, (seed, memory, certificates), kept)
+        queue, begun = _Queue(new()), time.monotonic()
+
+        def others_are_worth_it(batch: list[Architecture]) -> bool:
+            """Whether two would save more than it takes to start them, if what comes takes as long as what came."""
+            left = (total - known - measured) * (time.monotonic() - begun) / max(measured, 1)
+            return max(map(rough_seconds, batch)) > _START or (measured > 0 and left > 2 * _START)
+
+        work = partial(measure, seed=seed, memory=memory, certificates=certificates)
+        many = workers or cores()
+        try:
+            if scheduler is not None:
+                with cluster(scheduler) as (submit, threads, look):
+                    hand_out(submit, threads, queue, work, kept, look)
+            while batch := queue.batch():
+                if many > 1 and others_are_worth_it(batch):
+                    queue.take_back(batch)
+                    with processes(many) as submit:
+                        hand_out(submit, many, queue, work, kept)
+                else:
+                    rows = work(batch)
+                    queue.take_back(batch[len(rows) :])
+                    kept(rows)
+        except BadInput as error:
+            if not measured:
+                raise
+            raise BadInput(f"{error}; the {measured:,} networks measured before are in the atlas") from error
         return Sweep(os.fspath(file), measured, known, atlas.counts())

@@ -67,7 +67,7 @@ def same_checkpoints(
         counts = " and ".join(f"{form.vocabulary:,}" for form in forms)
         raise BadInput(f"checkpoints that are compared must have one vocabulary, got {counts} token ids")
     if not 0 <= units < float("inf"):
-        raise BadInput(f"units must be a finite number of at least 0, got {units}")
+        raise BadInput(f"units must be a finite number of at least 0, got {shown(units)}")
     prompt = _prompt(ids, forms)
     tell: Progress = progress or unheard
     reasons = unlike(*forms)

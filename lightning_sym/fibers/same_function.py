@@ -211,6 +211,7 @@ def same_function(
     require_arguments(same_function, locals())
     for weights in (first, second):
         weights.require_numbers("whether two networks have the same function")
+    require_integer(tokens, "the number of tokens", 1)
     shapes = first.architecture(tokens), second.architecture(tokens)
     for what in ("input", "output"):
         widths = [getattr(shape, f"{what}_width") for shape in shapes]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Any
 
+from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.pieces import SHAPED, pieces
@@ -15,12 +16,12 @@ from lightning_sym.rings.normalization import Normalization
 
 def _sizes(values: object, name: str) -> tuple[int, ...]:
     if type(values) is not tuple and (isinstance(values, (str, bytes)) or not isinstance(values, Sequence)):
-        raise ShapeError(f"{name} must be a sequence of positive integers, got {values!r}")
+        raise ShapeError(f"{name} must be a sequence of positive integers, got {shown(values)}")
     for value in values:
         if type(value) is int and value > 0:  # nearly always
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ShapeError(f"{name} must be positive integers, got {value!r}")
+            raise ShapeError(f"{name} must be positive integers, got {shown(value)}")
     return tuple(values)
 
 
@@ -36,7 +37,7 @@ def require_form(normalization: object, causal: object, skip: object) -> None:
         ("skip", skip, bool, "true or false"),
     ):
         if not isinstance(value, kind):
-            raise BadInput(f"{name} must be {rule}, got {value!r}")
+            raise BadInput(f"{name} must be {rule}, got {shown(value)}")
 
 
 SIZES = ("widths", "attention_ranks", "tokens")

@@ -116,7 +116,7 @@ def forward(x: M, layers: Weights | Iterable[Layer | Sequence[Layer]], form: For
         >>> forward(np.array([[2]]), [Layer(one, one, one)] * 2).tolist()   # 2 ** (3 ** 2)
         [[512]]
     """
-    if not isinstance(layers, Iterable) and not isinstance(layers, Weights):
+    if getattr(layers, "ndim", 1) == 0 or not isinstance(layers, (Iterable, Weights)):
         raise BadInput(f"layers must be Weights or a list of Layer(query, key, value), got {shown(layers)}")
     if not isinstance(form, Form):
         raise BadInput(f"form must be a Form, got {shown(form)}")
@@ -220,5 +220,7 @@ def _in_their_order(weights: Iterable[Any], architecture: Architecture) -> Itera
         few = "fewer" if len(shapes) < len(given) else "more"
         raise ShapeError(f"the weights must be those that weight_shapes() lists, {few} than the {len(given)} given")
     for (name, shape), matrix in zip(shapes, given, strict=True):
+        if not hasattr(type(matrix), "__matmul__"):  # a number, which has no shape either
+            require_matrix(matrix, name)
         require_shape(matrix, shape, name)
     return iter(given)

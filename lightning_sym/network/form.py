@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture, require_form
@@ -18,7 +18,7 @@ _MASKS = {"none": False, "causal": True}
 
 def _choice(value: object, choices: dict[str, Any], key: str) -> Any:
     if not isinstance(value, str) or value not in choices:
-        raise BadInput(f"{key} must be {' or '.join(choices)}, got {str(value)[:40]!a}")
+        raise BadInput(f"{key} must be {' or '.join(choices)}, got {shown(value)}")
     return choices[value]
 
 
@@ -81,14 +81,14 @@ class NetworkForm:
         """
         keys = {"normalization", "mask", "skip"}
         if not isinstance(value, dict):
-            raise BadInput(f"the form must be an object with normalization, mask and skip, got {str(value)[:40]!a}")
+            raise BadInput(f"the form must be an object with normalization, mask and skip, got {shown(value)}")
         if wrong := sorted(str(key)[:40] for key in keys.symmetric_difference(value)):
             raise BadInput(
                 "the form must name normalization, mask and skip and nothing else; missing or unknown: "
                 + ", ".join(ascii(key)[1:-1] for key in wrong[:6])
             )
         if not isinstance(value["skip"], bool):
-            raise BadInput(f"skip must be true or false, got {str(value['skip'])[:40]!a}")
+            raise BadInput(f"skip must be true or false, got {shown(value['skip'])}")
         normalization = _choice(value["normalization"], _NORMALIZATIONS, "normalization")
         return cls(normalization, _choice(value["mask"], _MASKS, "mask"), value["skip"])
 
@@ -100,8 +100,8 @@ class NetworkForm:
         """
         name = next((name for name, known in _NORMALIZATIONS.items() if known == self.normalization), None)
         if name is None:
-            shown = "" if self.normalization is None else self.normalization.name
-            raise BadInput(f"a weight file must have the normalization {' or '.join(_NORMALIZATIONS)}, got {shown}")
+            given = "" if self.normalization is None else self.normalization.name
+            raise BadInput(f"a weight file must have the normalization {' or '.join(_NORMALIZATIONS)}, got {given}")
         return {"normalization": name, "mask": "causal" if self.causal else "none", "skip": self.skip}
 
     @property

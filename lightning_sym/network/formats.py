@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, ShapeError
 
 FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
@@ -139,16 +140,16 @@ def require_format(name: object) -> str:
     Raises:
         BadInput: it is none.
     """
-    if name not in FORMATS:
-        raise BadInput(f"the format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, got {str(name)[:40]!a}")
-    return str(name)
+    if not isinstance(name, str) or name not in FORMATS:
+        raise BadInput(f"the format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, got {shown(name)}")
+    return name
 
 
 def _parts(name: object) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Letters, layer and head, row and column."""
     match = _NAME.fullmatch(name) if isinstance(name, str) else None
     if match is None:
-        raise BadInput(f"a variable must be letters with indices behind them, such as x_1_2, got {str(name)[:40]!a}")
+        raise BadInput(f"a variable must be letters with indices behind them, such as x_1_2, got {shown(name)}")
     letters, layer, entry = match.groups()
     return letters, tuple((layer or "").split(".") if layer else ()), tuple(entry.split("_")[1:])
 

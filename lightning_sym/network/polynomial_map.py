@@ -73,6 +73,7 @@ class PolynomialMap(SymbolicMap, Result):
 
     def is_homogeneous(self, degree: int) -> bool:
         """Whether every term of every output has this degree in the inputs."""
+        require_integer(degree, "the degree")
         first = len(self.weight_names)
         return all(
             sum(map(int, exponents[first:])) == degree for entry in self.entries.ravel() for exponents in entry.monoms()
@@ -176,7 +177,13 @@ class PolynomialMap(SymbolicMap, Result):
         return generic_rank_bounds(search, self.weight_names, rank_at, coefficients, seed)
 
     def sympy(self, k: int, j: int) -> PolyElement:
-        """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring."""
+        """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring.
+
+        Raises:
+            BadInput: there is no such output.
+        """
+        for place, name, count in ((k, "row", self.entries.shape[0]), (j, "column", self.entries.shape[1])):
+            require_integer(place, f"the {name} of an output", 0, count - 1)
         return to_sympy(self.entries[k, j], self.symbols)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from math import comb
 from typing import Any
 
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.limits import require_memory
+from lightning_sym.limits import require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.symbols_by_name import SymbolsByName
 from lightning_sym.network.weights import Weights
@@ -131,11 +131,13 @@ def attention_matrix(architecture: Architecture, symbols: Sequence[Any], layer: 
     """
     import sympy
 
-    place = architecture.head_name(layer, head)
     by_name = {symbol.name: symbol for symbol in symbols}
     shapes = matrices_in(list(by_name), architecture)
+    require_integer(layer, "the layer", 1)
+    require_integer(head, "the head", 1)
+    place = architecture.head_name(layer, head)
     if not {f"Q{place}", f"K{place}"} <= shapes.keys() or head > architecture.heads:
-        raise BadInput(f"Q and K must be symbolic weights of this map, got layer {layer!r}, head {head!r}")
+        raise BadInput(f"Q and K must be symbolic weights of this map, got layer {layer}, head {head}")
 
     def matrix(name: str) -> Any:
         return sympy.Matrix(*shapes[name], [by_name[n] for n in entry_names(variable_prefix(name), *shapes[name])])

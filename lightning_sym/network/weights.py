@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count, pairwise
+from numbers import Integral
 from typing import NamedTuple
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
@@ -113,7 +114,7 @@ class Weights(InLetters, ShownWeights):
         """
         require_arguments(cls.of, locals())
         if not isinstance(form, NetworkForm):
-            raise BadInput(f"the form must be a NetworkForm, got {form!r}")
+            raise BadInput(f"the form must be a NetworkForm, got {shown(form)}")
         places, unknown = _places(matrices)
         # layers count from 1 without a gap: what stands behind one is unknown, what is left out before it is missing
         layers = {place.layer for place in places if place.layer}
@@ -310,10 +311,9 @@ class Weights(InLetters, ShownWeights):
         source = RandomMatrices(seed, bound, denominator)
 
         def checked(ranks: Sequence[int], limits: Sequence[int], name: str) -> list[int]:
-            if len(ranks) != len(limits) or any(
-                r not in range(most + 1) for r, most in zip(ranks, limits, strict=False)
-            ):
-                raise ShapeError(f"{name} must be between 0 and {list(limits)}, got {list(ranks)}")
+            within = (isinstance(r, Integral) and 0 <= r <= most for r, most in zip(ranks, limits, strict=False))
+            if len(ranks) != len(limits) or not all(within):
+                raise ShapeError(f"{name} must be between 0 and {list(limits)}, got {shown(list(ranks))}")
             return list(ranks)
 
         widths, a = architecture.widths, architecture.attention_ranks

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
 
 ObjectArray = npt.NDArray[np.object_]
@@ -40,7 +41,7 @@ def exact_number(value: object, name: str = "a weight") -> Fraction:
         if value != value or value in (float("inf"), float("-inf")):
             raise BadInput(f"{name} must be finite, got {value}")
         return Fraction(value)
-    raise BadInput(f"{name} must be an integer, a fraction or a float, got {value!r}")
+    raise BadInput(f"{name} must be an integer, a fraction or a float, got {shown(value)}")
 
 
 def require_entries(matrices: Mapping[str, Rows]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.ambient import DEEPEST
@@ -129,11 +130,15 @@ class CoordinateSystem:
         t, rows = shape.tokens, shape.output_width
         given: dict[tuple[int, int, tuple[int, ...]], Fraction] = {}
         for place, value in coefficients.items():
-            k, j, exponents = place
-            if not (0 <= k < rows and 0 <= j < t and len(exponents) == shape.input_width * t):
-                raise BadInput(f"a coefficient must be of an output and a monomial of {shape}, got {place}")
+            match place:
+                case (int(k), int(j), tuple(exponents)) if (
+                    0 <= k < rows and 0 <= j < t and len(exponents) == shape.input_width * t
+                ):
+                    pass
+                case _:
+                    raise BadInput(f"a coefficient must be of an output and a monomial of {shape}, got {shown(place)}")
             if number := _exact(value):
-                given[k, j, tuple(exponents)] = number
+                given[k, j, exponents] = number
         values = [
             given.get((row, t - 1, c.exponents), Fraction(0))
             for c, (row, _) in zip(self.coordinates, self.keys, strict=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import comb
 
-from lightning_sym.arguments import require_arguments
+from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer, unheard
@@ -94,7 +94,7 @@ def successive_equations(
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
     if not work > 0:
-        raise BadInput(f"work must be a positive number of seconds, got {work}")
+        raise BadInput(f"work must be a positive number of seconds, got {shown(work)}")
     report = progress or unheard
     require_codes(smallest_network(architecture))
     report("coordinates", 0, 1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, propositions
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
@@ -160,6 +161,7 @@ class Equations(Result):
             BadInput: the coefficients are not those of a function of the linear span.
             ShapeError: the weights are of another network.
         """
+        require_arguments(Equations.at, locals())
         values = self._coordinates_of(point)
         if values is None:
             raise BadInput("the coefficients must be those of a function of the linear span, got others")
@@ -171,8 +173,10 @@ class Equations(Result):
         `False` proves that it does not lie in M. The function of weights always does.
 
         Raises:
+            BadInput: the point is neither weights nor coefficients of outputs.
             ShapeError: the weights are of another network.
         """
+        require_arguments(Equations.vanishes_at, locals())
         values = self._coordinates_of(point)
         return values is not None and not any(_value(t, values) for some in self.terms.values() for t in some)
 
@@ -188,6 +192,7 @@ class Equations(Result):
         Raises:
             ShapeError: the weights are of another network.
         """
+        require_arguments(Equations.tangent_dimension_bound, locals())
         values = self.system.at(weights)
         p = next((p for p in PRIMES if all(v.denominator % p for v in values)), None)
         if p is None:

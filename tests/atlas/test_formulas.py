@@ -27,6 +27,12 @@ def test_what_formulas_say(text: str, value: int) -> None:
     assert Formula(text).at(DEEP) == value
 
 
+@pytest.mark.parametrize(("sign", "value"), [("+", 501), ("-", -499), ("*", 2)])
+def test_a_formula_of_many_terms(sign: str, value: int) -> None:
+    assert Formula(sign.join(["1"] * 499 + ["l"])).at(DEEP) == value
+    assert Formula(sign.join(["1"] * 999)).at(DEEP) == {"+": 999, "-": -997, "*": 1}[sign]
+
+
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
 def test_the_formula_of_the_paper_typed(d: int, a: int, depth: int) -> None:
     network = Architecture((d,) * (depth + 1), (a,) * depth, 2)
@@ -45,7 +51,9 @@ def test_a_size_that_has_no_value_gives_none() -> None:
         "l << 9", "l and t", "not l", "{1}", "f'{l}'", "l if l", "(y := 3)",
         "sum(x for x in widths for y in ranks)[0]()",
         "print(1)", "min(widths, key=abs)", "widths[0:1]", "*widths", "1 < l < 3", "l;t", "await l", "l" * 3000,
-        "(" * 1500 + ")" * 1500,
+        "(" * 1500 + ")" * 1500, "-" * 300 + "1", "-" * 1900 + "1", "1 if l else " * 150 + "1",
+        "abs(" * 150 + "1" + ")" * 150, "2**" * 150 + "1",
+        "widths" + "[0" * 150 + "]" * 150, "(1-" * 150 + "1" + ")" * 150,
     ],
 )  # fmt: skip
 def test_what_is_not_in_the_grammar_is_refused(text: str) -> None:

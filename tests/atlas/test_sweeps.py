@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dask_cluster import cluster
 
 from lightning_sym import Architecture, BadInput, certified_dimension
 from lightning_sym.atlas.conjectures import try_formula
@@ -122,37 +120,11 @@ def _in_session(session: int) -> list[str]:
     return alive
 
 
-@contextmanager
-def cluster(folder: Path) -> Iterator[str]:
-    """A Dask scheduler and two workers, as one starts them from the shell."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    dask = [sys.executable, "-m", "distributed.cli"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    quiet: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    starts = [[f"{dask[2]}.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]]
-    starts += [[f"{dask[2]}.dask_worker", address, "--nthreads", "1", "--no-dashboard"]] * 2
-    started = [subprocess.Popen([*dask[:2], *words], env=environment, **quiet) for words in starts]
-    try:
-        yield address
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
 def test_a_dask_cluster_writes_the_same_rows(tmp_path: Path) -> None:
     sweep(Family.of(KEYS), tmp_path / "here.sqlite", workers=1)
-    with cluster(tmp_path) as address:
-        call = command("sweep", *words(KEYS), "-o", str(tmp_path / "there.sqlite"), "--scheduler", address)
-        for _ in range(30):  # until scheduler and workers answer
-            done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
-            if done.returncode == 0:
-                break
-            assert (done.returncode, "Dask scheduler" in done.stderr) == (2, True), done.stderr
-            time.sleep(1)
+    with cluster(tmp_path) as started:
+        call = command("sweep", *words(KEYS), "-o", str(tmp_path / "there.sqlite"), "--scheduler", started.address)
+        done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert rows(tmp_path / "here.sqlite") == rows(tmp_path / "there.sqlite")
 

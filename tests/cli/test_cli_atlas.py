@@ -45,6 +45,28 @@ def test_what_is_refused_is_said_by_the_exit_code(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
+    ("option", "values"),
+    [("normalization", ("none", "softmax")), ("mask", ("none", "causal")), ("skip", ("no", "yes"))],
+)
+def test_both_is_as_much_as_the_two(
+    option: str, values: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ("sweep", "--depth", "1", "--widths", "2", "--ranks", "1", "--tokens", "2", "--workers", "1", "--json")
+    networks = {}
+    for said in ("both", ",".join(values), *values):
+        file = str(tmp_path / f"{said}.sqlite")
+        assert run(capsys, *words, f"--{option}", said, "-o", file)[0] == 0
+        with Atlas(file) as atlas:
+            networks[said] = {entry.network for entry in atlas.entries()}
+    both, together, first, second = networks.values()
+    assert both == together == first | second
+    assert len(both) == 2
+    (tmp_path / "family.toml").write_text(f'depth = 1\nwidths = 2\nranks = 1\ntokens = 2\n{option} = "both"\n')
+    code, out, _ = run(capsys, "sweep", str(tmp_path / "family.toml"), "--workers", "1", "-o", str(tmp_path / "toml"))
+    assert (code, "2 networks measured" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("sweep", "-o", "{new}"), ("sweep", *SMALL), ("sweep", *SMALL, "-o", "{folder}"),
@@ -57,6 +79,7 @@ def test_what_is_refused_is_said_by_the_exit_code(capsys: pytest.CaptureFixture[
         ("atlas", "{text}"), ("atlas", "{folder}"), ("atlas", "{new}"),
         ("atlas", "{atlas}", "--where", "drop table networks"),
         ("atlas", "{atlas}", "--page", "{folder}"), ("atlas", "{atlas}", "--conjecture", "1.5"),
+        ("sweep", *SMALL, "--skip", "", "-o", "{new}"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(

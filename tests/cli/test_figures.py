@@ -265,3 +265,26 @@ def test_the_bare_score_loses_a_dimension() -> None:
 @pytest.mark.parametrize("claim_id", ["conjecture-3.10", "figure-3", "rational-normalizer"])
 def test_the_walk_throughs_run(claim_id: str) -> None:
     assert len(list(WALK_THROUGHS[claim_id].steps())) >= 3
+
+
+HEADS = {"Q1.1": [[1]], "K1.1": [[2]], "V1.1": [[3]], "Q1.2": [[1]], "K1.2": [[1]], "V1.2": [[1]]}
+PLAIN = {"Q1": [[1]], "K1": [[2]], "V1": [[3]]}
+
+
+@pytest.mark.parametrize(
+    ("form", "matrices", "named"),
+    [
+        ({}, HEADS, "2 heads"), ({"skip": True}, PLAIN, "skip"), ({"mask": "causal"}, PLAIN, "causal"),
+        ({"normalization": "softmax"}, PLAIN, "softmax"), ({}, PLAIN | {"O1": [[1]]}, "output projections"),
+        ({}, PLAIN | {"E": [[1]]}, "an embedding"), ({}, PLAIN | {"U": [[1]]}, "an unembedding"),
+    ],
+)  # fmt: skip
+def test_a_fiber_that_is_not_drawn_is_named(
+    form: dict[str, Any], matrices: dict[str, Any], named: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "weights.json"
+    said = {"normalization": "none", "mask": "none", "skip": False} | form
+    file.write_text(json.dumps({"schema": "lightning-sym/weights/1", "form": said, "weights": matrices}))
+    code, out, err = run(capsys, "figure", "fiber", str(file))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert named in err

@@ -129,8 +129,8 @@ BAD_FORMS: dict[str, tuple[object, str]] = {
     "unknown": ({**GOOD, "rotary": True}, "missing or unknown: rotary"),
     "normalization": ({**GOOD, "normalization": "sigmoid"}, "normalization must be none or softmax, got 'sigmoid'"),
     "odd normalization": ({**GOOD, "normalization": ["softmax"]}, "normalization must be none or softmax"),
-    "mask": ({**GOOD, "mask": True}, "mask must be none or causal, got 'True'"),
-    "skip": ({**GOOD, "skip": 1}, "skip must be true or false, got '1'"),
+    "mask": ({**GOOD, "mask": True}, "mask must be none or causal, got True"),
+    "skip": ({**GOOD, "skip": 1}, "skip must be true or false, got 1"),
     "lines": ({**GOOD, "a\nb": 1}, "unknown: a"),
 }
 

@@ -1,0 +1,206 @@
+"""Who measures: processes of this machine or the workers of a Dask scheduler, and how they are given what to do."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.processes import follow_parent, interrupts_postponed, kill_children
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Submit = Callable[[Callable[[Any], Any], Any], Future[Any]]
+"""Hands out something to be worked on, and says what will hold the result."""
+
+_AHEAD = 3
+"""Batches that wait for each worker."""
+
+_PATIENCE = 30.0
+"""Seconds that a cluster may be without workers."""
+
+
+class Queue(Protocol[T]):
+    """What waits to be done, in batches."""
+
+    def batch(self) -> list[T]:
+        """Return the next things to do; none where all are handed out."""
+
+    def take_back(self, things: Iterable[T]) -> None:
+        """Hand these out again."""
+
+
+def _serve(connection: Connection) -> None:
+    """Do what comes and send back what it gives, an error too, until nobody sends any more."""
+    follow_parent()
+    with suppress(EOFError, OSError):
+        while True:
+            work, things = connection.recv()
+            try:
+                answer = work(things)
+            except Exception as error:  # noqa: BLE001 - it is raised in the process that waits
+                error.add_note(traceback.format_exc())
+                answer = error
+            connection.send(answer)
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Submit]:
+    """Processes of this machine; one thread each, they are as many as the cores.
+
+    Each has a pipe of its own, which ends with it: a process that is killed leaves nobody waiting.
+    """
+    context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
+    free: SimpleQueue[Connection] = SimpleQueue()
+
+    def ask(work: Callable[[Any], Any], things: Any) -> Any:
+        connection = free.get()
+        try:
+            connection.send((work, things))
+            answer = connection.recv()
+        except (EOFError, OSError) as error:
+            raise BrokenExecutor("a process was ended") from error
+        finally:
+            free.put(connection)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with ThreadPoolExecutor(workers) as threads:  # each waits for a process
+        try:
+            with _one_thread_each(), interrupts_postponed():  # all are started here, where no interrupt reaches them
+                for _ in range(workers):
+                    ours, theirs = context.Pipe()
+                    context.Process(target=_serve, args=(theirs,), daemon=True).start()
+                    theirs.close()
+                    free.put(ours)
+            yield lambda work, things: threads.submit(ask, work, things)
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            kill_children(others)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that are started meanwhile use one thread for linear algebra."""
+    before = os.environ.get("OPENBLAS_NUM_THREADS")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+        else:
+            os.environ["OPENBLAS_NUM_THREADS"] = before
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[tuple[Submit, int, Callable[[], None]]]:
+    """The workers of a Dask scheduler: who hands out, how many they are, and what looks after them.
+
+    Raises:
+        MissingExtra: Dask is not installed.
+        BadInput: no scheduler answers at the address, or it has no workers.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingExtra("a Dask cluster needs the extra: pip install lightning-sym[cluster]") from error
+    dask: Any = distributed  # it has no types
+    with _silent("distributed", "tornado", "asyncio"):  # what they log is said in a line below
+        try:
+            client = dask.Client(address, timeout=10)
+        except Exception as error:
+            raise BadInput(f"a Dask scheduler must answer at the address, {address[:60]!r} does not") from error
+        with client:
+            threads = sum(client.nthreads().values())
+            if not threads:
+                raise BadInput(f"a Dask scheduler must have workers, the one at {address[:60]!r} has none")
+            seen = time.monotonic()
+
+            def look() -> None:
+                nonlocal seen
+                if client.status != "running":
+                    raise OSError("the scheduler went away")
+                if client.nthreads():
+                    seen = time.monotonic()
+                elif time.monotonic() > seen + _PATIENCE:
+                    raise BadInput(f"workers must be left to work, there was none for {_PATIENCE:g} s")
+
+            try:
+                # a network is measured once or, if its worker dies, again: rows do not depend on who measures them
+                yield client.get_executor(pure=False).submit, threads, look
+            except (CancelledError, OSError, dask.KilledWorker) as error:
+                raise BadInput("a Dask scheduler and its workers must be left to work, one was ended") from error
+
+
+@contextmanager
+def _silent(*packages: str) -> Iterator[None]:
+    """Keep the loggers of packages from writing."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in packages]
+    loggers = [logging.getLogger(name) for name in {*packages, *names}]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def hand_out(
+    submit: Submit,
+    workers: int,
+    queue: Queue[T],
+    work: Callable[[list[T]], list[R]],
+    kept: Callable[[list[R]], None],
+    look: Callable[[], None] = lambda: None,
+) -> None:
+    """Hand out batches, a few ahead for each worker, and keep what comes back as it comes.
+
+    Args:
+        submit: hands out one batch.
+        workers: how many there are.
+        queue: what is to be done; what was not done of a batch is given back to it.
+        work: does the first things of a batch, one at least, and returns as many results.
+        kept: called with results.
+        look: called about once a second while nothing comes.
+
+    Raises:
+        BadInput: a worker was ended.
+    """
+    pending: dict[Future[list[R]], list[T]] = {}
+    while True:
+        try:
+            while len(pending) < _AHEAD * workers and (batch := queue.batch()):
+                pending[submit(work, batch)] = batch
+            if not pending:
+                return
+            done, _ = wait(pending, timeout=1, return_when=FIRST_COMPLETED)
+            if not done:
+                look()
+            for future in done:
+                rows, batch = future.result(), pending.pop(future)
+                queue.take_back(batch[len(rows) :])
+                kept(rows)
+        except BrokenExecutor as error:
+            raise BadInput("workers must be left to work, one was ended") from error
