@@ -92,11 +92,24 @@ def successive_equations(
         4 {4: 1}
     """
     require_arguments(successive_equations, locals())
+    yield from equations_within(architecture, degree, Work(work), seed=seed, memory=memory, progress=progress)
+
+
+def equations_within(
+    architecture: Architecture,
+    degree: int | None,
+    budget: Work,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Iterator[Equations]:
+    """As `successive_equations`, as one of several questions that share a budget."""
     architecture.require("the ideal of the closure", PROVED)
     require_integer(seed, "the seed")
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
-    budget, report = Work(work), progress or unheard
+    report = progress or unheard
     require_codes(smallest_network(architecture))
     report("coordinates", 0, 1)
     system = coordinate_system(architecture, memory=memory, work=budget)
