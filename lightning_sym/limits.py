@@ -94,6 +94,9 @@ class Work:
         limit: seconds that all steps together may take.
         progress: told of each step as it begins.
 
+    Attributes:
+        spent: seconds of the steps that were begun.
+
     Example:
         >>> work = Work(1)
         >>> work.spend(0.7, "the first half")
@@ -105,11 +108,28 @@ class Work:
     def __init__(self, limit: float = DEFAULT_WORK, progress: Progress | None = None) -> None:
         if not limit > 0:
             raise BadInput(f"work must be a positive number of seconds, got {shown(limit)}")
-        self._limit, self._progress, self._spent = limit, progress, 0.0
+        self._limit, self._progress, self.spent = limit, progress, 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds that are not spent."""
+        return self._limit - self.spent
 
     def allows(self, seconds: float) -> bool:
         """Whether a step of this cost can still be begun: for what an answer can do without."""
-        return self._spent + seconds <= self._limit
+        return self.spent + seconds <= self._limit
+
+    def require(self, seconds: float, what: str) -> None:
+        """Refuse a step, in words, that cannot be begun any more: as `spend`, which counts it too.
+
+        Raises:
+            TooLarge: all steps up to this one exceed the limit.
+        """
+        if not self.allows(seconds):
+            raise TooLarge(
+                f"{what}: exact work must take at most {self._limit:g} s in all, estimated "
+                f"{self.spent + seconds:,.3g} s by a rough rate; a larger work (--work) lifts this"
+            )
 
     def spend(self, seconds: float, what: str, done: int = 0, total: int = 1) -> None:
         """Begin a step.
@@ -122,12 +142,8 @@ class Work:
         Raises:
             TooLarge: all steps up to this one exceed the limit.
         """
-        self._spent += seconds
-        if self._spent > self._limit:
-            raise TooLarge(
-                f"{what}: exact work must take at most {self._limit:g} s in all, estimated {self._spent:,.3g} s "
-                "by a rough rate; a larger work (--work) lifts this"
-            )
+        self.require(seconds, what)
+        self.spent += seconds
         self.tell(what + (f", about {seconds:,.0f} s" if seconds >= 1 else ""), done, total)
 
     def tell(self, what: str, done: int, total: int) -> None:

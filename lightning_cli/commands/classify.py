@@ -205,8 +205,7 @@ Exit codes: 0 decided, 2 bad input, 3 undecided.""",
 @click.option(
     "--degree",
     type=Size(),
-    help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above; "
-    "--work does not bound this.",
+    help="Also find the equations of the set of functions up to this degree, which bound the tangent space from above.",
 )
 @options.weight_form
 @options.memory

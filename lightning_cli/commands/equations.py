@@ -116,13 +116,15 @@ Examples:
   lightning-sym equations --widths 2,2 --ranks 1 --tokens 2 --format macaulay2 --output ideal.m2
 
 \b
-Without --degree it goes to degree 4, or until a degree would take longer than --work, and says so.
+Without --degree it goes to degree 4. All steps together take no more than --work, by estimates made
+before each of them: it stops before the one that would exceed it, and says what is known until then.
 Ctrl-C prints what is known after the last degree that was finished. --format writes the coordinates,
 a ring and the ideal for another system; json is --json.
 
 \b
-Exit codes: 0 every degree that was asked for is certified; 2 bad input; 3 undecided in some degree, or
-a degree that was asked for does not fit into memory; 130 interrupted.""",
+Exit codes: 0 every degree that was asked for is certified; 2 bad input, or not even the coordinates fit
+into --memory or --work; 3 undecided in some degree, or a degree that was asked for does not fit into
+these; 130 interrupted.""",
 )
 @options.widths()
 @options.ranks()
@@ -145,7 +147,7 @@ a degree that was asked for does not fit into memory; 130 interrupted.""",
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Without --degree: stop before a degree that is estimated, roughly, to take longer.",
+    help="Stop before a step with which all of them are estimated, roughly, to take longer.",
 )
 @options.as_json
 def command(

@@ -235,13 +235,13 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, bud
 
 
 def _with_equations(
-    point: Classification, weights: Weights, degree: int, memory: int, progress: Progress | None
+    point: Classification, weights: Weights, degree: int, memory: int, work: Work, progress: Progress | None
 ) -> Classification:
     """With the bound from above by equations; it must not contradict the one from below."""
-    from lightning_sym.varieties.equations import equations  # here: only where they are asked for
+    from lightning_sym.varieties.equations import equations_within  # here: only where they are asked for
 
     shape, known = point.architecture, point.tangent_dimension
-    found = equations(shape, degree, memory=memory, progress=progress)
+    *_, found = equations_within(shape, degree, work, memory=memory, progress=progress)
     if found.stopped is not None:
         raise TooLarge(f"equations up to degree {degree}: {found.stopped}")
     bound = found.tangent_dimension_bound(weights)
@@ -275,8 +275,7 @@ def classify(
     Args:
         weights: exact weights.
         tokens: the sequence length; from two on it makes no difference for one layer.
-        degree: also find the equations of $\mathcal M$ up to this degree, which bound the tangent space from above;
-            `work` does not bound this.
+        degree: also find the equations of $\mathcal M$ up to this degree, which bound the tangent space from above.
         memory: bytes that the matrices may take, by an estimate made before anything is computed.
         work: seconds that all exact work may take, by a rough estimate made before each step.
         progress: called with stage, steps done and steps in all.
@@ -301,4 +300,4 @@ def classify(
     shape, budget = weights.architecture(tokens), Work(work, progress)
     by = _classify_layer if shape.depth == 1 and tokens >= 2 else _classify_by_weights
     point = by(weights, shape, memory, budget)
-    return point if degree is None else _with_equations(point, weights, degree, memory, progress)
+    return point if degree is None else _with_equations(point, weights, degree, memory, budget, progress)

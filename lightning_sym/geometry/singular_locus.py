@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.varieties.coordinates import Coordinate
 from lightning_sym.varieties.degree import MOST_DIGITS
-from lightning_sym.varieties.equations import equations
+from lightning_sym.varieties.equations import equations_within
 from lightning_sym.varieties.known_ideal import Equations
 
 if TYPE_CHECKING:
@@ -157,12 +157,13 @@ def singular_locus(
             span; lightning attention, one head, nothing added.
         degree: how far equations are looked for; 4 if it is left out, or less where that would take too long.
         memory: bytes that may be taken, by an estimate made before each degree.
-        work: seconds that a degree which was not asked for may take, by a rough estimate made before it.
+        work: seconds that all steps together may take, by rough estimates made before each of them.
         progress: called as `progress(stage, done, total)`.
 
     Raises:
         BadInput: this is another network, or nothing is known of its singular points.
-        TooLarge: already the coordinates do not fit into memory, or the degree has too many digits to print.
+        TooLarge: already the coordinates, or the equation of a hypersurface, do not fit into memory or `work`, or the
+            degree has too many digits to print.
 
     Example:
         >>> found = singular_locus(Architecture((2, 1), (2,), 2))      # Figure 1
@@ -174,12 +175,17 @@ def singular_locus(
     require_arguments(singular_locus, locals())
     architecture.require_plain("the singular locus")
 
-    def known_of(network: Architecture) -> Equations:
-        return equations(network, degree, memory=memory, work=work, progress=progress)
+    budget = Work(work)
+
+    def known_of(network: Architecture, degree: int | None = degree) -> Equations:
+        *_, found = equations_within(network, degree, budget, memory=memory, progress=progress)
+        return found
 
     if architecture.depth > 1 or architecture.tokens < 2:
         found = known_of(architecture)
         derivatives = _partial_derivatives(found)
+        if derivatives is None and found.stopped is not None and found.codimension in (None, 1):
+            raise TooLarge(f"the equation of M: {found.stopped}")
         if derivatives is None:
             raise BadInput(
                 "the singular locus must be asked of one layer and two tokens or more, or where M is known to be a "
@@ -191,7 +197,7 @@ def singular_locus(
     (d, d_out), (a,) = architecture.widths, architecture.attention_ranks
     derivatives = None
     if (d, d_out, min(a, d)) == (2, 1, 2):  # of one layer the only hypersurface
-        derivatives = _partial_derivatives(equations(architecture, 4, memory=memory, work=work, progress=progress))
+        derivatives = _partial_derivatives(known_of(architecture, 4))
     if network is None:
         return SingularLocus(architecture, locus, dimension, degree_of_locus, None, derivatives, ())
     known = known_of(network)

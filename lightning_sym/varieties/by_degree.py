@@ -25,7 +25,7 @@ from lightning_sym.exact.elimination import reduced_echelon_mod_p
 from lightning_sym.exact.lattices import short_basis
 from lightning_sym.exact.modular import independent_columns
 from lightning_sym.exact.reconstruction import rational_vector
-from lightning_sym.limits import Progress, require_memory
+from lightning_sym.limits import Progress, Work, require_memory
 from lightning_sym.rings.prime_field import MORE_PRIMES, PRIMES, matmul_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
@@ -57,6 +57,15 @@ _SMALL, _LARGEST_LATTICE = 30, 30_000
 """Coefficients beyond which equations are sought that have shorter ones, and the size up to which this is quick."""
 
 
+_WEIGHT, _ENTRY, _STEP, _EXACT = 5e-4, 2e-8, 2e-10, 3e-7
+"""Seconds for a weight, an entry of a matrix modulo a prime, a step of its elimination, and an entry that is brought
+back to the rationals from one more prime; measured, and rough."""
+
+_ORDER, _IMAGE, _TERM, _BYTES = 4e-6, 5e-8, 1e-6, 48
+"""Seconds for a coordinate of which it is looked up where a permutation carries it, for one that is carried there, and
+for a term that is, and bytes for each of these; measured, and rough."""
+
+
 class Ideal:
     """The ideal of the variety of a network, as far as it is known.
 
@@ -65,20 +74,24 @@ class Ideal:
         seed: picks the points; it may change the evidence, never what is found.
         memory: bytes that one weight may take.
         progress: called as `progress(stage, done, total)`.
+        work: told of each step before it is begun.
     """
 
-    def __init__(self, system: CoordinateSystem, seed: int, memory: int, progress: Progress) -> None:
+    def __init__(
+        self, system: CoordinateSystem, seed: int, memory: int, progress: Progress, work: Work | None = None
+    ) -> None:
+        self.work = Work() if work is None else work
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
         self.pieces: list[dict[int, WeightPiece]] = []
-        self._expansion = Expansion(system, memory)
+        self._expansion = Expansion(system, memory, self.work)
         self._points, self._values = 0, list[Lazy]()
         self._any_below = True  # whether there are equations one degree lower
         for degree in (0, 1):
             self.pieces.append(
                 {
                     code: WeightPiece(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
-                    for code, rows in self.grading.monomials(degree, memory).items()
+                    for code, rows in self.grading.monomials(degree, memory, self.work).items()
                 }
                 if degree
                 else {}
@@ -93,9 +106,9 @@ class Ideal:
         """The monomials of the next degree, by weight.
 
         Raises:
-            TooLarge: they, or the largest matrix of their values, do not fit into memory.
+            TooLarge: they, or the largest matrix of their values, do not fit into memory, or the degree into `work`.
         """
-        monomials = self.grading.monomials(self.degree + 1, self.memory)
+        monomials = self.grading.monomials(self.degree + 1, self.memory, self.work)
         largest = max(map(len, monomials.values()))
         if largest > MOST_MONOMIALS:
             raise TooLarge(
@@ -107,10 +120,14 @@ class Ideal:
         return monomials
 
     def seconds(self, monomials: dict[int, Indices]) -> float:
-        """A rough estimate of the time that the next degree takes."""
-        sizes = np.array([len(rows) for rows in monomials.values()], dtype=float)
+        """A rough estimate of the time that the next degree takes at least: whether there are new equations, and how
+        long it takes to expand them, is not known before."""
+        return sum(self._seconds(len(rows)) for rows in monomials.values())
+
+    def _seconds(self, count: int) -> float:
+        """For a weight of the next degree with so many monomials."""
         multiples = 1 + 3 * any(len(piece.equations) for piece in self.pieces[-1].values())
-        return float((0.005 + 2e-8 * (self.degree + 1) * sizes**2 + 4e-10 * multiples * sizes**3).sum())
+        return _WEIGHT + (self.degree + 1) * _ENTRY * count**2 + multiples * _STEP * count**3
 
     def advance(self, monomials: dict[int, Indices]) -> None:
         """Do one more degree."""
@@ -119,16 +136,33 @@ class Ideal:
         if points > self._points:
             # each degree needs more; a few hundred take as long as a few
             self._points = points = max(points, _LEAST_POINTS)
-            self._values = [Lazy(self._values_at(p, points, degree)) for p in MORE_PRIMES]
+            self._values = [Lazy(self._values_at(i, points, degree)) for i in range(len(MORE_PRIMES))]
         self._any_below = any(len(piece.equations) for piece in self.pieces[-1].values())
         pieces = {}
         for done, (code, rows) in enumerate(monomials.items()):
             self.progress(f"equations of degree {degree}", done, len(monomials))
+            self.work.spend(self._seconds(len(rows)), f"equations of degree {degree}")
             pieces[code] = self._piece(code, rows, self._values)
+        self._require_listed(pieces)
         self.pieces.append(pieces)
 
-    def _values_at(self, p: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
-        return lambda: self.system.at_random_points(np.random.default_rng([self.seed, degree, p]), points, p)
+    def _values_at(self, i: int, points: int, degree: int) -> Callable[[], npt.NDArray[np.float64]]:
+        """What computes the values modulo a prime; those modulo the primes before it are kept."""
+        p, memory = MORE_PRIMES[i], max(0, self.memory - 8 * i * points * len(self.system))
+        generator = np.random.default_rng([self.seed, degree, p])
+        return lambda: self.system.at_random_points(generator, points, p, memory=memory, work=self.work)
+
+    def _require_listed(self, pieces: dict[int, WeightPiece]) -> None:
+        """Refuse equations of which the permutations make too many."""
+        degree = self.degree + 1
+        orbits = {code: self.grading.orbit_size(code) for code, piece in pieces.items() if piece.generators}
+        orders = min(sum(orbits.values()), self.grading.orders)
+        images = len(self.system) * sum(orbits.values())
+        terms = sum(size * sum(map(len, pieces[code].generators)) for code, size in orbits.items())
+        count = sum(size * len(pieces[code].generators) for code, size in orbits.items())
+        what = f"the equations of degree {degree}, {count:,} of them"
+        require_memory(_BYTES * (images + terms * (degree + 4)), self.memory, what)
+        self.work.spend(_ORDER * len(self.system) * orders + _IMAGE * images + _TERM * terms, what)
 
     def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> WeightPiece:
         count = len(rows)
@@ -162,6 +196,7 @@ class Ideal:
             moved[:, -1] = i
             moved.sort(axis=1)
             keys = grading.keys(rows) if keys is None else keys
+            self.work.spend(4 * _ENTRY * len(piece.equations) * len(rows), "multiples of equations")
             result = np.zeros((len(piece.equations), len(rows)), dtype=piece.equations.dtype)
             result[:, keys.searchsorted(grading.keys(moved))] = piece.equations
             yield result
@@ -217,7 +252,11 @@ class Ideal:
         leading: Indices | None = None
         free: Indices | None = None
         new: list[Terms] = []
+        fields = f"equations of degree {rows.shape[1]} modulo more primes"
         for p, table in zip(MORE_PRIMES, values, strict=True):
+            count = len(rows) - len(known) + SPARE_POINTS
+            entries = (rows.shape[1] + 2) * count**2 + len(known) * len(rows)
+            self.work.spend(_ENTRY * entries + _STEP * (2 * count**3 + len(known) ** 2 * len(rows)), fields)
             # a new equation is looked for without the leading monomials of the known ones
             known_form, echelon = reduced_echelon_mod_p(modulo(known if leading is None else known[:, leading], p), p)
             if leading is None:
@@ -241,6 +280,7 @@ class Ideal:
             primes.append(p)
             if len(primes) not in _ATTEMPTS:
                 continue
+            self.work.spend(_EXACT * len(free) * (len(rest) + len(rows)) * len(primes), fields)
             if not new:
                 new = self._verified([rational_vector(some, primes) for some in zip(*kernels, strict=True)], rows[rest])
             if new:

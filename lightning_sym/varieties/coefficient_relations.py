@@ -6,33 +6,61 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from flint import fmpq_mat
+
 from lightning_sym.exact.rational import null_space
-from lightning_sym.rings.rationals import as_fraction
+from lightning_sym.limits import Work, require_memory
+from lightning_sym.rings.rationals import RationalMatrix
 
 Key = tuple[int, tuple[int, ...]]
 """A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
 
+_TERM, _EXPONENT, _ENTRY, _STEP = 3e-6, 5e-8, 2e-7, 1e-8
+"""Seconds for a term that is compared, for each of its exponents, for an entry of the matrix, and for a step of its
+elimination; measured, and rough."""
 
-def relations_of(members: list[Key], coefficients: Mapping[Key, Any]) -> Iterator[tuple[Key, dict[Key, Fraction]]]:
-    """Each coefficient in those before it that are independent; these are themselves."""
-    first: dict[Any, Key] = {}
+
+def relations_of(
+    members: list[Key], coefficients: Mapping[Key, Any], memory: int, work: Work
+) -> Iterator[tuple[Key, dict[Key, Fraction]]]:
+    """Each coefficient in those before it that are independent; these are themselves.
+
+    Raises:
+        TooLarge: the linear problem does not fit into `memory` bytes, or into `work`.
+    """
+    what = "linear relations between coefficients"
+    if len(members) == 1:
+        yield members[0], {members[0]: Fraction(1)}
+        return
+    terms, letters = sum(len(coefficients[key]) for key in members), coefficients[members[0]].context().nvars()
+    require_memory(terms * (200 + 8 * letters), memory, what)
+    work.spend((_TERM + _EXPONENT * letters) * terms, what)
+    first: dict[Any, int] = {}
     distinct: list[Key] = []
+    twins: list[int] = []
     for key in members:
-        twin = first.setdefault(str(coefficients[key]), key)
-        if twin == key:
+        name = tuple(coefficients[key].monoms()), tuple(coefficients[key].coeffs())
+        place = first.setdefault(name, len(distinct))
+        twins.append(place)
+        if place == len(distinct):
             distinct.append(key)
-    tables = [{tuple(map(int, e)): c for e, c in coefficients[key].to_dict().items()} for key in distinct]
-    monomials = sorted(set().union(*tables)) if len(distinct) > 1 else []
-    solved: dict[Key, dict[Key, Fraction]] = {}
-    dependent: dict[int, list[Fraction]] = {}
+    solved: list[dict[Key, Fraction]] = [{key: Fraction(1)} for key in distinct]
     if len(distinct) > 1:
-        rows = [[as_fraction(table.get(m, 0)) for table in tables] for m in monomials]
-        for vector in null_space(rows):  # of the reduced echelon form: the last entry that is not zero is free, and 1
-            dependent[max(i for i, entry in enumerate(vector) if entry)] = vector
-    for i, key in enumerate(distinct):
-        if i in dependent:
-            solved[key] = {distinct[j]: -c for j, c in enumerate(dependent[i]) if c and j != i}
-        else:
-            solved[key] = {key: Fraction(1)}
-    for key in members:
-        yield key, solved[first[str(coefficients[key])]]
+        entries: dict[Any, list[tuple[int, Any]]] = {}
+        for place, (monomials, values) in enumerate(first):
+            for monomial, value in zip(monomials, values, strict=True):
+                entries.setdefault(monomial, []).append((place, value))
+        rows = set(map(tuple, entries.values()))  # many monomials have the same coefficients
+        size, count = len(rows) * len(distinct), len(distinct)
+        require_memory(64 * size, memory, what)
+        work.spend(_ENTRY * size + _STEP * size * count, what)
+        dense = [0] * size
+        for start, row in zip(range(0, size, count), rows, strict=True):
+            for place, value in row:
+                dense[start + place] = value
+        for vector in null_space(RationalMatrix(fmpq_mat(len(rows), count, dense))):
+            # of the reduced echelon form: the last entry that is not zero is free, and 1
+            last = max(i for i, entry in enumerate(vector) if entry)
+            solved[last] = {distinct[j]: -c for j, c in enumerate(vector) if c and j != last}
+    for key, place in zip(members, twins, strict=True):
+        yield key, solved[place]

@@ -7,10 +7,10 @@ weight vector of the torus that acts (Proposition 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from functools import cached_property
 from math import comb
 from typing import Any
 
@@ -19,18 +19,22 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.limits import DEFAULT_MEMORY, require_memory
+from lightning_sym.limits import DEFAULT_MEMORY, Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import exact_number
 from lightning_sym.rings.batched_polynomials import constants, terms_of, variables
+from lightning_sym.rings.input_polynomials import InputPolynomial
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import random_residues
 from lightning_sym.rings.rationals import as_fraction, map_entries
 from lightning_sym.varieties.coefficient_relations import Key, relations_of
 from lightning_sym.varieties.normal_weights import is_tied, normal_weights, smallest_network
+
+_WEIGHT, _EXPONENT = 1e-6, 5e-8
+"""Seconds for an entry of a weight and a token, and for an exponent of a coordinate; measured, and rough."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class CoordinateSystem:
         coordinates: of the linear span, a basis of its dual.
         keys: the coordinates as coefficients of `network`.
         combinations: every coefficient that is not zero on all functions, in the coordinates (by their places).
+        forms: the coordinates as polynomials in the letters of the normal weights.
     """
 
     architecture: Architecture
@@ -79,6 +84,7 @@ class CoordinateSystem:
     coordinates: tuple[Coordinate, ...]
     keys: tuple[Key, ...]
     combinations: Mapping[Key, Mapping[int, Fraction]]
+    forms: tuple[Any, ...]
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -95,7 +101,7 @@ class CoordinateSystem:
         """Where each coordinate goes when place `i` of the weights goes to `order[i]`; None if not to a coordinate."""
         inputs, tokens = self.network.input_width, self.network.tokens
         tied = is_tied(self.network)
-        places = {key: i for i, key in enumerate(self.keys)}
+        places = self._places
         result = np.empty(len(self), dtype=np.int64)
         for i, (row, exponents) in enumerate(self.keys):
             moved = [0] * len(exponents)
@@ -110,6 +116,10 @@ class CoordinateSystem:
             else:
                 result[i] = places[key]
         return result
+
+    @cached_property
+    def _places(self) -> dict[Key, int]:
+        return {key: i for i, key in enumerate(self.keys)}
 
     @property
     def constant(self) -> int:
@@ -143,47 +153,51 @@ class CoordinateSystem:
             given.get((row, t - 1, c.exponents), Fraction(0))
             for c, (row, _) in zip(self.coordinates, self.keys, strict=True)
         ]
-        for key, combination in self.combinations.items():
-            expected = sum((c * values[i] for i, c in combination.items()), Fraction(0))
-            for place in self._places(key):
-                if given.pop(place, 0) != expected:
-                    return None
-        return values if not given else None
+        sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
+        expected = {key: number for key, number in sums.items() if number}
+        if any(expected.get(self._key(*place), 0) != number for place, number in given.items()):
+            return None
+        return values if sum(map(self._repetitions, expected)) == len(given) else None
 
-    def _places(self, key: Key) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """All coefficients of the map asked for that are this one of the smallest network (Proposition 1)."""
-        (row, exponents), few, tokens = key, self.network.tokens, self.architecture.tokens
-        used = [j for j in range(few - 1) if any(exponents[j::few])]
-        if used != list(range(len(used))):
-            return  # the same coefficient with other tokens left out
-        for j in range(tokens):
-            others = range(j) if self.architecture.causal else [i for i in range(tokens) if i != j]
-            for chosen in combinations(others, len(used)):
-                columns = dict(zip((*chosen, j), (*used, few - 1), strict=True))
-                yield (
-                    row,
-                    j,
-                    tuple(
-                        exponents[k * few + columns[i]] if i in columns else 0
-                        for k in range(self.network.input_width)
-                        for i in range(tokens)
-                    ),
-                )
+    def _key(self, row: int, token: int, exponents: tuple[int, ...]) -> Key:
+        """Which coefficient of the smallest network is this one of the map asked for (Proposition 1)."""
+        few, tokens, width = self.network.tokens, self.architecture.tokens, self.network.input_width
+        seen = [i for i in range(tokens) if i != token and any(exponents[i::tokens])]
+        if len(seen) >= few or (self.architecture.causal and seen and seen[-1] > token):
+            return row, ()  # of none: it is zero on all functions
+        columns = [*seen, *(None,) * (few - 1 - len(seen)), token]
+        return row, tuple(0 if i is None else exponents[k * tokens + i] for k in range(width) for i in columns)
 
-    def forms(self, memory: int) -> list[Any]:
-        """The coordinates as polynomials in the letters of the normal weights."""
-        coefficients = dict(_coefficients(self.network, memory))
-        return [coefficients[key] for key in self.keys]
+    def _repetitions(self, key: Key) -> int:
+        """How many coefficients of the map asked for are this one, if its first tokens are those that it has."""
+        few, tokens = self.network.tokens, self.architecture.tokens
+        seen = [j for j in range(few - 1) if any(key[1][j::few])]
+        if seen != list(range(len(seen))):
+            return 0  # the same coefficient with other tokens left out
+        return comb(tokens, len(seen) + 1) * (1 if self.architecture.causal else len(seen) + 1)
 
-    def at_random_points(self, generator: np.random.Generator, points: int, p: int) -> npt.NDArray[np.float64]:
-        """The coordinates at random weights modulo `p`, `coordinates x points`: all weights, none in normal form."""
-        network = self.network
+    def at_random_points(
+        self,
+        generator: np.random.Generator,
+        points: int,
+        p: int,
+        memory: int = DEFAULT_MEMORY,
+        work: Work | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The coordinates at random weights modulo `p`, `coordinates x points`: all weights, none in normal form.
+
+        Raises:
+            TooLarge: they do not fit into `memory` bytes, or their computation into `work`.
+        """
+        network, work = self.network, Work() if work is None else work
+        size = 8 * points * (2 * len(self.combinations) * network.tokens + network.parameter_count)
+        require_memory(size, memory, f"values of the coordinates at {points:,} points")
         inputs = network.input_width * network.tokens
         weights = [
-            constants(random_residues(generator, (points, *shape), p).entries, p, inputs)
+            constants(random_residues(generator, (points, *shape), p).entries, p, inputs, work)
             for _, shape in network.weight_shapes()
         ]
-        x = variables(network.input_width, network.tokens, points, p)
+        x = variables(network.input_width, network.tokens, points, p, work)
         output = network_output(x, network, weights)
         values = np.zeros((len(self), points))
         columns = [terms_of(entry) for entry in output[:, -1]]
@@ -210,7 +224,9 @@ class CoordinateSystem:
         return [as_fraction(columns[row].get(exponents, 0)) for row, exponents in self.keys]
 
 
-def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMORY) -> CoordinateSystem:
+def coordinate_system(
+    architecture: Architecture, *, memory: int = DEFAULT_MEMORY, work: Work | None = None
+) -> CoordinateSystem:
     """The coordinates of the linear span of the functions of a network.
 
     Exact: the coefficients are polynomials in the letters of the normal weights, their linear relations are found and
@@ -218,7 +234,8 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
 
     Raises:
         BadInput: the network has an option for which this is not proved.
-        TooLarge: the coefficients do not fit into `memory` bytes, by an estimate made before.
+        TooLarge: the coefficients do not fit into `memory` bytes, or their computation into `work`, by estimates made
+            before each step.
 
     Example:
         >>> for c in coordinate_system(Architecture((2, 1), (1,), 1)).coordinates:
@@ -233,18 +250,20 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
     require_memory(
         64 * entries * network.output_width * network.input_width, memory, f"monomials in {entries:,} inputs"
     )
-    coefficients = dict(_coefficients(network, memory))
+    work = Work() if work is None else work
+    coefficients = _coefficients(network, memory, work)
     classes: dict[tuple[int, ...], list[Key]] = {}
     for key in sorted(coefficients, key=lambda key: _order(network, key)):
         classes.setdefault(_weight(network, key), []).append(key)
     keys: list[Key] = []
     relations: dict[Key, dict[Key, Fraction]] = {}
     for members in classes.values():
-        for key, combination in relations_of(members, coefficients):
+        for key, combination in relations_of(members, coefficients, memory, work):
             relations[key] = combination
             if combination == {key: 1}:
                 keys.append(key)
     require_memory(16 * len(keys) * entries, memory, f"{len(keys):,} monomials in {entries:,} inputs")
+    work.spend(_EXPONENT * len(keys) * entries, f"{len(keys):,} monomials in {entries:,} inputs")
     keys.sort(key=lambda key: (key[0], [-e for e in key[1]]))
     place = {key: i for i, key in enumerate(keys)}
     combinations = {key: {place[k]: c for k, c in parts.items()} for key, parts in relations.items()}
@@ -255,29 +274,32 @@ def coordinate_system(architecture: Architecture, *, memory: int = DEFAULT_MEMOR
         )
         for i, (row, exponents) in enumerate(keys)
     )  # fmt: skip
-    return CoordinateSystem(architecture, network, coordinates, tuple(keys), combinations)
+    forms = tuple(coefficients[key] for key in keys)
+    return CoordinateSystem(architecture, network, coordinates, tuple(keys), combinations, forms)
 
 
-def _coefficients(network: Architecture, memory: int) -> Iterator[tuple[Key, Any]]:
+def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, Any]:
     """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
     require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
+    work.spend(_WEIGHT * network.parameter_count * (1 + network.tokens), "the size of the polynomial map")
     matrices = list(normal_weights(network))
     letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
     letters = letters or ["u1"]
     inputs = network.input_width * network.tokens
     terms = _most_terms(network, matrices) if network.depth <= DEEPEST else 10**1000
     require_memory(terms * (16 + 4 * (len(letters) + inputs)), memory, "the coefficients of the polynomial map")
-    ring = PolynomialRing(letters + entry_names("x", network.input_width, network.tokens))
-    weights = [map_entries(lambda e: ring[e] if isinstance(e, str) else ring.constant(e), m) for _, m in matrices]
-    output = network_output(ring.matrix("x", network.input_width, network.tokens), network, weights)
-    own = PolynomialRing(letters)
-    for row, entry in enumerate(output[:, -1]):
-        grouped: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
-        for exponents, value in entry.to_dict().items():
-            powers = tuple(map(int, exponents))
-            grouped.setdefault(powers[len(letters) :], {})[powers[: len(letters)]] = value
-        for exponents, parts in grouped.items():
-            yield (row, exponents), own.from_terms(parts)
+    ring, nothing = PolynomialRing(letters), (0,) * inputs
+    known: dict[int | str, InputPolynomial] = {
+        0: InputPolynomial({}, work),
+        1: InputPolynomial({nothing: ring.constant(1)}, work),
+    }
+    known |= {u: InputPolynomial({nothing: ring[u]}, work) for u in letters}
+    x = np.empty((network.input_width, network.tokens), dtype=object)
+    for place, index in enumerate(np.ndindex(x.shape)):
+        exponents = tuple(int(i == place) for i in range(inputs))
+        x[index] = InputPolynomial({exponents: ring.constant(1)}, work)
+    output = network_output(x, network, [map_entries(known.__getitem__, m) for _, m in matrices])
+    return {(row, exponents): c for row, entry in enumerate(output[:, -1]) for exponents, c in entry.terms.items()}
 
 
 def _most_terms(network: Architecture, matrices: list[tuple[str, Any]]) -> int:

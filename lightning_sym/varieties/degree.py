@@ -230,7 +230,11 @@ def variety_degree(
         fiber      3 points of the projective fiber of a general function
     """
     require_arguments(variety_degree, locals())
-    budget = Work(work, progress)
+    return degree_within(architecture, Work(work, progress))
+
+
+def degree_within(architecture: Architecture, budget: Work) -> VarietyDegree:
+    """As `variety_degree`, as one of several questions that share a budget."""
     reason = open_reason(architecture)
     if reason:
         return _by_span(architecture, reason)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import comb
 
-from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, require_integer, unheard
+from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
-from lightning_sym.varieties.degree import variety_degree
+from lightning_sym.varieties.degree import degree_within
 from lightning_sym.varieties.graded import require_codes
 from lightning_sym.varieties.hilbert_polynomial import is_rank_one_layer, rank_one_value
 from lightning_sym.varieties.known_ideal import Equations as Equations
@@ -29,6 +29,9 @@ USUAL_DEGREE = 4
 
 _LONGEST_THEOREM = 5.0
 """Seconds, by an estimate, for the degree: it is told if there is a theorem, and `variety_degree` has more patience."""
+
+_DIMENSION, _MINOR = 0.01, 3e-10
+"""Seconds for the dimension of a network, and for a third power of its parameters; measured, and rough."""
 
 
 def equations(
@@ -47,7 +50,7 @@ def equations(
         degree: how far; without it to 4, or less where that would take more than `work`.
         seed: picks the points; it may change the evidence, never what is certified.
         memory: bytes that may be taken, by an estimate made before each degree.
-        work: seconds that a degree which was not asked for may take, by a rough estimate made before it.
+        work: seconds that all steps together may take, by rough estimates made before each of them.
         progress: called as `progress(stage, done, total)`.
 
     Returns:
@@ -55,7 +58,7 @@ def equations(
 
     Raises:
         BadInput: the network has normalized attention, or a number is out of range.
-        TooLarge: already the coefficients do not fit into memory.
+        TooLarge: already the coefficients do not fit into memory, or into `work`.
 
     Example:
         >>> found = equations(Architecture((2, 1), (1,), tokens=2))
@@ -89,21 +92,32 @@ def successive_equations(
         4 {4: 1}
     """
     require_arguments(successive_equations, locals())
+    yield from equations_within(architecture, degree, Work(work), seed=seed, memory=memory, progress=progress)
+
+
+def equations_within(
+    architecture: Architecture,
+    degree: int | None,
+    budget: Work,
+    *,
+    seed: int = 0,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Iterator[Equations]:
+    """As `successive_equations`, as one of several questions that share a budget."""
     architecture.require("the ideal of the closure", PROVED)
     require_integer(seed, "the seed")
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
-    if not work > 0:
-        raise BadInput(f"work must be a positive number of seconds, got {shown(work)}")
     report = progress or unheard
     require_codes(smallest_network(architecture))
     report("coordinates", 0, 1)
-    system = coordinate_system(architecture, memory=memory)
-    dimension = certified_dimension(architecture, seed=seed, memory=memory, progress=progress).value
-    theorem = _degree_by_theorem(architecture)
-    ideal = Ideal(system, seed, memory, report)
+    system = coordinate_system(architecture, memory=memory, work=budget)
+    dimension = _dimension(system.network, seed, memory, budget, report)
+    theorem = _degree_by_theorem(architecture, budget)
+    ideal = Ideal(system, seed, memory, report, budget)
+    found = _result(architecture, ideal, dimension, theorem)
     while True:
-        found = _result(architecture, ideal, dimension, theorem)
         if found.is_complete:
             yield _continued(found, degree or USUAL_DEGREE)
             return
@@ -112,15 +126,14 @@ def successive_equations(
             return
         try:
             plan = ideal.plan()
+            budget.require(ideal.seconds(plan), f"degree {ideal.degree + 1}")
         except TooLarge as error:
             yield replace(found, stopped=str(error))
-            return
-        if degree is None and (expected := ideal.seconds(plan)) > work:
-            yield replace(found, stopped=f"degree {ideal.degree + 1} would take about {expected:,.0f} s")
             return
         yield found
         try:
             ideal.advance(plan)
+            found = _result(architecture, ideal, dimension, theorem)
         except TooLarge as error:
             yield replace(found, stopped=str(error))
             return
@@ -166,12 +179,22 @@ def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, the
     )  # fmt: skip
 
 
-def _degree_by_theorem(architecture: Architecture) -> int | None:
+def _dimension(network: Architecture, seed: int, memory: int, work: Work, progress: Progress) -> int | None:
+    """The dimension of M, by the smallest network: the others have no other functions, up to repetition."""
+    parameters = network.parameter_count
+    work.spend(_DIMENSION + _MINOR * parameters**3, f"the dimension ({parameters:,} parameters)")
+    return certified_dimension(network, seed=seed, memory=memory, progress=progress).value
+
+
+def _degree_by_theorem(architecture: Architecture, work: Work) -> int | None:
     """The degree of M where a theorem gives it without long work."""
+    theorem = Work(min(_LONGEST_THEOREM, work.left))
     try:
-        return variety_degree(architecture, work=_LONGEST_THEOREM).degree
+        return degree_within(architecture, theorem).degree
     except TooLarge:
         return None
+    finally:
+        work.spend(theorem.spent, "the degree by a theorem")
 
 
 def _continued(found: Equations, last: int) -> Equations:

@@ -7,14 +7,16 @@ of the outputs carry into each other only one, the dominant one, is looked at: t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from math import comb, factorial, prod
 
 import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.errors import TooLarge
-from lightning_sym.limits import require_memory
+from lightning_sym.limits import Work, require_memory
 from lightning_sym.network.ambient import DEEPEST
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.coordinates import CoordinateSystem
@@ -24,6 +26,9 @@ Indices = npt.NDArray[np.int64]
 
 _CHUNK = 2**20
 """Monomials that are made at once before the dominant ones are kept."""
+
+_MONOMIAL, _DIGIT = 3e-8, 1.2e-8
+"""Seconds for a monomial, and for each of its factors and of the digits of its weight; measured, and rough."""
 
 _TOO_LONG = "the equations must have a degree whose monomials fit into 64 bits, got degree {}"
 
@@ -71,6 +76,11 @@ class Grading:
                 return False
         return True
 
+    @property
+    def orders(self) -> int:
+        """How many permutations there are."""
+        return prod(factorial(stop - start) for start, stop in self.blocks)
+
     def require_degree(self, degree: int) -> None:
         """Refuse degrees in which codes of weights would not fit into 64 bits.
 
@@ -105,19 +115,16 @@ class Grading:
         return sum(weight[order[i]] * self.radix**i for i in range(self.length)), tuple(order)
 
     def orbit(self, code: int) -> list[tuple[int, ...]]:
-        """For each weight of the orbit of a dominant one the order that carries it there."""
-        from itertools import permutations, product
-
+        """For each weight of the orbit of a dominant one the order that carries it there, the first one of these."""
         weight = self.weight(code)
         found: dict[tuple[int, ...], tuple[int, ...]] = {}
-        for parts in product(*(permutations(range(*block)) for block in self.blocks)):
-            order = list(range(self.length))
+        for parts in product(*(rearrangements(weight[start:stop]) for start, stop in self.blocks)):
+            image, order = list(weight), list(range(self.length))
             for (start, stop), part in zip(self.blocks, parts, strict=True):
-                order[start:stop] = part
-            image = [0] * self.length
-            for i, place in enumerate(order):
-                image[place] = weight[i]
-            found.setdefault(tuple(image), tuple(order))
+                image[start:stop] = part
+                places = {digit: [i for i in range(start, stop) if image[i] == digit] for digit in set(part)}
+                order[start:stop] = [places[weight[i]].pop(0) for i in range(start, stop)]
+            found[tuple(image)] = tuple(order)
         return [found[image] for image in sorted(found, reverse=True)]
 
     def _images(self, order: tuple[int, ...]) -> Indices:
@@ -127,19 +134,20 @@ class Grading:
             raise AssertionError("the permutations were tried before")
         return found
 
-    def monomials(self, degree: int, memory: int) -> dict[int, Indices]:
+    def monomials(self, degree: int, memory: int, work: Work) -> dict[int, Indices]:
         """The monomials of each dominant weight: sorted places of coordinates, one monomial a row, sorted.
 
         Raises:
-            TooLarge: there are too many for `memory` bytes.
+            TooLarge: there are too many for `memory` bytes, or for `work`.
         """
         self.require_degree(degree)
         total = comb(self.count + degree - 1, degree)
         # all of the degree below, and of this one those that are dominant
         below = comb(self.count + degree - 2, degree - 1)
-        orbits = prod(factorial(stop - start) for start, stop in self.blocks)
-        needed = 8 * (degree + 2) * (below + total // max(1, orbits // 2)) + 64 * _CHUNK * degree
-        require_memory(needed, memory, f"{total:,} monomials of degree {degree} in {self.count} coordinates")
+        needed = 8 * (degree + 2) * (below + total // max(1, self.orders // 2)) + 64 * _CHUNK * degree
+        what = f"{total:,} monomials of degree {degree} in {self.count} coordinates"
+        require_memory(needed, memory, what)
+        work.spend((_MONOMIAL + _DIGIT * (degree + self.length)) * total, what)
         rows, codes = self._all(degree - 1)
         kept: list[Indices] = []
         kept_codes: list[Indices] = []
@@ -188,3 +196,19 @@ class Grading:
         for column in monomials.T:
             result = result * self.count + column
         return result
+
+
+def rearrangements(digits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All different orders of some digits, each once.
+
+    Example:
+        >>> list(rearrangements((1, 0, 1)))
+        [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
+    """
+    if not digits:
+        yield ()
+    for first in sorted(set(digits)):
+        rest = list(digits)
+        rest.remove(first)
+        for others in rearrangements(tuple(rest)):
+            yield first, *others

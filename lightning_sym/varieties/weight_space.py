@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.limits import Work, require_memory
 from lightning_sym.rings.prime_field import reduce_mod
 from lightning_sym.varieties.coordinates import CoordinateSystem
 from lightning_sym.varieties.graded import Grading, Indices
@@ -18,6 +19,9 @@ Terms = dict[tuple[int, ...], int]
 
 _MOST_PRODUCTS = 20_000
 """Products of two and three coordinates that are kept."""
+
+_PRODUCT, _TERM, _SUM = 3e-6, 4e-8, 1e-8
+"""Seconds for a product of two coordinates, each two terms in it, and each term of a sum; measured, and rough."""
 
 _INTEGERS = 2**40
 """Larger entries of equations are integers of Python's own."""
@@ -63,9 +67,11 @@ class Lazy:
 class Expansion:
     """Substitutes the coordinates, as polynomials in the letters of the normal weights, and expands."""
 
-    def __init__(self, system: CoordinateSystem, memory: int) -> None:
-        self.forms = system.forms(memory)
+    def __init__(self, system: CoordinateSystem, memory: int, work: Work) -> None:
+        self.forms, self.memory, self.work = system.forms, memory, work
         self._products: dict[tuple[int, ...], Any] = {}
+        self._kept = 0  # terms of these
+        self._term = 16 + 2 * system.forms[0].context().nvars()
 
     def product(self, monomial: tuple[int, ...]) -> Any:
         """The product of some coordinates; shorter ones are kept."""
@@ -73,11 +79,18 @@ class Expansion:
             return self.forms[monomial[0]]
         known = self._products.get(monomial)
         if known is None:
-            known = self.product(monomial[:-1]) * self.forms[monomial[-1]]
+            shorter, last = self.product(monomial[:-1]), self.forms[monomial[-1]]
+            size = len(shorter) * len(last)
+            what = f"a product of {len(monomial)} coordinates, up to {size:,} terms"
+            require_memory(self._term * size, self.memory, what)
+            self.work.spend(_PRODUCT + _TERM * size, f"expanding equations of degree {len(monomial)}")
+            known = shorter * last
             if len(monomial) < 4:
-                if len(self._products) > _MOST_PRODUCTS:
+                if len(self._products) > _MOST_PRODUCTS or self._kept * self._term > self.memory // 4:
                     self._products.clear()
+                    self._kept = 0
                 self._products[monomial] = known
+                self._kept += len(known)
         return known
 
     def vanishes(self, terms: Terms) -> bool:
@@ -85,6 +98,7 @@ class Expansion:
         total = None
         for monomial, coefficient in terms.items():
             part = self.product(monomial) * coefficient
+            self.work.spend(_PRODUCT + _SUM * (len(part) + len(total or ())), "expanding equations")
             total = part if total is None else total + part
         return total is not None and total == 0
 

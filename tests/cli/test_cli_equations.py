@@ -97,3 +97,24 @@ def test_ctrl_c_keeps_what_is_finished(capsys: pytest.CaptureFixture[str], monke
     assert code == 130
     assert json.loads(out)["generators"] == {"3": 30}
     assert "degree 3" in err
+
+
+def test_a_degree_that_takes_too_long_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("equations", "--widths", "3,1", "--ranks", "2", "--tokens", "2", "--degree", "9", "--work", "0.5")
+    code, out, _ = run(capsys, *words)
+    assert code == 3
+    assert "exact work must take at most 0.5 s in all" in out
+    code, out, _ = run(capsys, *words[:-4], *words[-2:])
+    assert code == 0
+    assert "complete" in out
+
+
+@pytest.mark.parametrize("degree", [(), ("--degree", "2")], ids=["any degree", "degree 2"])
+def test_coordinates_that_take_too_long_are_one_line(
+    degree: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--widths", "2,2,1", "--ranks", "2,1", "--tokens", "3", "--heads", "2", "--unembed", "2")
+    code, out, err = run(capsys, "equations", *words, "--value-ranks", "2,1", "--work", "0.3", *degree)
+    assert (code, out) == (2, "")
+    assert "exact work must take at most 0.3 s in all, estimated 0.3" in err
+    assert err.count("\n") == 1

@@ -70,7 +70,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
                    "--value-ranks", "1", "--embed", "4", "--unembed", "2")),
     ("equations", ("equations", "--widths", "2,1", "--ranks", "2", "--tokens", "2")),
     ("equations", ("equations", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--skip", "--degree", "2")),
-    ("equations", ("equations", "--widths", "3,3", "--ranks", "3", "--tokens", "2", "--work", "0.001")),
+    ("equations", ("equations", "--widths", "3,3", "--ranks", "3", "--tokens", "2", "--work", "0.1")),
     ("exercise", ("exercise",)),
     ("exercise", ("exercise", "6", "--answer", "4")),
     ("explain", ("explain", "equation-9")),

@@ -230,10 +230,10 @@ def test_each_degree_is_an_answer() -> None:
 
 
 def test_what_does_not_fit_is_said() -> None:
-    found = equations(Architecture((3, 3), (3,), 2), work=1e-3)
-    assert found.complete_to_degree == 1
+    found = equations(Architecture((3, 3), (3,), 2), work=0.1)
+    assert found.complete_to_degree == 2
     assert found.stopped is not None
-    assert "degree 2" in found.stopped
+    assert "degree 3: exact work must take at most 0.1 s in all" in found.stopped
     found = equations(Architecture((3, 3), (3,), 2), 9, memory=2**27)
     assert found.complete_to_degree < 9
     assert found.stopped is not None
