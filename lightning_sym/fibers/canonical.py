@@ -19,8 +19,8 @@ from lightning_sym.fibers.arrangement import arranged
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem, tested_conditions
-from lightning_sym.fibers.fiber import fiber
 from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
+from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import is_blind
 from lightning_sym.fibers.transformer_cost import arrangement_cost
@@ -114,7 +114,7 @@ def canonical(
     budget = Work(work, progress)
     if weights.form.normalization is None:
         weights.require_plain("the canonical form")
-        (found, theorem), shown = _lightning(weights, tokens, work), False
+        (found, theorem), shown = _lightning(weights, tokens, budget), False
     elif weights.form.normalization == SOFTMAX:
         found, theorem, shown = _softmax(weights, tokens, memory, budget, progress)
     else:
@@ -218,14 +218,14 @@ def _zeros_late(attention: list[ObjectArray]) -> list[ObjectArray]:
 # ---- lightning
 
 
-def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str]:
+def _lightning(weights: Weights, tokens: int, budget: Work) -> tuple[Weights, str]:
     shape = weights.architecture(tokens)
     virtual = exact_virtual_weights(weights)
     n, m = virtual.value.shape[1], virtual.value.shape[0]
     if is_zero_function(virtual, tokens):
         nothing = NetworkCircuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
         return weights_of(nothing, tokens), "the function is zero"
-    found = fiber(weights, tokens, work=work)
+    found = virtual_fiber(weights, tokens, budget)
     points = [component.virtual for component in found.components]
     if found.complete_over is None or tokens == 1 or any(point is None for point in points):
         why = "t = 1" if tokens == 1 else found.tried or found.source
@@ -246,11 +246,20 @@ def _lightning(weights: Weights, tokens: int, work: float) -> tuple[Weights, str
 def _scaled(virtual: VirtualWeights) -> VirtualWeights:
     """The first entry of each attention matrix that is not zero made 1 (Eq. 13)."""
     power = Fraction(1)
+    room = LONGEST + max(map(_length, virtual.value.ravel()))
     attention = []
     for a in virtual.attention:
         first = next(x for x in a.ravel() if x != 0)
         attention.append(a / first)
         power = power**3 * first
-        if max(power.numerator.bit_length(), power.denominator.bit_length()) > LONGEST:
-            raise TooLarge(f"the numbers of a canonical form must have at most {LONGEST:,} bits")
-    return VirtualWeights(tuple(attention), virtual.value * power)
+        if _length(power) > room:
+            break
+    # what is too long is the function, not the weights that happen to be given for it
+    value = virtual.value * power
+    if len(attention) < len(virtual.attention) or max(map(_length, value.ravel())) > LONGEST:
+        raise TooLarge(f"the numbers of a canonical form must have at most {LONGEST:,} bits")
+    return VirtualWeights(tuple(attention), value)
+
+
+def _length(number: Fraction) -> int:
+    return max(number.numerator.bit_length(), number.denominator.bit_length())

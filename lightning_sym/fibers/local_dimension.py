@@ -233,13 +233,11 @@ def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, 
         for families in places:
             best, most_more = directions[:0], 0
             for family in families:
-                own = family.any(axis=0)  # more than the directions that move nothing else
-                beside = directions[~directions[:, ~own].any(axis=1)][:, own]
-                seconds = 2 * ELIMINATION * float(len(beside) + len(family)) ** 2 * beside.shape[1]
+                seconds = ELIMINATION * float(len(directions) + len(family)) ** 2 * family.shape[1]
                 if not budget.allows(seconds):
                     continue
                 budget.spend(seconds, "what moves at these weights")
-                more = rank_mod_p(np.concatenate([beside, family[:, own]]), p) - rank_mod_p(beside, p)
+                more = rank_mod_p(np.concatenate([directions, family]), p) - lower
                 if more > most_more:
                     best, most_more = family, more
             chosen.append(best)

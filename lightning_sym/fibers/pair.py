@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import inf, isfinite, log2
 from typing import Any
 
 import numpy.typing as npt
@@ -24,6 +26,18 @@ from lightning_sym.rings.balls import precision
 from lightning_sym.rings.dyadic import dyadic_bits, is_plain
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+
+READABLE = 3
+"""Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""
+
+INPUT_SCALES = (1, 4, 16, 64, 256)
+"""Denominators of inputs: where scores are large, softmax attends to one token alone, and outputs hardly differ."""
+
+MOST_SCALES = 12
+"""More of them that are tried, for heads whose scores are larger by far, or smaller."""
+
+LARGE_INPUT = 2**31
+"""Entries of integer inputs of lightning networks, for a small error bound."""
 
 PREFIX = 8
 """Tokens of inputs where `t x t` scores are too many: the first outputs of a causal network are of these alone."""
@@ -45,6 +59,7 @@ class Pair:
     evaluated: tuple[Architecture, ...] = field(init=False)
     bits: int = field(init=False, default=0)
     agreed: int = field(init=False, default=0)
+    large: int = field(init=False, default=0)
     distance: Fraction | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -81,12 +96,19 @@ class Pair:
             return list(map(LaterBalls, self.weights[number].all_held.values()))
         return list(map(BallMatrix.of, self.exact[number]))
 
+    @cached_property
+    def scales(self) -> tuple[Fraction | int, ...]:
+        """Denominators of inputs, for each head one at which its scores are moderate, whatever the seed."""
+        found = {k for w, shape in zip(self.weights, self.shapes, strict=True) for k in _moderate(w, shape)}
+        more = sorted((k for k in found if not 0 <= k <= 8), key=abs)[:MOST_SCALES]  # the others are near those above
+        return (*INPUT_SCALES, *(Fraction(2) ** k for k in more))
+
     @property
     def form_is_softmax(self) -> bool:
         """Whether the theorems about softmax apply."""
         return self.shapes[0].normalization == SOFTMAX
 
-    def draw(self, bound: int, denominator: int) -> RationalMatrix:
+    def draw(self, bound: int, denominator: Fraction | int) -> RationalMatrix:
         """A random input."""
         rows, columns = self.shapes[0].input_width, self.evaluated[0].tokens
         entries = [
@@ -122,8 +144,14 @@ class Pair:
         found = Comparison(Answer.DIFFERENT, Reason.BALLS, input=x.fractions(), outputs=outputs)
         return replace(found, entry=entry, precision=bits, prefix=self.prefix)
 
+    def at_a_large_input(self) -> Comparison | None:
+        """The same as `exactly`, at an input with a small error bound."""
+        self.large += 1
+        return self.exactly(self.draw(LARGE_INPUT, 1))
+
     def exactly(self, x: RationalMatrix) -> Comparison | None:
         """Whether exact outputs of lightning networks differ."""
+        self.work.spend(self.exact_cost(), "exact outputs")
         one, other = (network_output(x, s, m) for s, m in zip(self.evaluated, self.exact, strict=True))
         if one == other:
             self.agreed += 1
@@ -145,14 +173,43 @@ class Pair:
         """Whether these are lightning networks, shallow enough for exact outputs."""
         if self.shapes[0].normalization is not None or not self._few_tokens:
             return False
-        return self.work.allows(2 * self.evaluations * self._exact_cost())
+        return self.work.allows(2 * self.evaluations * self.exact_cost())
 
     @property
     def _few_tokens(self) -> bool:
         return 200 * self.evaluated[0].tokens ** 2 <= DEFAULT_MEMORY
 
-    def _exact_cost(self) -> float:
+    def exact_cost(self) -> float:
+        """Seconds for exact outputs of both."""
         return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
+
+
+def _moderate(weights: Weights, shape: Architecture) -> Iterator[int]:
+    """Yield for each head the power of two by which inputs are divided so that its scores are about 1, roughly."""
+    held = weights.all_held
+
+    def size(*names: str) -> float:
+        return sum(_size(held[name]) for name in names)
+
+    stream = size("E") if "E" in held else 0.0
+    for i in range(1, shape.depth + 1):
+        written = stream if shape.skip else -inf
+        for name in (shape.head_name(i, h) for h in range(1, shape.heads + 1)):
+            scores = 2 * stream + size("Q" + name, "K" + name)
+            if isfinite(scores):
+                yield round(scores / 2)
+            values = size(*(letter + name for letter in "VO" if letter + name in held))
+            written = max(written, stream + values)
+        stream = written
+
+
+def _size(matrix: npt.NDArray[Any]) -> float:
+    """The logarithm of the largest absolute value, to the base 2; for zero that of nothing."""
+    if is_plain(matrix):
+        largest = float(abs(matrix.astype(float)).max())
+        return log2(largest) if largest else -inf
+    largest = max((abs(x) for x in matrix.ravel()), default=0)
+    return log2(largest.numerator) - log2(largest.denominator) if largest else -inf
 
 
 def _length(matrix: npt.NDArray[Any]) -> int:

@@ -24,16 +24,20 @@ Where the hypotheses fail, `known_partners` are other orbits with the same funct
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import gcd
 from typing import NamedTuple
 
+import numpy as np
+
 from lightning_sym.dimension.varieties import virtual_weight_variety
-from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
-from lightning_sym.fibers.cost import Bits, entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
 from lightning_sym.fibers.plain_differential import (
@@ -45,20 +49,30 @@ from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
     is_zero,
     is_zero_function,
+    primitive,
     same_orbit,
     symmetric_part,
+    visible_weights,
 )
 from lightning_sym.fibers.zero_strata import zero_dimension
 from lightning_sym.limits import Work
+from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.polynomial_map import polynomial_map
-from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
+from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights, recursive_form
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
 
 RECONSTRUCTION_WIDTH = 4
 RECONSTRUCTION_MEMORY = 2**24
 """Two layers up to this width are reconstructed from their polynomials, if these fit: within a few seconds."""
+
+BYTES_A_TERM = 32
+"""Besides its coefficient: exponents of up to 16 inputs, and a pointer."""
+
+VALUES = 4
+"""Inputs that show how long coefficients are."""
 
 COMPONENT = 2e-6
 """Seconds for an entry of a matrix of a component, text included."""
@@ -130,8 +144,10 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
         reason = "t = 1: only the quadratic form of A and its product with V x are visible"
         return VirtualFiber(virtual, tuple(one_token(virtual)), "R", "unique factorization", reason)
     components = tuple(orbits(shape, virtual))
-    complete, source, reason, tried = _theorem(shape, virtual)
-    if not complete and search and (solutions := _rational_solutions(shape, virtual, bits, budget)) is not None:
+    # what is not seen is no property of the function
+    visible = visible_weights(virtual, tokens)
+    complete, source, reason, tried = _theorem(shape, visible)
+    if not complete and search and (solutions := _rational_solutions(shape, visible, budget)) is not None:
         components += tuple(_unexplained(shape, components, solutions))
         source = "reconstruction from the polynomial, complete over Q"
         return VirtualFiber(virtual, components, "Q", source, "two layers, t >= 2", tried)
@@ -206,23 +222,35 @@ def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, s
     )
 
 
-def _rational_solutions(
-    shape: Architecture, virtual: VirtualWeights, bits: Bits, budget: Work
-) -> list[Solution] | None:
+def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Work) -> list[Solution] | None:
     r"""All rational points of the fiber, one for each orbit, for two small layers; else `None`.
 
     A network is $F(X X^\top) X$: with as many tokens as $d_0$ its function determines `F`, so more show nothing new.
+    Whether it is done depends on the function alone, not on the length of the numbers in which its weights are given.
     """
     d = shape.widths[0]
     if shape.depth != 2 or shape.tokens == 1 or d > RECONSTRUCTION_WIDTH:
         return None
-    network = network_of(virtual)
-    budget.spend(RECONSTRUCTION * d**3 * (1 + sum(bits.values()) // 64), "reconstruction from the polynomial")
-    try:
-        tokens = min(shape.tokens, max(d, 2))
-        return reconstruct(polynomial_map(network.architecture(tokens), network, memory=RECONSTRUCTION_MEMORY))
-    except TooLarge:
+    whole, factor = primitive(visible)
+    bits = _length_of_values(whole)
+    budget.spend(RECONSTRUCTION * d**3 * (1 + bits // 64), "reconstruction from the polynomial")
+    network = network_of(whole)
+    small = network.architecture(min(shape.tokens, max(d, 2)))
+    if count_terms_at_most(small, symbolic=False) * (BYTES_A_TERM + bits // 8) > RECONSTRUCTION_MEMORY:
         return None
+    found = reconstruct(polynomial_map(small, network))
+    return [s._replace(weights=s.weights._replace(value=factor * s.weights.value)) for s in found]
+
+
+def _length_of_values(whole: VirtualWeights) -> int:
+    """Return bits of the values at some inputs, in lowest terms: how long the coefficients of the function are."""
+    source = random.Random(0)
+    d = whole.value.shape[1]
+    exact = VirtualWeights(tuple(map(RationalMatrix.of, whole.attention)), RationalMatrix.of(whole.value))
+    inputs = (RationalMatrix.of([[source.randint(-2, 2) for _ in range(2)] for _ in range(d)]) for _ in range(VALUES))
+    values = np.concatenate([recursive_form(x, exact).fractions().ravel() for x in inputs])
+    common = gcd(*(value.numerator for value in values)) or 1
+    return max(int(value.numerator // common).bit_length() for value in values)
 
 
 def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Sequence[Solution]) -> Iterator[Component]:

@@ -14,9 +14,9 @@ from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.transformer_cost import coefficients_cost
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
-from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.attention import forward
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
@@ -29,9 +29,6 @@ COEFFICIENT_MEMORY = 2**25
 
 SMALL_INPUT, LARGE_INPUT = 3, 2**31
 """Largest absolute value of the entries of inputs: first for a readable witness, then for a small error bound."""
-
-COEFFICIENT = 2e-6
-"""Seconds for a coefficient, for each word of the weights; measured, and rough."""
 
 SMALL_TRIES = 8
 MORE_TRIES = 64
@@ -140,9 +137,10 @@ def _by_coefficients(question: _Question) -> Comparison | None:
         return None
     from lightning_sym.network.polynomial_map import polynomial_map  # here: most answers need no coefficients
 
-    for shape, bits in zip(question.shapes, question.bits, strict=True):
-        terms = min(count_terms_at_most(shape, symbolic=False), question.memory // 16)
-        question.work.spend(COEFFICIENT * terms * (1 + sum(bits.values()) // 64), "all coefficients")
+    cost = sum(coefficients_cost(s, max(b.values())) for s, b in zip(question.shapes, question.bits, strict=True))
+    if not question.work.allows(cost):
+        return None
+    question.work.spend(cost, "all coefficients")
     try:
         first, second = (
             polynomial_map(shape, weights, memory=question.memory).ring_coefficients()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from lightning_sym.errors import TooLarge
+from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
@@ -14,11 +15,12 @@ from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
-from lightning_sym.fibers.pair import Pair
+from lightning_sym.fibers.pair import INPUT_SCALES, LARGE_INPUT, READABLE, Pair
 from lightning_sym.fibers.softmax import first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.fibers.transformer_cost import (
     arrangement_cost,
+    coefficients_cost,
     graph_cost,
     graph_memory,
     sampling_cost,
@@ -31,21 +33,13 @@ from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
 
 FIRST_BITS, MOST_BITS = 128, 2048
 """Precisions of balls: four times as high each time that the outputs could not be told apart."""
 
-READABLE = 3
-"""Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""
-
-INPUT_SCALES = (1, 4, 16, 64, 256)
-"""Denominators of inputs: where scores are large, softmax attends to one token alone, and outputs hardly differ."""
-
 WIDE = Fraction(1, 2**16)
 """Outputs that may be farther apart are worth more bits at once."""
-
-LARGE_INPUT = 2**31
-"""Entries of integer inputs of lightning networks, for a small error bound."""
 
 
 def _names(shape: Architecture) -> list[list[str]]:
@@ -218,12 +212,10 @@ def _by_conditions(pair: Pair) -> Comparison | None:
 
 def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
     if pair.polynomial:
-        return next(
-            (c for _ in range(pair.evaluations) if (c := pair.exactly(pair.draw(LARGE_INPUT, 1))) is not None), None
-        )
+        return next((c for _ in range(pair.evaluations) if (c := pair.at_a_large_input()) is not None), None)
     bits = FIRST_BITS
     while bits <= most_bits:
-        for scale in INPUT_SCALES:
+        for scale in pair.scales:
             if not pair.affords_balls(bits):
                 return None
             if (found := pair.by_balls(pair.draw(READABLE, scale), bits)) is not None:
@@ -234,20 +226,42 @@ def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
 
 def _by_coefficients(pair: Pair) -> Comparison | None:
     """Lightning networks that are small: all coefficients of both polynomials."""
-    if not pair.polynomial or pair.prefix is not None:
+    if pair.shapes[0].normalization is not None or pair.prefix is not None:
+        return None
+    networks = _on_what_is_read(*pair.weights)
+    shapes = [network.architecture(pair.tokens) for network in networks]
+    cost = sum(coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
+    if not pair.work.allows(cost + 2 * pair.exact_cost()):
         return None
     try:
-        first, second = (
-            polynomial_map(shape, weights, memory=pair.memory).ring_coefficients()
-            for shape, weights in zip(pair.shapes, pair.weights, strict=True)
-        )
+        maps = [polynomial_map(s, w, memory=pair.memory) for s, w in zip(shapes, networks, strict=True)]
     except TooLarge:
         return None
+    pair.work.spend(cost, "all coefficients")
+    first, second = (phi.ring_coefficients() for phi in maps)
     if first == second:
         return Comparison(Answer.SAME, Reason.COEFFICIENTS)
-    while True:
-        if (found := pair.exactly(pair.draw(LARGE_INPUT, 1))) is not None:
+    while True:  # they hardly ever agree by chance, and each time is paid
+        if (found := pair.at_a_large_input()) is not None:
             return found
+
+
+def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]:
+    """Both networks on the inputs that `(E, E')` tells apart: fewer variables where it has more columns than its rank.
+
+    With `(E, E') = B R`, columns of full rank times rows, outputs at all inputs agree if those of `B` do.
+    """
+    if not ("E" in first.all_held and "E" in second.all_held):
+        return first, second
+    embeds = RationalMatrix.of(first["E"]), RationalMatrix.of(second["E"])
+    pivots = row_echelon(embeds[0].above(embeds[1])).pivots
+    if not 0 < len(pivots) < embeds[0].shape[1]:
+        return first, second
+    one, other = (
+        Weights.of(w.named() | {"E": columns_of(e, pivots).fractions()}, w.form)
+        for w, e in zip((first, second), embeds, strict=True)
+    )
+    return one, other
 
 
 STRATEGIES: tuple[Callable[[Pair], Comparison | None], ...] = (
@@ -269,9 +283,8 @@ def compare(pair: Pair) -> Comparison:
     for strategy in STRATEGIES:
         if (found := strategy(pair)) is not None:
             return found
-    if pair.shapes[0].normalization is None and pair.polynomial and pair.prefix is None:
+    if (tried := pair.large) and pair.prefix is None:
         each = min(Fraction(1), Fraction(max(s.degree for s in pair.shapes), 2 * LARGE_INPUT + 1))
-        tried = pair.evaluations
         return Comparison(Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=tried, error_bound=each**tried)
     found = Comparison(Answer.UNDECIDED, Reason.AGREEMENT, evaluations=pair.agreed)
     return replace(found, distance=pair.distance, precision=pair.bits or None, prefix=pair.prefix)

@@ -89,7 +89,7 @@ def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> Sec
     for tried, (description, other) in enumerate(_candidates(weights, tests)):
         if tried == MOST_TRIED or not budget.allows(cost):
             return None
-        if other == weights:  # to merge with a head that does nothing changes nothing
+        if other == weights:  # twice no scores are no scores
             continue
         budget.spend(cost, "another network")
         if common_streams(before, NetworkCircuits.of(other), tokens).same:
@@ -118,6 +118,8 @@ def _candidates(weights: Weights, tests: ConditionTests) -> Iterator[tuple[str, 
                 yield f"other scores for head {h} of layer {i}", _changed(weights, i, {h: (2, [(1, h)])})
             for g in range(1, h):
                 if scores[g - 1] == scores[h - 1]:
+                    if not (seen[g - 1] and seen[h - 1]):  # what does nothing merges with any head
+                        continue
                     merged = {g: (1, [(1, g), (1, h)]), h: (1, [])}
                     yield f"heads {g} and {h} of layer {i} as one", _changed(weights, i, merged)
                 elif shape.tokens == 2 and scores[g - 1] == negative[h - 1]:

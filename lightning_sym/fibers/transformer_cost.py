@@ -5,6 +5,9 @@ The rates were measured and are rough: within a factor of a few. They are compar
 
 from __future__ import annotations
 
+from math import comb, inf
+
+from lightning_sym.network.ambient import DEEPEST, require_polynomial, weights_in_a_term
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 
@@ -94,6 +97,39 @@ def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
     shape.require("the memory of streams", SHAPED)
     ends = (shape.embed or 0) * shape.widths[0] + (shape.unembed or 0) * shape.widths[-1]
     return (heads * 4 * max(shape.widths) ** 2 + 2 * ends) * (32 + bits // 4)
+
+
+TERM = 2e-9
+"""Seconds for a product of two terms of polynomials, for each word of a coefficient; measured, and rough."""
+
+
+def coefficients_cost(shape: Architecture, bits: int) -> float:
+    """Of the polynomial map of a network without normalization whose weights have so many bits.
+
+    Each entry of the stream is a polynomial of degree `3^i` behind layer `i`, and of all monomials at most: products of
+    two of them are scores, products of these and a third one are what is written.
+
+    Raises:
+        BadInput: an option that is no part of a polynomial map.
+
+    Example:
+        >>> coefficients_cost(Architecture((2, 2, 2), (1, 1), 2), 8) < 0.1
+        True
+    """
+    require_polynomial(shape, "the cost of coefficients")
+    if shape.depth > DEEPEST:
+        return inf
+    variables, t, products = shape.input_width * shape.tokens + shape.skip, shape.tokens, 0
+
+    def terms(degree: int) -> int:
+        return comb(variables + degree - 1, degree)
+
+    for i, a in enumerate(shape.attention_ranks):
+        d, d_out, degree = *shape.widths[i : i + 2], 3**i
+        linear = t * d * (2 * a + d_out) * terms(degree)
+        products += shape.heads * (linear + t**2 * terms(degree) * (a * terms(degree) + d_out * terms(2 * degree)))
+    words = 1 + bits * weights_in_a_term(shape) // 64
+    return TERM * min(products, 10**100) * words
 
 
 SAMPLE = 3e-8

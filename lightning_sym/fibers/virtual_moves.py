@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from fractions import Fraction
-from math import isqrt
+from math import gcd, isqrt, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,29 @@ def visible_weights(virtual: VirtualWeights, tokens: int) -> VirtualWeights:
     seen = layers_seen_symmetrically(virtual, tokens)
     parts = [symmetric_part(a) if s else a for a, s in zip(virtual.attention, seen, strict=True)]
     return VirtualWeights(tuple(parts), virtual.value)
+
+
+def primitive(virtual: VirtualWeights) -> tuple[VirtualWeights, Fraction]:
+    """Each matrix as coprime integers, which are the same all along an orbit but for signs, and what the function of
+    these is multiplied with.
+
+    Example:
+        >>> half = np.array([[Fraction(1, 2)]])
+        >>> primitive(VirtualWeights((4 * half, half), 6 * half))        # 2^3 times 1/2 times 3
+        (VirtualWeights(attention=([[1]], [[1]]), value=[[1]]), Fraction(12, 1))
+    """
+    contents = [_content(m) for m in (*virtual.attention, virtual.value)]
+    power = Fraction(1)
+    for content in contents[:-1]:
+        power = power**3 * content
+    *attention, value = (m / c for m, c in zip((*virtual.attention, virtual.value), contents, strict=True))
+    return VirtualWeights(tuple(attention), value), power * contents[-1]
+
+
+def _content(matrix: ObjectArray) -> Fraction:
+    """The greatest common divisor of the entries of a matrix, 1 for zero."""
+    entries = matrix.ravel().tolist()
+    return Fraction(gcd(*(x.numerator for x in entries)) or 1, lcm(*(x.denominator for x in entries)))
 
 
 def is_zero_function(virtual: VirtualWeights, tokens: int) -> bool:
@@ -114,8 +137,8 @@ class MoveName(StrEnum):
       $\operatorname{rk} A_i = \operatorname{rk} V_i = 1$ it is Theorem 3.2 in layer `i`.
     - `SKEW_LAYER`: $(\tilde A_i, \tilde A_{i+1}) = (M, J) \mapsto (J, \det(M) M)$ or back, for $d_0 = 2$ and
       $J = \left(\begin{smallmatrix} 0 & 1 \\ -1 & 0 \end{smallmatrix}\right)$.
-    - `LINEAR_FACTOR`: the last layer is seen by its quadratic form only, the form is $m^\top x\, n^\top x$, and
-      $\tilde V = v w^\top$; then `w` and one of the factors may be exchanged.
+    - `LINEAR_FACTOR`: the same for a layer that is seen by its quadratic form $p^\top x\, q^\top x$ only, where
+      $p q^\top$ and $q p^\top$ are as good as $\tilde A_i$.
     """
 
     EXCHANGE = "exchange"
@@ -126,7 +149,8 @@ class MoveName(StrEnum):
 _LINES = {
     MoveName.EXCHANGE: "p and r exchanged in A~{i} = p q^T, A~j = c_j r r^T + skew for j > {i}, V~ = v r^T",
     MoveName.SKEW_LAYER: "(M, J) and (J, det(M) M) exchanged as A~{i}, A~{next}, J = [[0, 1], [-1, 0]]",
-    MoveName.LINEAR_FACTOR: "w in V~ = v w^T exchanged with a linear factor of x^T A~{i} x",
+    MoveName.LINEAR_FACTOR: "r in V~ = v r^T, A~j = c_j r r^T + skew for j > {i}, and a linear factor of x^T A~{i} x "
+    "exchanged",
 }
 
 
@@ -160,21 +184,17 @@ def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, Virtu
 
     if (split := _rank_one(virtual.value)) is not None:
         v, r = split
+        seen = layers_seen_symmetrically(virtual, tokens)
         later: dict[int, Fraction] = {}  # c_j
         for i in range(depth, 0, -1):
-            if (first := _rank_one(attention[i - 1])) is not None and rank(np.stack([first[0], r])) == 2:
-                p, q = first
-                changed = {j: c * np.outer(p, p) for j, c in later.items()}
-                yield Move(MoveName.EXCHANGE, i), replaced(changed | {i: np.outer(r, q)}, np.outer(v, p))
+            for name, p, rest in _with_first_factor(attention[i - 1], seen[i - 1]):
+                if rank(np.stack([p, r])) == 2:
+                    changed = {j: c * np.outer(p, p) for j, c in later.items()}
+                    new = np.outer(r, rest) if name is MoveName.EXCHANGE else symmetric_part(np.outer(r, rest))
+                    yield Move(name, i), replaced(changed | {i: new}, np.outer(v, p))
             if (c := _ratio(np.outer(r, r), symmetric_part(attention[i - 1]))) is None:
                 break
             later[i] = c
-        if layers_seen_symmetrically(virtual, tokens)[-1]:
-            factors = linear_factors(symmetric_part(attention[-1]))
-            for kept, given in (factors, factors[::-1]) if isinstance(factors, tuple) else ():
-                if rank(np.stack([given, r])) == 2:
-                    form = symmetric_part(np.outer(kept, r))
-                    yield Move(MoveName.LINEAR_FACTOR, depth), replaced({depth: form}, np.outer(v, given))
     for i in range(1, depth) if virtual.value.shape[1] == 2 else ():
         before, after = attention[i - 1 : i + 1]
         j = np.array([[Fraction(0), Fraction(1)], [Fraction(-1), Fraction(0)]], dtype=object)
@@ -183,6 +203,15 @@ def partners(virtual: VirtualWeights, tokens: int) -> Iterator[tuple[Move, Virtu
         elif (c := _ratio(j, before)) is not None and (root := _cube_root(_determinant(after))) is not None:
             # (c J, N) ~ (J, c^3 N), and det(k N) k N = c^3 N for k = c / det(N)^(1/3)
             yield Move(MoveName.SKEW_LAYER, i), replaced({i: c / root * after, i + 1: j})
+
+
+def _with_first_factor(matrix: ObjectArray, symmetrically: bool) -> Iterator[tuple[MoveName, ObjectArray, ObjectArray]]:
+    """Yield the ways to write what is seen of an attention matrix as a product of two vectors."""
+    if (factors := _rank_one(matrix)) is not None:
+        yield MoveName.EXCHANGE, *factors
+    if symmetrically and isinstance(found := linear_factors(symmetric_part(matrix)), tuple):
+        yield MoveName.LINEAR_FACTOR, *found
+        yield MoveName.LINEAR_FACTOR, *found[::-1]
 
 
 def _rank_one(matrix: ObjectArray) -> tuple[ObjectArray, ObjectArray] | None:
