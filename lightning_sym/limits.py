@@ -51,7 +51,8 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
     """
     if isinstance(allowed, bool) or not isinstance(allowed, Real):
         raise BadInput(f"memory must be a number of bytes, got {shown(allowed)}")
-    allowed = max(0, min(allowed, _address_space()))
+    allowed = min(allowed, _address_space())
+    allowed = 0 if allowed < 0 else allowed
     if not needed <= allowed:  # also where a limit is not a number
         raise TooLarge(f"{what} must fit into {_size(float(allowed))}, estimated need {_size(needed)}")
 
@@ -108,7 +109,8 @@ class Work:
     def __init__(self, limit: float = DEFAULT_WORK, progress: Progress | None = None) -> None:
         if not limit > 0:
             raise BadInput(f"work must be a positive number of seconds, got {shown(limit)}")
-        self._limit, self._progress, self.spent = limit, progress, 0.0
+        # any number that is longer than a float is as good as no limit
+        self._limit, self._progress, self.spent = float(min(limit, 1e300)), progress, 0.0
 
     @property
     def left(self) -> float:
