@@ -1,0 +1,184 @@
+"""How two answers differ: field by field where they are JSON, line by line where they are text."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+NEVER_THE_SAME = (
+    (r"\b\d+(?:\.\d+)? (?:s|ms|seconds?)\b(?! of the)", "SECONDS"),
+    (r"\b[\d,]+(?:\.\d+)? (a second)\b", r"RATE \1"),
+    (r"\blightning-sym \d+\.\d+\.\d+\w*", "lightning-sym VERSION"),
+    (r"\b0x[0-9a-f]{6,}\b", "ADDRESS"),
+    (r"\b\d{4}-\d{2}-\d{2}T[\d:.+]+Z?", "MOMENT"),
+    (r'(?m)^  File ".*\n(?:    .*\n)*', ""),  # a traceback is an error of the program wherever it came from
+    (r"/tmp/\w+", "TEMPORARY"),  # noqa: S108 - in a message
+)
+"""Patterns of texts that no two runs have in common, and what stands for them."""
+KEYS_NEVER_THE_SAME = frozenset({"seconds", "version", "elapsed"})
+"""Keys of JSON whose values no two runs have in common."""
+
+MOST_SHOWN = 160
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs in the answers to a question, and where in them.
+
+    Attributes:
+        kind: `changed`, `gone`, `order` of keys, or `new`, which is none that needs a reason.
+    """
+
+    question: str
+    where: str
+    kind: str
+    first: str
+    second: str
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """What alike differences have in common: numbers of networks and of entries of lists are left out."""
+        return (
+            re.sub(r"/\d+(?=[/-])", "/N", self.question),
+            re.sub(r"\b\d+\b", "N", self.where),
+            self.kind,
+            self.first,
+            self.second,
+        )
+
+
+def steady(text: str) -> str:
+    """Return the text without what is never the same.
+
+    Example:
+        >>> steady("one claim   20.3 s") == steady("one claim   0.1 s")
+        True
+    """
+    for pattern, word in NEVER_THE_SAME:
+        text = re.sub(pattern, word, text)
+    return re.sub(r"[ \u2502]+SECONDS", " SECONDS", text)
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
+    """Yield what differs between the answers of two states."""
+    for question in dict.fromkeys((*first, *second)):
+        if question not in second:
+            yield Difference(question, "", "gone", _shown(first[question]), "not asked")
+        elif question not in first:
+            yield Difference(question, "", "new", "not asked", _shown(second[question]))
+        elif first[question] != second[question]:
+            for where, kind, one, other in _compared(first[question], second[question]):
+                yield Difference(question, where.lstrip("."), kind, one, other)
+
+
+_Found = Iterator[tuple[str, str, str, str]]
+
+
+def _compared(one: Any, other: Any, where: str = "") -> _Found:
+    """Yield where two values differ, how, and what stands there."""
+    if isinstance(one, str) and isinstance(other, str):
+        yield from _texts(one, other, where)
+    elif isinstance(one, dict) and isinstance(other, dict):
+        yield from _objects(one, other, where)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for i, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _compared(left, right, f"{where}.{i}")
+    elif type(one) is not type(other) or one != other:
+        yield where, "changed", _shown(one), _shown(other)
+
+
+def _objects(one: dict[str, Any], other: dict[str, Any], where: str) -> _Found:
+    for key in one:
+        if key not in other:
+            yield f"{where}.{key}", "gone", _shown(one[key]), "no such key"
+        elif key not in KEYS_NEVER_THE_SAME:
+            yield from _compared(one[key], other[key], f"{where}.{key}")
+    for key in other:
+        if key not in one:
+            yield f"{where}.{key}", "new", "no such key", _shown(other[key])
+    orders = [[key for key in each if key in one and key in other] for each in (one, other)]
+    if orders[0] != orders[1]:
+        yield where, "order", ", ".join(orders[0]), ", ".join(orders[1])
+
+
+def _texts(one: str, other: str, where: str) -> _Found:
+    documents = [_parsed(text) for text in (one, other)]
+    if all(isinstance(document, dict | list) for document in documents):
+        yield from _compared(documents[0], documents[1], where)
+        return
+    left, right = (steady(text).splitlines() for text in (one, other))
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield where, "changed", _cut("\n".join(left[a:b])), _cut("\n".join(right[c:d]))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text) if text.startswith(("{", "[")) else None
+    except ValueError:
+        return None
+
+
+def _shown(value: Any) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}... ({len(text):,} characters)"
+
+
+# ---- what is known
+
+
+@dataclass
+class Known:
+    """A reason why some answers differ.
+
+    Attributes:
+        question, where: patterns as of file names.
+        first, second: patterns as of `re`, found in what stands there.
+        used: how many differences it explains.
+    """
+
+    reason: str
+    question: str
+    where: str = "*"
+    first: str = ""
+    second: str = ""
+    used: int = 0
+
+    def explains(self, found: Difference) -> bool:
+        """Return whether this reason is one for the difference, and count it."""
+        fits = fnmatchcase(found.question, self.question) and fnmatchcase(found.where, self.where)
+        fits = fits and bool(re.search(self.first, found.first) and re.search(self.second, found.second))
+        self.used += fits
+        return fits
+
+
+def known_differences(path: Path) -> list[Known]:
+    """Return the reasons of a file: TOML, a table `[[known]]` each, with `question`, `reason` and perhaps the others.
+
+    Raises:
+        ValueError: the file has another form.
+        OSError: it cannot be read.
+    """
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    allowed = {"reason", "question", "where", "first", "second"}
+    for table in tables.get("known", []):
+        if not {"reason", "question"} <= table.keys() <= allowed or not all(
+            isinstance(x, str) and x for x in table.values()
+        ):
+            raise ValueError(
+                f"a known difference must have a question and a reason, perhaps where, first, second, got {table}"
+            )
+        re.compile(table.get("first", "")), re.compile(table.get("second", ""))
+    if tables.keys() - {"known"}:
+        raise ValueError(f"known differences must be tables [[known]], got {', '.join(sorted(tables))}")
+    return [Known(**table) for table in tables.get("known", [])]
