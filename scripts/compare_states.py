@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from states.differences import Difference, Known, differences, known_differences
+from states.differences import Difference, Known, cut, differences, known_differences
 from states.questions import PARTS, Corpus, corpus
 from states.sides import BadSide, Limits, Side, opened, write_record
 
@@ -90,7 +90,7 @@ def report(found: list[Difference], known: list[Known], *, every: bool) -> int:
         new += (more + 1) * (one.kind == "new")
         places = [f"{each.question}  {each.where}".rstrip() for each in (alike if every else alike[:1])]
         print(f"{one.kind}: " + "\n         ".join(places) + (f"  and {more} more" if more and not every else ""))
-        for mark, text in (("-", one.first), ("+", one.second)):
+        for mark, text in zip("-+", cut(one.first, one.second), strict=True):
             print("\n".join(f"    {mark} {line}" for line in text.splitlines() or [""]))
     for reason in known:
         told = f"explained: {reason.used}" if reason.used else "unused"
@@ -110,14 +110,20 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=PARTS, help="a part of the questions; can be given again")
     parser.add_argument("--known", type=Path, metavar="FILE", help="known differences; scripts/known_differences.toml")
     parser.add_argument("--memory", type=float, default=3.0, metavar="GIB", help="what a process may take; 3")
+    parser.add_argument("--seconds", type=int, default=60, metavar="S", help="of the processor, for a question; 60")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes side by side; 2")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the answers of A, to stand for it later")
     parser.add_argument("--every", action="store_true", help="print each question, also where many differ alike")
     found = parser.parse_args(given)
     if (found.second is None) == (found.record is None):
         parser.error("two states must be given, or one and --record FILE")
-    if found.workers < 1 or found.memory <= 0 or (found.networks is not None and found.networks < 1):
-        parser.error("--networks, --workers and --memory must be positive")
+    if (
+        found.workers < 1
+        or found.seconds < 1
+        or found.memory <= 0
+        or (found.networks is not None and found.networks < 1)
+    ):
+        parser.error("--networks, --seconds, --workers and --memory must be positive")
     return found
 
 
@@ -133,7 +139,7 @@ def run(given: argparse.Namespace, folder: Path) -> int:
         count = given.networks or (QUICK if given.quick else 1000)
         shared = corpus(sides[0].checkout, count, tuple(given.only or PARTS), quick=given.quick)
     work = folder / "asked"
-    asked(sides, shared, work, Limits(int(given.memory * 2**30)), given.workers)
+    asked(sides, shared, work, Limits(int(given.memory * 2**30), given.seconds), given.workers)
     if given.record:
         sides[0].corpus = shared
         write_record(sides[0], given.record)

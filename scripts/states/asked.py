@@ -106,7 +106,7 @@ class Network:
         self.shape = library.Architecture(**options | {"normalization": normal})
         self.tokens = shape["tokens"]
         self.form = library.NetworkForm(normal, shape["causal"], shape["skip"])
-        self.documents = [item.get("first"), item.get("second")]
+        self.documents = [item.get(name, {}) for name in ("first", "second")]
 
     def weights(self, which: int) -> Any:
         """Return the weights, or those they are compared with."""
@@ -145,6 +145,9 @@ ASKED: dict[str, Callable[..., Any]] = {
     "output": lambda n: n.library.network_output(_input(n), n.shape, list(n.weights(0).named().values())),
     "function": lambda n, **o: n.library.polynomial_map(n.shape, n.weights(0), **o),
     "rank": lambda n, **o: n.library.polynomial_map(n.shape, **o).jacobian_rank(n.weights(0)),
+    "rescaled": lambda n: n.library.rescale(n.weights(0), layer=1, by=2),
+    "swapped": lambda n: n.library.swap(n.weights(0)),
+    "plan": lambda n: n.library.query_plan(n.shape, bound=3, denominators=2),
     "virtual": lambda n: n.library.virtual_weights(n.weights(0)),
     "conditions": lambda n: n.library.transformer_conditions(n.weights(0), n.tokens),
     "fiber": lambda n, **o: n.library.fiber(n.weights(0), n.tokens, **o),
@@ -186,7 +189,7 @@ class Session:
             found |= self._python(source) if kind == "python" else self._words(shlex.split(source))
         for name, stream in (("stdout", out), ("stderr", err)):
             stream.flush()
-            found[name] = self._steady(stream.buffer.getvalue().decode() or found.get(name, ""))  # type: ignore[attr-defined]
+            found[name] = self._steady(stream.buffer.getvalue().decode() or found.get(name, ""))
         files = self._files()
         new = {name: self._content(self.folder / name) for name in files if files[name] != self.seen.get(name)}
         self.seen = files

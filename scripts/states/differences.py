@@ -25,7 +25,8 @@ NEVER_THE_SAME = (
 KEYS_NEVER_THE_SAME = frozenset({"seconds", "version", "elapsed"})
 """Keys of JSON whose values no two runs have in common."""
 
-MOST_SHOWN = 160
+MOST_SHOWN, LONGEST = 240, 5000
+"""Characters that are shown of a value, and that are looked at for what is alike."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,28 @@ class Difference:
 
     @property
     def group(self) -> tuple[str, ...]:
-        """What alike differences have in common: numbers of networks and of entries of lists are left out."""
-        return (
-            re.sub(r"/\d+(?=[/-])", "/N", self.question),
-            re.sub(r"\b\d+\b", "N", self.where),
-            self.kind,
-            self.first,
-            self.second,
-        )
+        """What alike differences have in common: question, place, and the words that differ, without numbers."""
+        question = re.sub(r"^(networks|checkpoints)/[^/]+/[\d.]+", r"\1", self.question)
+        where = re.sub(r"\b\d+\b", "N", self.where)
+        return question, where, self.kind, *(_changed_words(self.first, self.second) if self.kind == "changed" else ())
+
+
+def _changed_words(first: str, second: str) -> tuple[str, ...]:
+    """Return the words that stand in one text only, numbers as N.
+
+    Example:
+        >>> _changed_words("it has 36 terms", "it had 45 terms")
+        ('has N', 'had N')
+    """
+    one, other = first[:LONGEST].split(), second[:LONGEST].split()
+    parts = [
+        part for part in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes() if part[0] != "equal"
+    ]
+    words = (
+        " ".join(w for _, a, b, _, _ in parts for w in one[a:b]),
+        " ".join(w for *_, c, d in parts for w in other[c:d]),
+    )
+    return tuple(re.sub(r"\d+", "N", each) for each in words)
 
 
 def steady(text: str) -> str:
@@ -68,7 +83,7 @@ def steady(text: str) -> str:
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
     """Yield what differs between the answers of two states."""
-    for question in dict.fromkeys((*first, *second)):
+    for question in sorted({*first, *second}):
         if question not in second:
             yield Difference(question, "", "gone", _shown(first[question]), "not asked")
         elif question not in first:
@@ -78,6 +93,8 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator
                 yield Difference(question, where.lstrip("."), kind, one, other)
 
 
+_REFUSED = {"raised", "stopped"}
+"""Keys of answers that are none; one of these and an answer are compared as a whole."""
 _Found = Iterator[tuple[str, str, str, str]]
 
 
@@ -85,7 +102,7 @@ def _compared(one: Any, other: Any, where: str = "") -> _Found:
     """Yield where two values differ, how, and what stands there."""
     if isinstance(one, str) and isinstance(other, str):
         yield from _texts(one, other, where)
-    elif isinstance(one, dict) and isinstance(other, dict):
+    elif isinstance(one, dict) and isinstance(other, dict) and _REFUSED & one.keys() == _REFUSED & other.keys():
         yield from _objects(one, other, where)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for i, (left, right) in enumerate(zip(one, other, strict=True)):
@@ -116,7 +133,7 @@ def _texts(one: str, other: str, where: str) -> _Found:
     left, right = (steady(text).splitlines() for text in (one, other))
     for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield where, "changed", _cut("\n".join(left[a:b])), _cut("\n".join(right[c:d]))
+            yield where, "changed", "\n".join(left[a:b]), "\n".join(right[c:d])
 
 
 def _parsed(text: str) -> Any:
@@ -127,11 +144,23 @@ def _parsed(text: str) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False))
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}... ({len(text):,} characters)"
+def cut(first: str, second: str) -> tuple[str, str]:
+    """Return both texts; of long ones what stands around the first place where they differ.
+
+    Example:
+        >>> cut("x" * 500 + "one", "x" * 500 + "two")[0] == "..." + "x" * 40 + "one"
+        True
+    """
+    same = next(
+        (i for i, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), min(map(len, (first, second)))
+    )
+    start = max(same - 40, 0) if max(len(first), len(second)) > MOST_SHOWN else 0
+    ends = [("..." * (start > 0) + text[start : start + MOST_SHOWN], len(text) - start) for text in (first, second)]
+    one, other = (text + f"... ({left:,} characters)" * (left > MOST_SHOWN) for text, left in ends)
+    return one, other
 
 
 # ---- what is known

@@ -21,11 +21,13 @@ from states import models, networks
 
 Item = dict[str, Any]
 
+GROUP = 400
+"""Items that one process is asked: a new one for more, so that what it keeps is no reason to refuse."""
 PARTS = ("names", "pages", "examples", "networks", "limits", "checkpoints", "certificates")
 ASKS = (
     "shape", "ambient", "dimension", "conserved", "degree", "orbits", "weights", "output", "function", "virtual",
     "conditions", "fiber", "canonical", "classify", "same-itself", "same", "same-back",
-    "recover", "jet", "recover-jet",
+    "recover", "jet", "recover-jet", "rescaled", "swapped", "plan",
 )  # fmt: skip
 OF_SMALL = ("map", "rank", "generic-rank", "singular", 'equations {"work": 1}')
 CERTIFICATES = ("dimension-certificate", "fiber-certificate", "same-certificate")
@@ -62,19 +64,17 @@ class Corpus:
             path = folder / "files" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        for group in self.groups:
-            lines = [json.dumps(item) for item in self.items if group_of(item) == group]
-            (folder / f"{group.replace('/', '-')}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for name, items in self.groups.items():
+            (folder / name).write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
 
     @property
-    def groups(self) -> list[str]:
-        return list(dict.fromkeys(map(group_of, self.items)))
-
-
-def group_of(item: Item) -> str:
-    """Return `networks/skip` for the networks of that kind, and the part for others."""
-    part, kind = item["name"].split("/")[:2]
-    return f"{part}/{kind}" if part in ("networks", "checkpoints") else str(part)
+    def groups(self) -> dict[str, tuple[Item, ...]]:
+        """The items by the names of their files, each for one process: of one part, and not too many."""
+        found: dict[str, tuple[Item, ...]] = {}
+        for part in dict.fromkeys(item["name"].partition("/")[0] for item in self.items):
+            own = tuple(item for item in self.items if item["name"].startswith(f"{part}/"))
+            found |= {f"{part}-{i}.jsonl": own[i : i + GROUP] for i in range(0, len(own), GROUP)}
+        return found
 
 
 def corpus(checkout: Path, count: int, parts: tuple[str, ...] = PARTS, *, quick: bool = False) -> Corpus:

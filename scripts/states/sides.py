@@ -63,9 +63,8 @@ class Side:
         Raises:
             BadSide: the program does not start.
         """
-        items = folder / f"{group.replace('/', '-')}.jsonl"
         after: list[str] = []
-        while (ended := self._asked_once(items, limits, after, told)) is not None:
+        while (ended := self._asked_once(folder / group, limits, after, told)) is not None:
             question, why = ended
             self.answers[question] = {"stopped": why}
             after = [question]
