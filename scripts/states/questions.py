@@ -29,7 +29,8 @@ ASKS = (
     "conditions", "fiber", "canonical", "classify", "same-itself", "same", "same-back",
     "recover", "jet", "recover-jet", "rescaled", "swapped", "plan",
 )  # fmt: skip
-OF_SMALL = ("map", "rank", "generic-rank", "singular", 'equations {"work": 1}')
+OF_TINY = ("rank", "generic-rank")
+OF_SMALL = ("map", "singular", 'equations {"work": 1}')
 CERTIFICATES = ("dimension-certificate", "fiber-certificate", "same-certificate")
 LIMITED = (
     'dimension {"memory": 1000000}', 'map {"memory": 1000000}', 'conserved {"memory": 1000000}',
@@ -170,8 +171,13 @@ def _network(kind: str, index: int) -> Iterator[Item]:
     """Yield a network under the questions of the library; each third one under commands too."""
     found = networks.network(kind, index)
     shape = found["shape"]
-    small = sum(rows * columns for rows, columns in networks.sizes(shape).values()) <= 12
-    asks = [*ASKS, *(OF_SMALL if small else ()), *(CERTIFICATES if index % 5 == 0 else ())]
+    parameters = sum(rows * columns for rows, columns in networks.sizes(shape).values())
+    asks = [
+        *ASKS,
+        *OF_SMALL * (parameters <= 12),
+        *OF_TINY * (parameters <= 8),
+        *(CERTIFICATES if index % 5 == 0 else ()),
+    ]
     yield {"name": f"networks/{kind}/{index}", "kind": "network", "asks": asks, **found}
     if index % 3 == 0 and kind != "normalizations":
         at, of = f"--tokens {shape['tokens']} --json", " ".join(networks.words(shape)) + " --json"
