@@ -3,9 +3,9 @@
 A and B are checkouts, git revisions, or files that `--record` has written. Each is asked in processes of its own, with
 its own code and this interpreter, under a limit of memory: every command and every block of Python of the pages, the
 examples under each question, random networks, questions that are too large, pairs of checkpoints, certificates, public
-names and options. Every difference is printed; keys and questions that only B has are reported as new. Differences are
-forgiven from a list with a reason each. A refusal is an answer, and so is what a limit ends:
-a guard that is gone shows.
+names and options. Pages and examples are those of A, or of the record. Every difference is printed; keys and questions
+that only B has are reported as new. Differences are forgiven from a list with a reason each. A refusal is an answer,
+and so is what a limit ends: a guard that is gone shows.
 
 Exit codes: 0 no difference but those with a reason, 1 differences, 2 bad input.
 """

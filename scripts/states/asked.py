@@ -1,19 +1,18 @@
 """One state, asked: `python asked.py CHECKOUT ITEMS BYTES SECONDS [AFTER]`, started by `sides.py` for each state.
 
-It runs with the code of CHECKOUT, imports nothing else of ours, and writes a line of JSON for each question: first that
-it begins, then what was answered. What is refused, and what ends the process, are answers too.
+It runs with the code of CHECKOUT, and writes a line of JSON for each question: first that it begins, then what was
+answered. What is refused is an answer; what ends the process is known to who started it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import enum
 import hashlib
 import inspect
 import io
 import json
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -21,67 +20,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property
+from importlib import import_module
 from math import factorial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-Answer = dict[str, Any]
+sys.path.append(str(Path(__file__).parents[1]))  # behind the code of the checkout
 
-
-# ---- an object as JSON: its text, its formula, and its public fields, theirs too
-
-
-def plain(value: Any) -> Any:
-    """Return the value as JSON; numbers other than integers as text."""
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, enum.Enum):
-        return plain(value.value)
-    if isinstance(value, int):
-        return value if abs(value) < 2**63 else f"{value:#x}"
-    if isinstance(value, float | Fraction):
-        return str(value) if isinstance(value, float) else f"{plain(value.numerator)}/{plain(value.denominator)}"
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, Set):
-        return sorted(map(repr, value))
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if dataclasses.is_dataclass(value):
-        fields = (field.name for field in dataclasses.fields(value) if not field.name.startswith("_"))
-        return {name: plain(getattr(value, name)) for name in fields}
-    return type(value).__name__ if callable(value) or " at 0x" in repr(value) else str(value)
-
-
-def result_of(value: Any) -> Any:
-    """Return an answer of the library as JSON: what it prints, shows in a notebook, and holds."""
-    if not dataclasses.is_dataclass(value):
-        return plain(value)
-    found: Answer = {"text": str(value)}
-    if hasattr(value, "_repr_latex_"):
-        found["latex"] = value._repr_latex_()
-    properties = [
-        name
-        for name, kind in inspect.getmembers(type(value), lambda kind: isinstance(kind, property | cached_property))
-        if not name.startswith("_")
-    ]
-    return found | {"fields": plain(value), "properties": {name: attempt(getattr, value, name) for name in properties}}
-
-
-def attempt(ask: Callable[..., Any], *given: Any) -> Any:
-    """Return what a question is answered with, or how it is refused."""
-    try:
-        value = ask(*given)
-        return value if isinstance(value, dict) and ask is not getattr else plain(value)
-    except Exception as error:  # noqa: BLE001 - an error of either state is its answer
-        return {"raised": type(error).__name__, "message": str(error)}
-
+from states.values import Answer, attempt, result_of
 
 # ---- networks, in Python
 
@@ -254,8 +203,9 @@ def takes_json(source: str) -> bool:
 # ---- names
 
 
-def names(library: ModuleType) -> Answer:
-    """Return the public names, their signatures, and those of their members."""
+def names(module: str) -> Answer:
+    """Return the public names of a module, their signatures, and those of their members."""
+    library = import_module(module)
     return {name: _described(getattr(library, name)) for name in sorted(library.__all__)}
 
 
@@ -272,7 +222,7 @@ def _member(value: Any) -> Any:
 
 def _signature(value: Any) -> str:
     try:
-        return str(inspect.signature(value))
+        return re.sub(r" at 0x\w+", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
         return "no signature"
 
@@ -302,7 +252,8 @@ def questions(item: Answer, corpus: Path, checkout: Path) -> Iterator[tuple[str,
     import lightning_sym
 
     if item["kind"] == "names":
-        yield from (("python", lambda: names(lightning_sym)), ("commands", commands))
+        yield from (("python", lambda: names("lightning_sym")), ("testing", lambda: names("lightning_sym.testing")))
+        yield "commands", commands
     elif item["kind"] == "network":
         network = attempt(lambda: {"made": Network(lightning_sym, item)})
         for name in item["asks"]:
