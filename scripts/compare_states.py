@@ -49,33 +49,35 @@ def asked(sides: list[Side], shared: Corpus, folder: Path, limits: Limits, worke
         state["groups"] += 1
 
     with ThreadPoolExecutor(workers) as pool:
-        for each in [pool.submit(ask, side, group) for side, group in jobs]:
-            each.result()
+        try:
+            for each in [pool.submit(ask, side, group) for side, group in jobs]:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for side in sides:
+                side.end()
+            raise
 
 
-def certificate_differences(sides: list[Side], folder: Path) -> Iterator[Difference]:
+def certificate_differences(sides: list[Side], shared: Corpus, folder: Path, limits: Limits) -> Iterator[Difference]:
     """Yield the certificates that some checker judges wrongly: of the corpus, and those that the states have made."""
-    for place in ("first", "second")[: len(sides)]:
-        side = sides[place == "second"]
+    states = dict(zip(("first", "second"), sides, strict=True))
+    for checker, side in states.items():
         for kind in ("good", "bad"):
-            said = side.answers.get(f"certificates/{kind}/1", {}).get("stdout", "")
-            for line in said.splitlines():
-                name, _, verdict = line.partition(": ")
-                if verdict.startswith("proved: ") is not (kind == "good"):
-                    yield Difference(
-                        f"certificates/{kind}", name, "changed", f"a {kind} certificate", f"{place}: {verdict}"
-                    )
-    for maker, made in (("first", sides[0]), ("second", sides[-1])):
-        documents = {q: a for q, a in made.answers.items() if q.endswith("-certificate") and a.get("format")}
-        for checker, side in (("first", sides[0]), ("second", sides[-1])):
-            if side.checkout is None:
-                print(f"certificates of the {maker} state: the checker of the {checker} is not in its record")
-                continue
-            for name, verdict in side.verdicts(documents, folder / f"{maker}-{checker}").items():
+            lines = side.answers.get(f"certificates/{kind}/1", {}).get("stdout", "").splitlines()
+            said = dict(line.split(": ", 1) for line in lines)
+            for name in (name for name in shared.files if name.startswith(f"certificates/{kind}/")):
+                verdict = said.get(name, "nothing is said")
+                if not verdict.startswith("proved: " if kind == "good" else "rejected: "):
+                    yield Difference(name, "verify", "changed", f"a {kind} certificate", f"{checker}: {verdict}")
+        if side.checkout is None:
+            print(f"the checker of the {checker} state is not in its record, and judges none that the states have made")
+            continue
+        for maker, made in states.items():
+            documents = {q: a for q, a in made.answers.items() if q.endswith("-certificate") and a.get("format")}
+            for name, verdict in side.verdicts(documents, folder / f"{maker}-{checker}", limits).items():
                 if not verdict.startswith("proved: "):
-                    yield Difference(
-                        name, "verify", "changed", f"made by the {maker}", f"the checker of the {checker}: {verdict}"
-                    )
+                    yield Difference(name, "verify", "changed", f"made by the {maker}", f"{checker}: {verdict}")
 
 
 def report(found: list[Difference], known: list[Known], *, every: bool) -> int:
@@ -139,13 +141,14 @@ def run(given: argparse.Namespace, folder: Path) -> int:
         count = given.networks or (QUICK if given.quick else 1000)
         shared = corpus(sides[0].checkout, count, tuple(given.only or PARTS), quick=given.quick)
     work = folder / "asked"
-    asked(sides, shared, work, Limits(int(given.memory * 2**30), given.seconds), given.workers)
+    limits = Limits(int(given.memory * 2**30), given.seconds)
+    asked(sides, shared, work, limits, given.workers)
     if given.record:
         sides[0].corpus = shared
         write_record(sides[0], given.record)
         print(f"{len(sides[0].answers):,} answers: {given.record}")
         return 0
-    found = [*differences(sides[0].answers, sides[1].answers), *certificate_differences(sides, work)]
+    found = [*differences(sides[0].answers, sides[1].answers), *certificate_differences(sides, shared, work, limits)]
     return report(found, known, every=given.every)
 
 
@@ -158,6 +161,9 @@ def main(given: list[str] | None = None) -> int:
         except (BadSide, ValueError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            return 130
 
 
 if __name__ == "__main__":

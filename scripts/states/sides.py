@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from states.questions import Corpus
 ROOT = Path(__file__).parents[2]
 ASKED = Path(__file__).with_name("asked.py")
 VERIFY = Path("proofs_check", "checker", "verify.py")
+SIDE_BY_SIDE = 500
+"""Certificates that one process of a checker judges."""
 FORMAT = "lightning-sym/record/1"
 
 Answers = dict[str, Any]
@@ -50,6 +54,8 @@ class Side:
     checkout: Path | None
     corpus: Corpus | None = None
     answers: Answers = field(default_factory=dict)
+    running: set[int] = field(default_factory=set)
+    ended: bool = False
 
     def environment(self) -> dict[str, str]:
         """Return the same environment for every state: its own code first, one thread, no terminal."""
@@ -64,10 +70,16 @@ class Side:
             BadSide: the program does not start.
         """
         after: list[str] = []
-        while (ended := self._asked_once(folder / group, limits, after, told)) is not None:
-            question, why = ended
+        while not self.ended and (stopped := self._asked_once(folder / group, limits, after, told)):
+            question, why = stopped
             self.answers[question] = {"stopped": why}
             after = [question]
+
+    def end(self) -> None:
+        """Stop asking: nobody waits for the answers any more."""
+        self.ended = True
+        for process in tuple(self.running):
+            os.killpg(process, signal.SIGKILL)
 
     def _asked_once(self, items: Path, limits: Limits, after: list[str], told: Told) -> tuple[str, str] | None:
         """Ask until all is answered, or until a question ends the process: this one, and how it ended."""
@@ -85,6 +97,7 @@ class Side:
             start_new_session=True,
         ) as process:  # fmt: skip
             begun, why = "", ""
+            self.running.add(process.pid)
             try:
                 for line in _lines(process, 10 * limits.seconds):
                     if line is None:
@@ -96,12 +109,13 @@ class Side:
                         self.answers[said["question"]] = said["answer"]
                         told(said["question"])
             finally:
+                self.running.discard(process.pid)
                 if process.poll() is None and (why or sys.exc_info()[0]):
                     os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             errors.seek(0)
             heard = errors.read()[-2000:].decode(errors="replace").strip()
-        if process.returncode == 0 and not begun:
+        if self.ended or (process.returncode == 0 and not begun):
             return None
         if not begun:
             raise BadSide(f"{self.name} must be a state that can be asked: {heard}")
@@ -109,22 +123,24 @@ class Side:
             why = f"more than {limits.seconds} s of the processor"
         return begun, why or f"ended by {process.returncode}"
 
-    def verdicts(self, documents: dict[str, Any], folder: Path) -> dict[str, str]:
-        """Return what this state's checker says of certificates, by their names."""
+    def verdicts(self, documents: dict[str, Any], folder: Path, limits: Limits) -> dict[str, str]:
+        """Return what this state's checker, by itself, says of certificates, by their names."""
+        assert self.checkout is not None  # noqa: S101 - a record has no checker
         folder.mkdir()
         paths = {str(folder / f"{i}.json"): name for i, name in enumerate(documents)}
         for path, name in paths.items():
             Path(path).write_text(json.dumps(documents[name]), encoding="utf-8")
-        lines: list[str] = []
-        waiting = list(paths)
-        while waiting:
-            now, waiting = waiting[:500], waiting[500:]
-            assert self.checkout is not None  # noqa: S101 - a record has no checker
+        said: dict[str, str] = {}
+        for i in range(0, len(paths), SIDE_BY_SIDE):
+            now = list(paths)[i : i + SIDE_BY_SIDE]
             words = [sys.executable, "-I", "-S", str(self.checkout / VERIFY), *now]
-            done = subprocess.run(words, capture_output=True, text=True, check=False, env=self.environment())  # noqa: S603
-            lines += done.stdout.splitlines()
-        found = dict(line.split(": ", 1) for line in lines)
-        return {name: found.get(path, "nothing was said") for path, name in paths.items()}
+            with suppress(subprocess.TimeoutExpired):
+                done = subprocess.run(  # noqa: S603 - our own program
+                    words, capture_output=True, text=True, check=False, timeout=10 * limits.seconds,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory)),
+                )  # fmt: skip
+                said |= dict(line.split(": ", 1) for line in done.stdout.splitlines())
+        return {name: said.get(path, "nothing was said") for path, name in paths.items()}
 
 
 def _lines(process: subprocess.Popen[bytes], patience: float) -> Iterator[bytes | None]:
