@@ -13,6 +13,7 @@ Exit codes: 0 no difference but those with a reason, 1 differences, 2 bad input.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -64,8 +65,8 @@ def certificate_differences(sides: list[Side], shared: Corpus, folder: Path, lim
     states = dict(zip(("first", "second"), sides, strict=True))
     for checker, side in states.items():
         for kind in ("good", "bad"):
-            lines = side.answers.get(f"certificates/{kind}/1", {}).get("stdout", "").splitlines()
-            said = dict(line.split(": ", 1) for line in lines)
+            answer = json.loads(side.answers.get(f"certificates/{kind}/1", "{}"))
+            said = dict(line.split(": ", 1) for line in answer.get("stdout", "").splitlines())
             for name in (name for name in shared.files if name.startswith(f"certificates/{kind}/")):
                 verdict = said.get(name, "nothing is said")
                 if not verdict.startswith("proved: " if kind == "good" else "rejected: "):
@@ -74,7 +75,8 @@ def certificate_differences(sides: list[Side], shared: Corpus, folder: Path, lim
             print(f"the checker of the {checker} state is not in its record, and judges none that the states have made")
             continue
         for maker, made in states.items():
-            documents = {q: a for q, a in made.answers.items() if q.endswith("-certificate") and a.get("format")}
+            documents = {q: json.loads(a) for q, a in made.answers.items() if q.endswith("-certificate")}
+            documents = {name: document for name, document in documents.items() if "format" in document}
             for name, verdict in side.verdicts(documents, folder / f"{maker}-{checker}", limits).items():
                 if not verdict.startswith("proved: "):
                     yield Difference(name, "verify", "changed", f"made by the {maker}", f"{checker}: {verdict}")

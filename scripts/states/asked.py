@@ -1,7 +1,8 @@
 """One state, asked: `python asked.py CHECKOUT ITEMS BYTES SECONDS [AFTER]`, started by `sides.py` for each state.
 
-It runs with the code of CHECKOUT, and writes a line of JSON for each question: first that it begins, then what was
-answered. What is refused is an answer; what ends the process is known to who started it.
+It runs with the code of CHECKOUT, and writes a line when a question begins, its name in JSON, and a line when it is
+answered, the name, a tab, and the answer in JSON. What is refused is an answer; what ends the process is known to who
+started it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))  # behind the code of the checkout
 
-from states.values import Answer, attempt, result_of
+from states.values import Answer, attempt, result_of, shortened
 
 # ---- networks, in Python
 
@@ -290,11 +291,15 @@ def main() -> None:
                 if not waiting and item["kind"] == "session":
                     break  # its folder is lost
                 continue
-            lines.write(json.dumps({"begins": question}) + "\n")
+            lines.write(json.dumps(question) + "\n")
             signal.setitimer(signal.ITIMER_PROF, float(seconds))  # ends the process: nothing here could hold it
             answer = attempt(ask)
             signal.setitimer(signal.ITIMER_PROF, 0)
-            lines.write(json.dumps({"question": question, "answer": answer}) + "\n")
+            if not question.endswith("-certificate"):  # which is judged
+                answer = (
+                    {key: shortened(value) for key, value in answer.items()} if isinstance(answer, dict) else answer
+                )
+            lines.write(f"{json.dumps(question)}\t{json.dumps(answer)}\n")
 
 
 if __name__ == "__main__":

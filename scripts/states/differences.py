@@ -77,15 +77,15 @@ def steady(text: str) -> str:
     return text
 
 
-def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield what differs between the answers of two states."""
+def differences(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:
+    """Yield what differs between the answers of two states, which are texts in JSON."""
     for question in sorted({*first, *second}):
         if question not in second:
-            yield Difference(question, "", "gone", _shown(first[question]), "not asked")
+            yield Difference(question, "", "gone", first[question], "not asked")
         elif question not in first:
-            yield Difference(question, "", "new", "not asked", _shown(second[question]))
+            yield Difference(question, "", "new", "not asked", second[question])
         elif first[question] != second[question]:
-            for where, kind, one, other in _compared(first[question], second[question]):
+            for where, kind, one, other in _compared(json.loads(first[question]), json.loads(second[question])):
                 yield Difference(question, where.lstrip("."), kind, one, other)
 
 

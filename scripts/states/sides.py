@@ -29,7 +29,8 @@ SIDE_BY_SIDE = 500
 """Certificates that one process of a checker judges."""
 FORMAT = "lightning-sym/record/1"
 
-Answers = dict[str, Any]
+Answers = dict[str, str]
+"""Answers by question, as text in JSON: they are many, and most are equal."""
 Told = Callable[[str], None]
 """Called with each question that is answered."""
 
@@ -72,7 +73,7 @@ class Side:
         after: list[str] = []
         while not self.ended and (stopped := self._asked_once(folder / group, limits, after, told)):
             question, why = stopped
-            self.answers[question] = {"stopped": why}
+            self.answers[question] = json.dumps({"stopped": why})
             after = [question]
 
     def end(self) -> None:
@@ -103,11 +104,11 @@ class Side:
                     if line is None:
                         why = f"more than {10 * limits.seconds} s"
                         break
-                    said = json.loads(line)
-                    begun = said.get("begins", "")
-                    if not begun:
-                        self.answers[said["question"]] = said["answer"]
-                        told(said["question"])
+                    question, _, answer = line.decode().partition("\t")
+                    begun = "" if answer else json.loads(question)
+                    if answer:
+                        self.answers[json.loads(question)] = answer
+                        told(json.loads(question))
             finally:
                 self.running.discard(process.pid)
                 if process.poll() is None and (why or sys.exc_info()[0]):
@@ -190,7 +191,7 @@ def write_record(side: Side, path: Path) -> None:
         for item in side.corpus.items:
             file.write(json.dumps({"item": item}) + "\n")
         for question, answer in side.answers.items():
-            file.write(json.dumps({"question": question, "answer": answer}) + "\n")
+            file.write(f"{json.dumps(question)}\t{answer}\n")
 
 
 def recorded(path: Path) -> Side:
@@ -205,13 +206,15 @@ def recorded(path: Path) -> Side:
             head = json.loads(file.readline())
             if head["format"] != FORMAT:
                 raise BadSide(f"a record must have the format {FORMAT}, got {head['format']}")
-            for said in map(json.loads, file):
-                if "file" in said:
+            for line in file:
+                question, _, answer = line.rstrip("\n").partition("\t")
+                said = json.loads(question)
+                if answer:
+                    answers[said] = answer
+                elif "file" in said:
                     files[said["file"]] = base64.b64decode(said["base64"])
-                elif "item" in said:
-                    items.append(said["item"])
                 else:
-                    answers[said["question"]] = said["answer"]
+                    items.append(said["item"])
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise BadSide(f"a file must be a whole record, got {path}: {error}") from error
     return Side(f"{path} ({head['state']})", None, Corpus(tuple(items), files), answers)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import hashlib
 import inspect
+import json
 from collections.abc import Callable, Mapping, Set
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 Answer = dict[str, Any]
+LONGEST = 40_000
+"""Characters of a part of an answer that is kept whole."""
 
 
 def plain(value: Any) -> Any:
@@ -59,3 +63,11 @@ def attempt(ask: Callable[..., Any], *given: Any) -> Any:
         return value if isinstance(value, dict) and ask is not getattr else plain(value)
     except Exception as error:  # noqa: BLE001 - an error of either state is its answer
         return {"raised": type(error).__name__, "message": str(error)}
+
+
+def shortened(value: Any) -> Any:
+    """Return the value; of a very long one how it begins, and a digest of it."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    if len(text) <= LONGEST:
+        return value
+    return f"{text[: LONGEST // 100]}... ({len(text):,} characters, {hashlib.sha256(text.encode()).hexdigest()})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from fractions import Fraction
@@ -128,7 +129,7 @@ def test_what_a_limit_ends_is_an_answer(tmp_path: Path) -> None:
     side = Side("state", tmp_path / "state")
     (group,) = shared.groups
     side.ask(group, tmp_path, Limits(2**30, seconds=1), lambda question: None)
-    assert side.answers == {
+    assert {question: json.loads(answer) for question, answer in side.answers.items()} == {
         "pages/forever/1": {"stopped": "more than 1 s of the processor"},
         "pages/large/1": {"raised": "MemoryError", "message": "", "stdout": "", "stderr": ""},
         "pages/large/2": {"raised": "MemoryError", "message": "", "stdout": "", "stderr": ""},
@@ -180,9 +181,10 @@ def test_the_same_is_asked_each_time() -> None:
 def test_what_is_never_the_same_is_not_compared() -> None:
     assert steady("one  0.1 s\n") == steady("one 20.3 s\n")
     assert steady('Traceback:\n  File "a", line 1\n    one\nError: x') == "Traceback:\nError: x"
-    assert not list(differences({"a": {"stdout": '{"seconds": 1}'}}, {"a": {"stdout": '{"seconds": 2}'}}))
-    found = [each.kind for each in differences({"a": {"x": 1, "y": True}}, {"a": {"y": 1, "x": 1, "z": 0}, "b": 0})]
-    assert found == ["changed", "new", "order", "new"]
+    seconds = ({"a": json.dumps({"stdout": json.dumps({"seconds": x})})} for x in (1, 2))
+    assert not list(differences(*seconds))
+    one, other = {"a": '{"x": 1, "y": true}'}, {"a": '{"y": 1, "x": 1, "z": 0}', "b": "0"}
+    assert [each.kind for each in differences(one, other)] == ["changed", "new", "order", "new"]
 
 
 def test_bad_input_is_said_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
