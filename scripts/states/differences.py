@@ -42,7 +42,7 @@ class Difference:
     @property
     def group(self) -> tuple[str, ...]:
         """What alike differences have in common: question, place, and the words that differ, without numbers."""
-        question = re.sub(r"^(networks|checkpoints)/[^/]+/[\d.]+", r"\1", self.question)
+        question = re.sub(r"^(networks|checkpoints)/[^/]+/.*?(-commands)?(?=/)", r"\1\2", self.question)
         where = re.sub(r"\b\d+\b", "N", self.where)
         return question, where, self.kind, *(_changed_words(self.first, self.second) if self.kind == "changed" else ())
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,11 @@ GROUP = 400
 """Items that one process is asked: a new one for more, so that what it keeps is no reason to refuse."""
 PARTS = ("names", "pages", "examples", "networks", "limits", "checkpoints", "certificates")
 ASKS = (
-    "shape", "ambient", "dimension", "conserved", "degree", "orbits", "weights", "output", "function", "virtual",
+    "shape", "ambient", "dimension", "conserved", "degree", "orbits", "weights", "output", "virtual",
     "conditions", "fiber", "canonical", "classify", "same-itself", "same", "same-back",
-    "recover", "jet", "recover-jet", "rescaled", "swapped", "plan",
+    "jet", "recover-jet", "rescaled", "swapped", "plan",
 )  # fmt: skip
+OF_SHORT = ("function", "recover")
 OF_TINY = ("rank", "generic-rank")
 OF_SMALL = ("map", "singular", 'equations {"work": 1}')
 CERTIFICATES = ("dimension-certificate", "fiber-certificate", "same-certificate")
@@ -172,12 +175,9 @@ def _network(kind: str, index: int) -> Iterator[Item]:
     found = networks.network(kind, index)
     shape = found["shape"]
     parameters = sum(rows * columns for rows, columns in networks.sizes(shape).values())
-    asks = [
-        *ASKS,
-        *OF_SMALL * (parameters <= 12),
-        *OF_TINY * (parameters <= 8),
-        *(CERTIFICATES if index % 5 == 0 else ()),
-    ]
+    inputs, degree = shape["widths"][0] * shape["tokens"], 3 ** len(shape["attention_ranks"])
+    asks = [*ASKS, *OF_SHORT * (comb(inputs + degree - 1, degree) <= 5000)]
+    asks += [*OF_SMALL * (parameters <= 12), *OF_TINY * (parameters <= 8), *CERTIFICATES * (index % 5 == 0)]
     yield {"name": f"networks/{kind}/{index}", "kind": "network", "asks": asks, **found}
     if index % 3 == 0 and kind != "normalizations":
         at, of = f"--tokens {shape['tokens']} --json", " ".join(networks.words(shape)) + " --json"
@@ -215,11 +215,11 @@ def _checkpoints(files: dict[str, bytes], seeds: int, step: int) -> Iterator[Ite
         for seed in range(seeds):
             drawn = list(enumerate(models.pairs(family, seed)))
             for i, (change, first, second) in random.Random(0).sample(drawn, len(drawn) // step):
-                folder = f"checkpoints/{family}/{seed}.{i}"
+                folder = f"checkpoints/{family}/{seed}.{i}-{re.sub(r'[ ,]+', '-', change)}"
                 for side, given in (("first", first), ("second", second)):
                     files |= {f"{folder}/{side}/{name}": data for name, data in given.items()}
                 asked = _of_pair(f"{folder}/first", f"{folder}/second") + _of_checkpoint(f"{folder}/second")
-                yield _session(folder, asked, change=change)
+                yield _session(folder, asked)
 
 
 def _certificates(checkout: Path, files: dict[str, bytes]) -> Iterator[Item]:

@@ -84,18 +84,10 @@ class Side:
 
     def _asked_once(self, items: Path, limits: Limits, after: list[str], told: Told) -> tuple[str, str] | None:
         """Ask until all is answered, or until a question ends the process: this one, and how it ended."""
-        words = [
-            sys.executable,
-            "-P",
-            str(ASKED),
-            str(self.checkout),
-            str(items),
-            str(limits.memory),
-            str(limits.seconds),
-        ]
+        given = map(str, (ASKED, self.checkout, items, limits.memory, limits.seconds, *after))
         with tempfile.TemporaryFile() as errors, subprocess.Popen(  # noqa: S603 - our own program
-            [*words, *after], stdout=subprocess.PIPE, stderr=errors, env=self.environment(), cwd=items.parent,
-            start_new_session=True,
+            [sys.executable, "-P", *given], stdout=subprocess.PIPE, stderr=errors, env=self.environment(),
+            cwd=items.parent, start_new_session=True,
         ) as process:  # fmt: skip
             begun, why = "", ""
             self.running.add(process.pid)
