@@ -1,5 +1,7 @@
 """The figures of the house: `python scripts/measure_house.py [CHECKOUT ...]` prints a table with a column for each.
 
+With `--page` the table of this checkout is written into docs/development/house.md.
+
 They are symptoms, to be read before and after a change: how much there is to read, how often one thing is listed again,
 how far one question walks. Files are those that git tracks; source is what is installed, the rest are scripts,
 benchmarks and tools. A walk is one call of the library, made a second time: the files it enters, the functions, and the
@@ -25,6 +27,9 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "development" / "house.md"
+TABLE = re.compile(r"^\| figure \|.*\n(?:\|.*\n)*", flags=re.MULTILINE)
+"""The figures on the page."""
 SOURCE = ("lightning_sym/", "proofs_check/", "lightning_cli/")
 OPTIONS = {"heads", "skip", "causal", "mask", "embed", "unembed", "normalization", "value_ranks"}
 PIECES = re.compile(r"([QKVOEU])[\d.]*")
@@ -231,17 +236,25 @@ def walks(root: Path) -> dict[str, tuple[int, int, int]]:
     return {name: walked(call, str(root)) for name, call in calls.items()}
 
 
+def table(checkouts: list[Path]) -> str:
+    """Return the figures in Markdown, a column for each checkout."""
+    columns = [measured(checkout) for checkout in checkouts]
+    heads = [checkout.name for checkout in checkouts] if len(checkouts) > 1 else ["now"]
+    rows = [["figure", *heads]]
+    rows += [[name, *(column.get(name, "") for column in columns)] for name in columns[0]]
+    head, *others = (f"| {' | '.join(row)} |\n" for row in rows)
+    return f"{head}|{'---|' * len(rows[0])}\n{''.join(others)}"
+
+
 def main() -> None:
-    """Print the table of one or several checkouts; or the walks of one, as JSON."""
+    """Print the table of one or several checkouts, or write it into the page; or the walks of one, as JSON."""
     if sys.argv[1:2] == ["--walks"]:
         print(json.dumps(walks(Path(sys.argv[2]))))
-        return
-    checkouts = [Path(name).resolve() for name in sys.argv[1:]] or [ROOT]
-    columns = [measured(checkout) for checkout in checkouts]
-    print("| figure |", " | ".join(checkout.name if len(checkouts) > 1 else "now" for checkout in checkouts), "|")
-    print(f"|---|{'---|' * len(checkouts)}")
-    for name in dict.fromkeys(name for column in columns for name in column):
-        print(f"| {name} |", " | ".join(column.get(name, "") for column in columns), "|")
+    elif sys.argv[1:] == ["--page"]:
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(TABLE.sub(lambda _: table([ROOT]), page), encoding="utf-8", newline="\n")
+    else:
+        print(table([Path(name).resolve() for name in sys.argv[1:]] or [ROOT]), end="")
 
 
 if __name__ == "__main__":
