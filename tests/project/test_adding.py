@@ -1,0 +1,97 @@
+"""`docs/development/adding.md`: its counts are those of its lists, and the lists have all files that must change."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+from command import run
+
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from proofs_check.registry import MODULES, all_claims
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "development" / "adding.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def paths(text: str) -> list[str]:
+    return re.findall(r"`((?:[\w-]+/)+[\w.-]+)`", text)
+
+
+ROWS = {row[0]: row[1] for row in re.findall(r"^\| (an? [^|]+?) \| ([^|]+) \|", PAGE, flags=re.MULTILINE)}
+COUNTED = {
+    "a claim, with its walk on the blackboard": "A claim",
+    "a ring": "A ring",
+    "a command": "A command",
+    "a picture": "A picture",
+    "a live page": "A live page",
+    "a kind of attention": "A kind of attention",
+}
+"""By the row of the table, the section with its list."""
+
+
+@pytest.mark.parametrize("row", COUNTED)
+def test_the_table_counts_what_is_listed(row: str) -> None:
+    numbers = re.findall(r"^(\d+)\. ", section(COUNTED[row]), flags=re.MULTILINE)
+    first = re.split(r" for a certified dimension", ROWS[row])[0]
+    assert list(map(int, numbers)) == list(range(1, sum(map(int, re.findall(r"\d+", first))) + 1))
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    made_up = {"your_claim.py", "your_ring.py", "your_command.py", "your_picture.py", "your_page.html", "your_page.js"}
+    for name in paths(PAGE):
+        assert name.rpartition("/")[2] in made_up or (ROOT / name).exists(), name
+
+
+def test_a_claim_is_named_in_no_other_file() -> None:
+    """Where most claims are named, by their ids or their modules, a new one must be named as well."""
+    ids = {claim.id for claim in all_claims()}
+    naming = set()
+    for path in [*(ROOT / "proofs_check").rglob("*.py"), *(ROOT / "lightning_cli").rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        for names in (ids, MODULES):
+            if sum(f'"{name}"' in text for name in names) > len(names) // 2:
+                naming.add(path.relative_to(ROOT).as_posix())
+    assert naming == {"proofs_check/registry.py", "proofs_check/rests_on.py", "proofs_check/blackboard/__init__.py"}
+    assert naming <= set(paths(section("A claim")))
+
+
+NETWORKS = {
+    "plain": Architecture((2, 2, 1), (1, 2), 2),
+    "softmax": Architecture((2, 2), (2,), 2, SOFTMAX),
+    "two tokens, masked": Architecture((2, 2), (1,), 2, SOFTMAX, causal=True, heads=2),
+    "heads": Architecture((2, 2), (1,), 2, heads=2),
+    "transformer": Architecture((2, 2, 2), (1, 1), 3, heads=2, value_ranks=(1, 1), skip=True, embed=1, unembed=2),
+}
+
+
+def test_every_place_that_asks_for_options_is_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the way to a certified dimension and its answer."""
+    asking: dict[str, set[str]] = defaultdict(set)
+    require = Architecture.require
+
+    def watched(self: Architecture, what: str, proved: Collection[str]) -> None:
+        frame = sys._getframe(1)
+        asking[Path(frame.f_code.co_filename).relative_to(ROOT).as_posix()].add(what)
+        require(self, what, proved)
+
+    monkeypatch.setattr(Architecture, "require", watched)
+    for network in NETWORKS.values():
+        assert "certified" in str(certified_dimension(network, all_bounds=True))
+    code, _, _ = run(capsys, "dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--json")
+    assert code == 0
+    own = {
+        name for name in asking if '"causal", "embed"' in (ROOT / name).read_text(encoding="utf-8")
+    }  # not another's list
+    assert len(own) > 8
+    assert own <= set(paths(section("A kind of attention"))), dict(asking)
