@@ -21,13 +21,14 @@ from lightning_sym.network.columns import Fold
 from lightning_sym.network.pieces import spaces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
 from lightning_sym.symmetries import attention_motions, first_layers, head_mixing, stream_directions
-from lightning_sym.symmetries.group import ANY, tangent_directions
+from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
 from lightning_sym.symmetries.stream import pattern_is_constant
 
 Directions = Callable[[Point], Iterator[PrimeFieldMatrix]]
 
-LIGHTNING = ANY - {"normalization"}
+LIGHTNING = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
+ANY = LIGHTNING | {"normalization"}
 
 
 @dataclass(frozen=True)

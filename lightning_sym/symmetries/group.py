@@ -26,7 +26,7 @@ import numpy.typing as npt
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
-from lightning_sym.network.pieces import SHAPED, Space, act, pieces, spaces, stream
+from lightning_sym.network.pieces import Space, act, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX
@@ -165,7 +165,7 @@ _SCALED = _Scaled(1), _Scaled(-1)
 r"""$1 + \varepsilon$ and its inverse, as matrices of the size that fits."""
 
 
-ANY = SHAPED
+ANY = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which `verify_identity` proves the action: any pattern that depends on the scores alone."""
 
 
