@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parents[1]
-SCHEMAS = DOCS / "reference" / "schemas"
+SCHEMAS = DOCS.parent / "lightning_cli" / "schemas"
+_FILES = ("certificate.", "baseline.")
 BESIDE_THE_CODE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -98,13 +99,13 @@ def schemas() -> Iterator[str]:
     """The JSON answers, by their schemas."""
     for path in sorted(SCHEMAS.glob("*.json")):
         schema = json.loads(path.read_text(encoding="utf-8"))
-        if "properties" not in schema:  # what the others refer to
+        if "properties" not in schema or path.name.startswith(_FILES):  # what the others refer to, and files
             continue
         yield from (f"## {schema['title']}", "", schema["description"], "")
         yield from ("| field | meaning |", "|---|---|")
         for name, field in schema["properties"].items():
             yield f"| `{name}` | {_cell(field['description'])} |"
-        yield from ("", f"[The schema](schemas/{path.name})", "")
+        yield from ("", f"[The schema](../../lightning_cli/schemas/{path.name})", "")
 
 
 def ring() -> Iterator[str]:

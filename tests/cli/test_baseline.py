@@ -18,7 +18,7 @@ from proofs_check.registry import claim_by_id
 from proofs_check.run import ClaimResult, PartResult, run_claim
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "reference" / "baseline.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "lightning_cli" / "schemas" / "baseline.schema.json").read_text(encoding="utf-8"))
 IDS = ("definition-1", "section-4-skip")
 
 
@@ -69,7 +69,7 @@ def test_a_baseline_that_is_not_there_is_recorded_and_does_not_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A path with a mistake must not look like an agreement: exit code 3, and said before anything runs."""
-    schema = json.loads((ROOT / "docs/reference/schemas/check.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "lightning_cli/schemas/check.schema.json").read_text(encoding="utf-8"))
     words = ("check", "definition-1", "--quick", "--baseline")
     path = str(tmp_path / "new.json")
     code, out, err = run(capsys, *words, path)
@@ -118,7 +118,7 @@ def test_every_difference_is_a_line_and_exit_code_1(
 
 
 def test_json_has_the_differences(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = json.loads((ROOT / "docs/reference/schemas/check.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "lightning_cli/schemas/check.schema.json").read_text(encoding="utf-8"))
     path = changed(kept, tmp_path, lambda d: first_part(d).update(instances=99))
     code, out, err = run(capsys, "check", "definition-1", "--quick", "--json", "--baseline", path)
     document = json.loads(out)

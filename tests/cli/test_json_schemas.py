@@ -18,12 +18,12 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from lightning_cli.main import COMMANDS
+from lightning_cli.schemas import schema, schema_names
 from lightning_sym import Family, save_checkpoint, sweep
 from lightning_sym.testing import small_checkpoint
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "docs" / "reference" / "schemas").glob("*.schema.json"))
-SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8")) for path in FILES}
+SCHEMAS = {name: schema(name) for name in schema_names() if name not in ("baseline", "certificate")}  # these are files
 COMMON = SCHEMAS.pop("common")
 KNOWN = Registry().with_resource(COMMON["$id"], DRAFT202012.create_resource(COMMON))
 VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schema in SCHEMAS.items()}
