@@ -59,7 +59,7 @@ benchmark: $(ALL)
 # The lock comes first, with hashes; then the project alone, built by the locked backend.
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 14) else "error: Python must be 3.11 to 3.14, got %d.%d; name another one with PYTHON=..." % v)'
-	@echo "first use: 10 packages, 130 MB, are installed into .venv, half a minute or less" >&2
+	@echo "first use: ten packages, 0.2 GB, are installed into .venv; this takes about half a minute" >&2
 	@$(PYTHON) -m venv .venv
 	@$(INSTALL) --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
@@ -67,7 +67,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 # what tests, linters and pages need besides, into the same place; the pins that both locks have are the same
 $(ALL): requirements-dev.lock $(INSTALLED)
-	@echo "first use: some hundred packages, 0.9 GB, are installed into .venv, two minutes or less" >&2
+	@echo "first use: a hundred packages more, 0.9 GB, are installed into .venv; this takes one or two minutes" >&2
 	@$(INSTALL) --require-hashes -r requirements-dev.lock
 	@touch $@
 

@@ -51,8 +51,9 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)
         else:
-            with suppress(PermissionError):  # only root gives files to others
-                os.chown(temporary, goal.there.st_uid, goal.there.st_gid)
+            if hasattr(os, "chown"):  # Windows has none
+                with suppress(PermissionError):  # only root gives files to others
+                    os.chown(temporary, goal.there.st_uid, goal.there.st_gid)
             temporary.chmod(goal.there.st_mode & 0o777)
         temporary.replace(goal.path)
     finally:

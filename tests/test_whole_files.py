@@ -28,6 +28,13 @@ def write_half(target: Path, reason: type[BaseException]) -> None:
         raise reason("half")
 
 
+def test_where_files_have_no_owners_they_are_replaced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("old")
+    monkeypatch.delattr(os, "chown")
+    write(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == TEXT
+
+
 def test_links_are_followed_and_stay(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").write_text("old")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from draw_house import house
 
-from lightning_cli.answers import schema_files
 from lightning_cli.main import COMMANDS, cli
+from lightning_cli.schemas import schema, schema_names
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.rings import protocol
 from proofs_check.claim import Claim, Scope, Verdict
@@ -100,16 +100,22 @@ def scopes() -> Iterator[str]:
         yield f"| {scope.name} | {scope.value} |"
 
 
+def _of_answers() -> list[str]:
+    """The schemas but those of files, which have pages of their own."""
+    return [name for name in schema_names() if name not in ("baseline", "certificate")]
+
+
 def schemas() -> Iterator[str]:
     """The JSON answers, by their schemas."""
-    for file, schema in schema_files().items():
-        if "properties" not in schema:  # what the others refer to
+    for name in _of_answers():
+        found = schema(name)
+        if "properties" not in found:  # what the others refer to
             continue
-        yield from (f"## {schema['title']}", "", schema["description"], "")
+        yield from (f"## {found['title']}", "", found["description"], "")
         yield from ("| field | meaning |", "|---|---|")
-        for name, field in schema["properties"].items():
-            yield f"| `{name}` | {_cell(field['description'])} |"
-        yield from ("", f"[The schema](schemas/{file})", "")
+        for word, field in found["properties"].items():
+            yield f"| `{word}` | {_cell(field['description'])} |"
+        yield from ("", f"[The schema](schemas/{name}.schema.json)", "")
 
 
 def ring() -> Iterator[str]:
@@ -160,9 +166,9 @@ def made(text: str) -> str:
 
 def _write_schemas(app: Sphinx) -> None:
     SCHEMAS.mkdir(exist_ok=True)
-    for file, schema in schema_files().items():
-        text = json.dumps(schema, indent=1, ensure_ascii=False)
-        (SCHEMAS / file).write_text(text + "\n", encoding="utf-8")
+    for name in _of_answers():
+        text = json.dumps(schema(name), indent=1, ensure_ascii=False)
+        (SCHEMAS / f"{name}.schema.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _read(app: Sphinx, name: str, source: list[str]) -> None:

@@ -19,7 +19,7 @@ from proofs_check.registry import claim_by_id
 from proofs_check.run import ClaimResult, PartResult, run_claim
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "reference" / "baseline.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "lightning_cli" / "schemas" / "baseline.schema.json").read_text(encoding="utf-8"))
 IDS = ("definition-1", "section-4-skip")
 
 

@@ -17,14 +17,13 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from lightning_cli.answers import schema_files
 from lightning_cli.main import COMMANDS
+from lightning_cli.schemas import schema, schema_names
 from lightning_sym import Family, save_checkpoint, sweep
 from lightning_sym.testing import small_checkpoint
 
 ROOT = Path(__file__).parents[2]
-FILES = json.loads(json.dumps(schema_files()))
-SCHEMAS = {name.removesuffix(".schema.json"): schema for name, schema in FILES.items()}
+SCHEMAS = {name: schema(name) for name in schema_names() if name not in ("baseline", "certificate")}  # these are files
 COMMON = SCHEMAS.pop("common")
 KNOWN = Registry().with_resource(COMMON["$id"], DRAFT202012.create_resource(COMMON))
 VALIDATORS = {name: Draft202012Validator(schema, registry=KNOWN) for name, schema in SCHEMAS.items()}

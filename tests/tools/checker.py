@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
+from lightning_cli.schemas import schema
 from lightning_sym.certificates.files import write_certificate
 from proofs_check.checker import verify
 
 Document = dict[str, Any]
 CORPUS = Path(__file__).parents[1] / "corpus"
 GOOD, REJECTED = (sorted((CORPUS / name).glob("*.json")) for name in ("good", "bad"))
-SCHEMA = json.loads((CORPUS.parents[1] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+SCHEMA = schema("certificate")
 MEMORY = 2**30
 """Bytes that the checker may take."""
 
