@@ -163,8 +163,7 @@ class Session:
 
     @staticmethod
     def _command(words: list[str]) -> Any:
-        from lightning_cli.__main__ import main
-
+        main, _ = program()
         old, sys.argv = sys.argv, words
         try:
             main()
@@ -192,12 +191,18 @@ class Session:
         return path.suffix if path.suffix == ".sqlite" else hashlib.sha256(data).hexdigest()  # which has times in it
 
 
-def takes_json(source: str) -> bool:
-    """Return whether a command is one of ours that could also print JSON."""
+def program() -> tuple[Callable[[], object], Any]:
+    """Return what `lightning-sym` calls in this state, and its group of commands."""
+    from lightning_cli.__main__ import main
     from lightning_cli.main import cli
 
-    words = shlex.split(source)
-    command = cli.get_command(None, words[1]) if words[0] == "lightning-sym" and len(words) > 1 else None  # type: ignore[arg-type]
+    return main, cli
+
+
+def takes_json(source: str) -> bool:
+    """Return whether a command is one of ours that could also print JSON."""
+    words, (_, cli) = shlex.split(source), program()
+    command = cli.get_command(None, words[1]) if words[0] == "lightning-sym" and len(words) > 1 else None
     return command is not None and "--json" not in words and any("--json" in each.opts for each in command.params)
 
 
@@ -232,14 +237,14 @@ def commands() -> Answer:
     """Return each command with its options and its help."""
     import click
 
-    from lightning_cli.main import cli
-
+    _, cli = program()
     found = {}
     for name in cli.list_commands(click.Context(cli)):
         command = cli.get_command(click.Context(cli), name)
-        assert command is not None  # noqa: S101 - for the type checker
         with click.Context(command, info_name=name) as context:
             info = json.loads(json.dumps(command.to_info_dict(context), default=str))
+            for each in info["params"]:
+                each["type"].pop("param_type", None)  # the name of a class
             options = {" ".join(each["opts"] or [each["name"]]): each for each in info["params"]}
             found[name] = {"options": options, "help": command.get_help(context)}
     return found
