@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq_mat
+import numpy as np
 
 from lightning_sym.exact.rational import null_space
 from lightning_sym.limits import Work, require_memory
-from lightning_sym.rings.rationals import RationalMatrix
 
 Key = tuple[int, tuple[int, ...]]
 """A coefficient of the last output token of the smallest network: row of the output, exponents of the inputs."""
@@ -54,11 +53,11 @@ def relations_of(
         size, count = len(rows) * len(distinct), len(distinct)
         require_memory(64 * size, memory, what)
         work.spend(_ENTRY * size + _STEP * size * count, what)
-        dense = [0] * size
-        for start, row in zip(range(0, size, count), rows, strict=True):
+        matrix = np.full((len(rows), count), 0, dtype=object)
+        for i, row in enumerate(rows):
             for place, value in row:
-                dense[start + place] = value
-        for vector in null_space(RationalMatrix(fmpq_mat(len(rows), count, dense))):
+                matrix[i, place] = value
+        for vector in null_space(matrix):
             # of the reduced echelon form: the last entry that is not zero is free, and 1
             last = max(i for i, entry in enumerate(vector) if entry)
             solved[last] = {distinct[j]: -c for j, c in enumerate(vector) if c and j != last}

@@ -55,10 +55,31 @@ def at_most(calls: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("degree", [None, 2])
-def test_a_second_is_a_second(degree: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    with budgets(monkeypatch) as made, at_most(2_000_000), pytest.raises(TooLarge, match="at most 1 s in all"):
-        equations(WIDE, degree, work=1.0)
-    assert 0.3 < made[0].spent <= 1
+def test_coordinates_are_counted_before_they_are_computed(degree: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with budgets(monkeypatch) as made, at_most(600_000), pytest.raises(TooLarge, match=r"at most 0\.3 s in all"):
+        equations(WIDE, degree, work=0.3)
+    assert 0.1 < made[0].spent <= 0.3
+
+
+STEPS = {
+    "the coefficients of the polynomial map": Architecture((3, 1, 2), (1, 3), 4),
+    "linear relations between coefficients": Architecture((2, 2, 2), (1, 1), 1, heads=3, skip=True),
+    "values of the coefficients": Architecture((2, 1, 1), (2, 2), 4, value_ranks=(1, 1)),
+    "expanding equations": Architecture((2, 1, 1), (1, 1), 2, heads=2),
+}
+"""By step, a network of which it takes the longest by far."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_is_counted_before_it_is_begun(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with budgets(monkeypatch) as made, at_most(800_000):
+        try:
+            stopped = equations(STEPS[step], 2, work=0.4).stopped
+        except TooLarge as error:
+            stopped = str(error)
+    assert stopped is not None
+    assert stopped.startswith(step)
+    assert 0.1 < made[0].spent <= 0.4
 
 
 def test_a_degree_that_was_asked_for_is_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,14 +107,14 @@ def random_shape(generator: random.Random) -> Architecture:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_calls_are_no_more_than_what_is_counted(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the shape, refused or answered: half a second by the estimates is no more than a million calls."""
+    """Whatever the shape, refused or answered: two million calls for each second by the estimates, no more."""
     shape = random_shape(random.Random(seed))
-    with budgets(monkeypatch) as made, at_most(1_000_000):
+    with budgets(monkeypatch) as made, at_most(400_000):
         try:
-            equations(shape, 4, work=0.5)
+            equations(shape, 4, work=0.2)
         except TooLarge:
             made.clear()
-    assert all(budget.spent <= 0.5 for budget in made)
+    assert all(budget.spent <= 0.2 for budget in made)
 
 
 CUT = [
