@@ -11,7 +11,6 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.atlas.families import Family
@@ -19,7 +18,8 @@ from lightning_sym.atlas.store import Atlas, Entry, key_of
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.display import Lines, Result, latex_words
-from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.errors import BadInput
+from lightning_sym.extras import import_extra
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.processes import cores, follow_parent, interrupts_postponed, kill_children
@@ -144,11 +144,7 @@ def _cluster(address: str) -> Iterator[tuple[Executor, int]]:
         MissingExtra: Dask is not installed.
         BadInput: no scheduler answers at the address, or it has no workers.
     """
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingExtra("a Dask cluster needs the extra: pip install lightning-sym[cluster]") from error
-    dask: Any = distributed  # it has no types
+    dask = import_extra("distributed", "cluster", "a Dask cluster")
     try:
         client = dask.Client(address, timeout=10)
     except Exception as error:
