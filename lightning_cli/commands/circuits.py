@@ -81,7 +81,7 @@ def comparison_document(found: FingerprintComparison) -> dict[str, Any]:
         "schema": COMPARISON_SCHEMA,
         "first": found.first,
         "second": found.second,
-        "answer": "different" if found.different else "no_difference_seen",
+        "answer": "different" if found.different else "identical" if found.identical else "no_difference_seen",
         "apart": list(found.apart),
         "distance": found.distance,
         "farthest": found.farthest,
@@ -97,7 +97,8 @@ Examples:
   lightning-sym circuits model/ --fingerprint
   lightning-sym circuits model/ --against copy/
 
-Exit codes: 0 the table or the numbers; with --against 1 different, 3 no difference seen; 2 bad input.""",
+Exit codes: 0 the table or the numbers; with --against 0 every tensor is identical, 1 different,
+3 no difference seen; 2 bad input.""",
 )
 @click.argument("checkpoint", type=click.Path())
 @click.option("--fingerprint", is_flag=True, help="Give the numbers that no symmetry changes.")
@@ -141,7 +142,9 @@ def command(
             table = _table(checkpoint, output, limit, progress)
     if against is not None:
         _write(compared, comparison_document, as_json, write_answer, write_json)
-        return exit_codes.NOT_AS_EXPECTED if compared.different else exit_codes.UNDECIDED
+        if compared.different:
+            return exit_codes.NOT_AS_EXPECTED
+        return exit_codes.AS_EXPECTED if compared.identical else exit_codes.UNDECIDED
     if fingerprint:
         _write(numbers, fingerprint_document, as_json, write_answer, write_json)
     else:
