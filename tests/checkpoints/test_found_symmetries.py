@@ -61,6 +61,13 @@ def test_what_is_found_makes_the_second(family: str, tied: bool, kinds: tuple[st
     require_made(second, first)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bias_that_moved_and_was_shifted(seed: int) -> None:
+    """Its numbers are longer than floats."""
+    first = small_checkpoint("gpt2", seed, tied=False, layers=1)
+    require_made(first, apply(random_symmetry(first, ("values", "biases", "gains", "ones"), seed), first))
+
+
 @pytest.mark.parametrize(("family", "tied"), NETWORKS)
 def test_files_hold_it_exactly(family: str, tied: bool, tmp_path: Path) -> None:
     first = small(family, tied, 2)
