@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import CheckpointForm, Ends
 from lightning_sym.checkpoints.stream_fit import CHUNK
-from lightning_sym.checkpoints.units import GROSS, nonzero, unit_at
+from lightning_sym.checkpoints.units import GROSS, Residual, nonzero, unit_at
 from lightning_sym.errors import TooLarge
 
 Told = Callable[[int, int], None]
@@ -53,6 +53,11 @@ class Worst:
         if units[j] > self.units:
             self.units, self.difference, self.value = float(units[j]), float(off[j]), float(most[j])
             self.entry = (int(places[j]), j)
+
+    def residual(self, piece: str, called: str, stored: str, exact: bool) -> Residual:
+        """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
+        count = self.differing if exact else None
+        return Residual.of(piece, called, self.units, stored, self.entry, self.difference, count, self.value)
 
     @property
     def typical(self) -> float:

@@ -52,7 +52,7 @@ def require_made(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, exac
         TooLarge: it cannot be applied exactly.
     """
     made = apply(symmetry, first, exact=exact)
-    if replace(made.form, context=second.form.context) != second.form and exact:
+    if replace(made.form, context=second.form.context, family=second.form.family) != second.form and exact:
         raise NoSymmetry("it makes another form of network")
     for layer in range(-1, second.form.layers):
         old, new = (dict((x.ends() if layer < 0 else x.block(layer)).present()) for x in (made, second))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, layer_differences
 from lightning_sym.checkpoints.exact_compare import Mask, all_off, exact_masks, up_to_ones
 from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.folded import READERS
-from lightning_sym.checkpoints.layer_fit import fit_layer, floats
+from lightning_sym.checkpoints.folded import READERS, Folded
+from lightning_sym.checkpoints.layer_fit import fit_gauge, floats, folded_pair, identity_gauge
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.units import COLUMNS, DIGITS, bias_sizes, block_units, nonzero, units_of_columns
 
@@ -37,11 +38,16 @@ class LayerFound:
     equal: bool
     moves: bool
 
+    def largest(self) -> float:
+        """The largest difference, in units."""
+        off = (np.abs(each) / self.units[name] for name, each in self.differences.items())
+        return max(float(np.nan_to_num(each, nan=np.inf).max(initial=0)) for each in off)
+
 
 def compare_layer(
-    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap, stored: str
+    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap, stored: str, limit: float
 ) -> LayerFound:
-    """Guess and compare.
+    """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare.
 
     Args:
         first, second: `whole` blocks.
@@ -49,8 +55,30 @@ def compare_layer(
         groups: key and value heads of both.
         stream: what was done to the stream.
         stored: the type whose units count.
+        limit: units.
     """
-    gauge, old, new = fit_layer(first, second, form, groups, stream)
+    old, new = folded_pair(first, second, form, stream)
+    nothing = identity_gauge(form, groups, new.gate is not None)
+    found = _compare(first, second, (old, new), nothing, form, stream, stored, limit)
+    if found is not None and (found.equal or found.largest() <= limit):
+        return found
+    found = _compare(first, second, (old, new), fit_gauge(old, new, form, groups), form, stream, stored, math.inf)
+    assert found is not None  # noqa: S101 - nothing is beyond that limit
+    return found
+
+
+def _compare(
+    first: Block,
+    second: Block,
+    pair: tuple[Folded, Folded],
+    gauge: LayerGauge,
+    form: CheckpointForm,
+    stream: StreamMap,
+    stored: str,
+    limit: float,
+) -> LayerFound | None:
+    """Put a gauge into the equations; `None` if floats see that something is off by more than the limit."""
+    old, new = pair
     same = StreamMap(Fraction(1), order=np.arange(form.width))
     found = layer_differences(floats, old, new, gauge, same, form)
     if form.norm == "layer":
@@ -60,6 +88,9 @@ def compare_layer(
             gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
             found[name] = found[name] / nonzero(gain)
     units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
+    most = max(limit, math.ldexp(NOISE, DIGITS[stored][0]))
+    if any((np.abs(each) > most * units[name]).any() for name, each in found.items() if name not in EITHER):
+        return None
     masks = None
     if gauge.nice() and stream.exact and not all_off(found, units, DIGITS[stored][0]):
         masks = exact_masks(first, second, gauge, stream, form)
@@ -76,6 +107,13 @@ def compare_layer(
         if name in found:
             units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, stored)
     return LayerFound(gauge, found, masks, units, equal, moves)
+
+
+EITHER = ("value_bias", "output_bias", "moved_bias")
+"""Differences of which the first two need not be zero where the third is."""
+
+NOISE = 1e-10
+"""What floats lose of the largest numbers is less."""
 
 
 def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_symmetry import Gathered, add_ends, add_layer
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
+from lightning_sym.checkpoints.identity import Identity, under_identity, unlike
 from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, number_residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 
@@ -70,31 +73,18 @@ def same_checkpoints(
         raise BadInput(f"units must be a finite number of at least 0, got {units}")
     prompt = _prompt(ids, forms)
     tell: Progress = progress or unheard
-    reasons = unlike(*forms)
+    numbers = number_type(first, second)
+    reasons = unlike(*forms, units, numbers)
     found = _Found(first, second, units, tell)
     if not reasons:
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
-                found.search()
-        except np.linalg.LinAlgError:
-            found.exact = False
-            found.tried.append("the weights are too large, or too far apart, for a search in floating point")
+        tell("the identity", 0, 1)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
+            nothing = under_identity(first, second, units)
+            if nothing.within(units):
+                found = _rounded_at_most(found, nothing)
+            else:
+                found.compare()
     return _answered(found, prompt, tuple(reasons))
-
-
-def unlike(first: CheckpointForm, second: CheckpointForm) -> list[str]:
-    """Why no symmetry that is known leads from one form to the other; nothing if one may."""
-    said = []
-    names = ("layers", "width", "heads", "head_width", "norm", "activation", "theta")
-    for name in names:
-        pair = getattr(first, name), getattr(second, name)
-        if pair[0] != pair[1]:
-            said.append(f"no symmetry is known between {name} {pair[0]} and {pair[1]}")
-    if first.theta is None and second.theta is None and first.context != second.context:
-        said.append(f"no symmetry is known between {first.context} and {second.context} learned positions")
-    if first.groups != second.groups and first.heads not in (first.groups, second.groups):
-        said.append(f"no symmetry is known between {first.groups} and {second.groups} groups of keys and values")
-    return said
 
 
 def _prompt(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int, ...]:
@@ -122,20 +112,35 @@ class _Found:
         self.stream: StreamMap | None = None
         self.gathered: Gathered | None = None
 
-    def search(self) -> None:
-        """The stream, the ends, then layer by layer."""
+    def compare(self) -> None:
+        """The stream is searched, then everything compared."""
+        form = self.second.form
+        self.tell("the residual stream", 0, form.layers + 2)
+        try:
+            stream, filled = fit_stream(self.first, self.second)
+            needed = form.width - (form.norm == "layer")
+            if filled < needed:
+                self.tried.append(
+                    f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
+                    "the others was not searched"
+                )
+            self.under(stream)
+        except np.linalg.LinAlgError:
+            self.exact = False
+            self.tried.append("the weights are too large, or too far apart, for a search in floating point")
+
+    def under(self, stream: StreamMap, exactly: bool = False) -> None:
+        """The ends, then layer by layer, with what was done to the stream.
+
+        Args:
+            stream: that.
+            exactly: nothing more is compared once something is not equal.
+        """
         form = self.second.form
         steps = form.layers + 2
-        self.tell("the residual stream", 0, steps)
-        self.stream, filled = fit_stream(self.first, self.second)
-        self._epsilon(self.stream)
-        self.fitted |= not self.stream.exact
-        needed = form.width - (form.norm == "layer")
-        if filled < needed:
-            self.tried.append(
-                f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
-                "the others was not searched"
-            )
+        self.stream = stream
+        self._numbers(stream)
+        self.fitted |= not stream.exact
         self.tell("embedding and unembedding", 1, steps)
         ends = compare_ends(
             self.first.ends(), self.second.ends(), form, self.stream, self.stored, lambda done, total: None
@@ -151,18 +156,26 @@ class _Found:
             self.exact = False
             return
         for layer in range(form.layers):
+            if exactly and not (self.exact and self.equal):
+                return
             self.tell(f"layer {layer}", layer + 2, steps)
             self._layer(layer)
 
-    def _epsilon(self, stream: StreamMap) -> None:
-        """The epsilon of the norms has to follow the scale of the stream."""
-        expected, given = self.first.form.epsilon * stream.scale**2, self.second.form.epsilon
-        if expected != given:
-            far = not given / 2 < expected < given * 2
-            off = float("inf") if far else float(abs(expected / given - 1) * 2**52)
-            self.residuals.append(
-                Residual("epsilon", "epsilon of the norms", off, "F64", None, float(given - min(expected, 2 * given)))
-            )
+    def take(self, nothing: Identity) -> None:
+        """Nothing was done to the first but to round it, if that."""
+        form = self.second.form
+        self.stream = StreamMap(Fraction(1), order=np.arange(form.width), exact=True)
+        self.words, self.residuals = [()] * form.layers, list(nothing.residuals)
+        self.equal = nothing.same
+        self.gathered = Gathered(self.stream, self.first.form, form, layers=[LayerSymmetry()] * form.layers)
+
+    def _numbers(self, stream: StreamMap) -> None:
+        """The epsilon of the norms has to follow the scale of the stream, other numbers stay."""
+        old, form, stored = self.first.form, self.second.form, number_type(self.first, self.second)
+        expected = {"epsilon": (old.epsilon * stream.scale**2, form.epsilon), "theta": (old.theta, form.theta)}
+        for name, (before, after) in expected.items():
+            if before is not None and after is not None and before != after:
+                self.residuals.append(number_residual(name, before, after, stored))
 
     def stored(self, piece: str) -> str:
         """The coarser of the types that a tensor is stored in."""
@@ -192,11 +205,8 @@ class _Found:
         count: int | None,
         value: float,
     ) -> None:
-        stored = self.stored(piece)
-        own = None if not units else float(abs(difference) / unit_at(value, stored))
-        self.residuals.append(
-            Residual(piece, self.called(piece), units, stored, entry, difference, count, None if not count else own)
-        )
+        called, stored = self.called(piece), self.stored(piece)
+        self.residuals.append(Residual.of(piece, called, units, stored, entry, difference, count, value))
 
     def _add_ends(self, ends: EndsFound) -> None:
         self.exact &= ends.exact
@@ -222,7 +232,7 @@ class _Found:
         if self.stream is None:
             raise TypeError("the stream is fitted before the layers")
         inner = replace(form, inner=len(second.up), groups=groups)
-        found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"))
+        found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"), self.units)
         self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None
         self.equal &= found.equal
@@ -247,6 +257,19 @@ class _Found:
                 self._add(
                     f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value
                 )
+
+
+def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:
+    """What is found where each number is the first's, or that one rounded: nothing else is searched.
+
+    Where all are equal, or what differs is seen by nothing, that is said instead.
+    """
+    found.take(nothing)
+    if nothing.same:
+        return found
+    exact = _Found(found.first, found.second, found.units, found.tell)
+    exact.under(StreamMap(Fraction(1), order=np.arange(found.second.form.width), exact=True), exactly=True)
+    return exact if exact.exact and exact.equal and not exact.residuals else found
 
 
 def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:

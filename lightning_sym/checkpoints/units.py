@@ -8,13 +8,15 @@ Where a whole column is small beside its rows, and off by an eighth of itself or
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
@@ -144,6 +146,22 @@ class Residual:
     differing: int | None = None
     own: float | None = None
 
+    @classmethod
+    def of(
+        cls,
+        piece: str,
+        called: str,
+        units: float,
+        stored: str,
+        entry: tuple[int, ...] | None,
+        difference: float,
+        differing: int | None,
+        value: float,
+    ) -> Residual:
+        """A residual at an entry that has this value."""
+        own = float(abs(difference) / unit_at(value, stored)) if units and differing else None
+        return cls(piece, called, units, stored, entry, difference, differing, own)
+
     def said(self) -> str:
         """The tensor, how far off, and where."""
         where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
@@ -152,6 +170,44 @@ class Residual:
         )
         own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
         return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
+
+
+NUMBERS = {"epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies"}
+"""What the numbers of a configuration are called."""
+
+
+def number_type(first: Checkpoint, second: Checkpoint) -> str:
+    """The type whose units numbers of the configurations have: never a coarser one than float32.
+
+    It is float32 where a side stores such tensors or narrower ones, for which nobody computes with more digits, or is a
+    GGUF file, which holds no others.
+    """
+    return "F64" if all(each.stored("epsilon") == "F64" for each in (first, second)) else "F32"
+
+
+def number_residual(name: str, expected: Fraction, given: Fraction, stored: str) -> Residual:
+    """How far a positive number of the second configuration is from the expected one.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> import numpy as np
+        >>> single = Fraction(float(np.float32(1e-5)))
+        >>> number_residual("epsilon", Fraction(1, 10**5), single, "F32").units < 0.5
+        True
+    """
+    exponent = given.numerator.bit_length() - given.denominator.bit_length()
+    exponent += Fraction(2) ** exponent <= given
+    difference = given - expected
+    units = math.inf if given <= 0 else _float(abs(difference) / Fraction(2) ** (exponent - DIGITS[stored][0]))
+    return Residual(name, NUMBERS.get(name, name), units, stored, None, _float(difference))
+
+
+def _float(number: Fraction) -> float:
+    """The nearest float, infinite where there is none."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[int, ...]:
