@@ -18,6 +18,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
@@ -83,7 +84,8 @@ def fingerprint(
         progress: told of each layer.
 
     Raises:
-        BadInput: epsilon is 0, so that the scale of the stream is not seen; or numbers too large.
+        BadInput: epsilon is 0, so that the scale of the stream is not seen; numbers too large; or a piece, or a part of
+            the form, that a fingerprint does not know.
         TooLarge: a layer, or the embedding, would not fit.
 
     Example:
@@ -95,6 +97,7 @@ def fingerprint(
     require_arguments(fingerprint, locals())
     require_checkpoint(checkpoint)
     form = checkpoint.form
+    require_form(form, Walker.FINGERPRINT)
     require_memory(_bytes(form), memory, "one layer of the checkpoint, or its embedding, in float64")
     if form.epsilon <= 0:
         raise BadInput("the epsilon of the norms must be positive, so that the scale of the stream is known, got 0")
@@ -104,14 +107,14 @@ def fingerprint(
     for layer in range(form.layers):
         if progress is not None:
             progress("layers", layer, form.layers)
-        block = checkpoint.block(layer)
+        block = block_of(checkpoint, layer, Walker.FINGERPRINT)
         _take(every, block)
         seen, neurons = seen_heads(block, form), seen_neurons(block, form)
         heads.append(_head_marks(seen, form, root))
         marks.append(_layer_marks(seen, neurons, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
-    ends = checkpoint.ends()
+    ends = ends_of(checkpoint, Walker.FINGERPRINT)
     _take(every, ends)
     found = tuple(heads), tuple(marks), _end_marks(ends, form, root)
     return Fingerprint(checkpoint.name, form, *found, every.hexdigest())

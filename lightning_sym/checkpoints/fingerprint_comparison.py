@@ -13,11 +13,9 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls
 from lightning_sym.checkpoints.fingerprint import Fingerprint
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.understood import CHANGEABLE
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
-
-CHANGEABLE = ("family", "groups", "inner", "epsilon", "tied")
-"""Of a form: what a rewriting may change; that functions agree they need not."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,8 +105,9 @@ def _unlike(first: CheckpointForm, second: CheckpointForm) -> tuple[str, ...]:
     """What networks with the same function have in common, and these have not."""
     return tuple(
         f"{field.name} {getattr(first, field.name)} and {getattr(second, field.name)}"
-        for field in fields(CheckpointForm)
-        if field.name not in CHANGEABLE and getattr(first, field.name) != getattr(second, field.name)
+        for field in fields(first)
+        if getattr(first, field.name) != getattr(second, field.name)
+        and (field.name not in CHANGEABLE or (field.name == "context" and first.theta is None))
     )
 
 

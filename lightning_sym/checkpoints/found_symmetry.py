@@ -23,7 +23,9 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.rewritings import ROWS, apply, turned_matrices
 from lightning_sym.checkpoints.stream import Reading, StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.understood import Walker, pieces_of
 from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 
 FEW = 3
 """Entries from which a multiple of ones is told, where it is exact."""
@@ -54,11 +56,11 @@ def require_made(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, exac
     made = apply(symmetry, first, exact=exact)
     if replace(made.form, context=second.form.context, family=second.form.family) != second.form and exact:
         raise NoSymmetry("it makes another form of network")
-    for layer in range(-1, second.form.layers):
-        old, new = (dict((x.ends() if layer < 0 else x.block(layer)).present()) for x in (made, second))
+    for layer in (None, *range(second.form.layers)):
+        old, new = (dict(pieces_of(x, layer, Walker.COMPARISON).present()) for x in (made, second))
         for name in old.keys() | new.keys() if exact else ():
             if name not in old or name not in new or not np.array_equal(old[name], new[name]):
-                called = name if layer < 0 else f"{layer}.{name}"
+                called = name if layer is None else f"{layer}.{name}"
                 raise NoSymmetry(f"{called} of the second checkpoint has numbers that nothing depends on")
 
 
@@ -72,6 +74,7 @@ class Gathered:
     parts: dict[str, Any] = field(default_factory=dict)
     layers: list[LayerSymmetry] = field(default_factory=list)
     why_not: str = ""
+    bytes: int = 0
 
     def __post_init__(self) -> None:
         stream = self.stream
@@ -88,6 +91,11 @@ class Gathered:
             self.parts["groups"] = self.new.groups
         if self.old.tied != self.new.tied:
             self.parts["tied"] = self.new.tied
+
+    def take(self, count: int) -> None:
+        """Count bytes of its numbers, and refuse too many."""
+        self.bytes += count
+        require_memory(self.bytes, DEFAULT_MEMORY, "all of it")
 
     def add(self, change: Any, *given: Any) -> None:
         """Gather some of it, unless it has turned out that there is none."""
@@ -161,6 +169,7 @@ def add_layer(
     if layer.moves and raw[1].value_bias is not None and raw[0].value_bias is not None:
         parts["value_bias"] = whole[1].value_bias
     parts |= _neurons(gauge, raw, kept)
+    found.take(sum(array.nbytes for name, array in parts.items() if name.startswith("idle")))
     if found.new.norm == "layer":
         shifts = _ones(ring, stream, layer, *whole)
         if parts.get("neurons") is not None:

@@ -1,6 +1,7 @@
 """The identity, before any search: how far each tensor is from the first's of the same name, number by number.
 
-Nothing is folded or fitted here, and no piece is named: whatever a checkpoint has is compared.
+Nothing is folded or fitted here, and no piece is named: whatever a checkpoint has is compared, if the comparison that
+follows would know it too.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.ends_compare import Worst
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Pieces
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
 from lightning_sym.checkpoints.units import Residual, coarser, number_residual, number_type, unit_at
 
 MEANINGLESS = frozenset(("family", "context"))
@@ -81,8 +83,8 @@ def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[s
     """The numbers of the configuration that differ, and the other parts of it that do."""
     numbers, others = [], set()
     kind = number_type(first, second)
-    for name in (field.name for field in fields(CheckpointForm) if field.name not in MEANINGLESS):
-        old, new = getattr(first.form, name), getattr(second.form, name)
+    for name in (field.name for field in fields(first.form) if field.name not in MEANINGLESS):
+        old, new = getattr(first.form, name), getattr(second.form, name, None)
         if old == new:
             continue
         if isinstance(old, Fraction) and isinstance(new, Fraction):
@@ -94,8 +96,7 @@ def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[s
 
 def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterator[tuple[str, Residual | str | None]]:
     """Each piece of a layer, or of the ends, with its residual: `None` where it is equal, a word where it has none."""
-    both: list[Pieces] = [one.ends() if layer is None else one.block(layer) for one in (first, second)]
-    old, new = (dict(each.present()) for each in both)
+    old, new = (dict(pieces_of(one, layer, Walker.COMPARISON).present()) for one in (first, second))
     for name in (*new, *(name for name in old if name not in new)):
         piece = name if layer is None else f"{layer}.{name}"
         if name not in old or name not in new or old[name].shape != new[name].shape:
@@ -140,10 +141,10 @@ def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, st
         stored: the type whose units those are.
     """
     said = []
-    names = ("layers", "width", "heads", "head_width", "norm", "activation", "theta")
-    for name in names:
-        pair = getattr(first, name), getattr(second, name)
-        near = all(isinstance(each, Fraction) for each in pair) and number_residual(name, *pair, stored).units <= units
+    for name in (field.name for field in fields(first) if field.name not in CHANGEABLE):
+        pair: Any = getattr(first, name), getattr(second, name, None)
+        near = all(isinstance(each, Fraction) for each in pair)
+        near = near and number_residual(name, pair[0], pair[1], stored).units <= units
         if pair[0] != pair[1] and not near:
             said.append(f"no symmetry is known between {name} {pair[0]} and {pair[1]}")
     if first.theta is None and second.theta is None and first.context != second.context:

@@ -21,11 +21,12 @@ from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
-from lightning_sym.checkpoints.symmetry import LayerSymmetry
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, number_residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
+from lightning_sym.limits import Progress, require_integer, unheard
 
 
 def same_checkpoints(
@@ -72,6 +73,8 @@ def same_checkpoints(
     if not 0 <= units < float("inf"):
         raise BadInput(f"units must be a finite number of at least 0, got {units}")
     prompt = _prompt(ids, forms)
+    for form in forms:
+        require_form(form, Walker.COMPARISON)
     tell: Progress = progress or unheard
     numbers = number_type(first, second)
     reasons = unlike(*forms, units, numbers)
@@ -111,6 +114,7 @@ class _Found:
         self.exact, self.equal, self.fitted = True, True, False
         self.stream: StreamMap | None = None
         self.gathered: Gathered | None = None
+        self.unwritten = ""
 
     def compare(self) -> None:
         """The stream is searched, then everything compared."""
@@ -142,15 +146,12 @@ class _Found:
         self._numbers(stream)
         self.fitted |= not stream.exact
         self.tell("embedding and unembedding", 1, steps)
-        ends = compare_ends(
-            self.first.ends(), self.second.ends(), form, self.stream, self.stored, lambda done, total: None
-        )
+        pair = ends_of(self.first, Walker.COMPARISON), ends_of(self.second, Walker.COMPARISON)
+        ends = compare_ends(*pair, form, self.stream, self.stored, lambda done, total: None)
         self._add_ends(ends)
-        if symmetry_memory(form) > DEFAULT_MEMORY:
-            self.tried.append(f"the symmetry as numbers: it would take more than {DEFAULT_MEMORY >> 30} GiB")
-        else:
-            self.gathered = Gathered(self.stream, self.first.form, form)
-            self.gathered.add(add_ends, ends, self.first.ends(), self.second.ends())
+        self.gathered = Gathered(self.stream, self.first.form, form)
+        self.gathered.add(Gathered.take, symmetry_memory(form))
+        self.gathered.add(add_ends, ends, *pair)
         if ends.tensors["embedding"].typical > max(self.units, 1):
             self.tried.append("no turn of the residual stream explains the embedding, so that no layer was compared")
             self.exact = False
@@ -176,6 +177,15 @@ class _Found:
         for name, (before, after) in expected.items():
             if before is not None and after is not None and before != after:
                 self.residuals.append(number_residual(name, before, after, stored))
+
+    def numbers(self, exact: bool) -> Symmetry | None:
+        """What was found as numbers; exactly, only if it was applied to the first and gave the second."""
+        if self.gathered is None:
+            raise TypeError("nothing is asked as numbers that was not compared")
+        self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
+        found = self.gathered.made(self.first, self.second, exact)
+        self.unwritten = self.gathered.why_not
+        return found
 
     def stored(self, piece: str) -> str:
         """The coarser of the types that a tensor is stored in."""
@@ -218,7 +228,7 @@ class _Found:
 
     def _layer(self, layer: int) -> None:
         form, old = self.second.form, self.first.form
-        blocks = self.first.block(layer), self.second.block(layer)
+        blocks = tuple(block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
         kept = [alive(block) for block in blocks]
         counts = [int(each.sum()) for each in kept]
         if counts[0] != counts[1]:
@@ -269,7 +279,8 @@ def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:
         return found
     exact = _Found(found.first, found.second, found.units, found.tell)
     exact.under(StreamMap(Fraction(1), order=np.arange(found.second.form.width), exact=True), exactly=True)
-    return exact if exact.exact and exact.equal and not exact.residuals else found
+    equal = exact.exact and exact.equal and not exact.residuals
+    return exact if equal and exact.numbers(exact=True) is not None else found
 
 
 def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
@@ -281,8 +292,10 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
     largest = max((each.units for each in residuals), default=0.0)
     tried: tuple[str, ...] = (*reasons, *found.tried)
     logits: LogitComparison | None = None
+    symmetry = None
     if complete and found.exact and found.equal and not residuals:
-        answer = CheckpointAnswer.SAME
+        symmetry = found.numbers(exact=True)  # which is what shows it
+        answer = CheckpointAnswer.UNDECIDED if symmetry is None else CheckpointAnswer.SAME
     elif complete and largest <= found.units and (residuals or not found.exact):
         answer = CheckpointAnswer.ROUNDING
     else:
@@ -296,11 +309,10 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
         if answer is CheckpointAnswer.UNDECIDED and logits is not None and logits.apart is not None:
             answer = CheckpointAnswer.DIFFERENT
     made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
-    symmetry, gathered = None, found.gathered
-    if answer in (CheckpointAnswer.SAME, CheckpointAnswer.ROUNDING) and gathered is not None:
-        found.tell("the symmetry as numbers", len(gathered.layers), len(gathered.layers) + 1)
-        symmetry = gathered.made(found.first, found.second, answer is CheckpointAnswer.SAME)
-        tried = (*tried, *([f"the symmetry as numbers: {gathered.why_not}"] if gathered.why_not else []))
+    if answer is CheckpointAnswer.ROUNDING:
+        symmetry = found.numbers(exact=False)
+    if found.unwritten:
+        tried = (*tried, f"the symmetry as numbers: {found.unwritten}")
     made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
     made |= {"logits": logits, "tried": tried}
     return CheckpointComparison(**made)

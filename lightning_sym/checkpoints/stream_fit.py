@@ -16,6 +16,7 @@ import numpy as np
 from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.understood import Walker, ends_of
 
 CHUNK = 4096
 """Rows that are looked at together."""
@@ -110,7 +111,7 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tu
 def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]:
     """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide."""
     form = second.form
-    ends = first.ends(), second.ends()
+    ends = ends_of(first, Walker.COMPARISON), ends_of(second, Walker.COMPARISON)
     rotation, length, filled = procrustes(row_pairs(*ends, form), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)
