@@ -17,6 +17,7 @@ from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.units import number_residual, number_type
 
 CHUNK = 4096
 """Rows that are looked at together."""
@@ -90,8 +91,15 @@ def _short(number: Fraction) -> bool:
     return number.numerator < LONGEST and low < LONGEST and odd < 2**21
 
 
-def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
-    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
+SIMPLE = 64
+"""Denominators up to which a scale is taken for the right one where the epsilons, rounded, have it."""
+
+
+def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, stored: str) -> tuple[Fraction, bool]:
+    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact.
+
+    Epsilons that differ by a rounding to the type `stored` have the scale 1, or another simple number.
+    """
     square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
     if square is not None and not LONGEST**-2 < square < LONGEST**2:
         square = None
@@ -102,6 +110,9 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tu
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
         if root * root == square and _short(root):
             return root, True
+        simple = Fraction(float(square) ** 0.5).limit_denominator(SIMPLE)
+        if simple and number_residual("epsilon", first.epsilon * simple**2, second.epsilon, stored).units <= 1.5:
+            return simple, True
     guess = nice(np.array([length]), apiece=True)
     if guess is not None:
         return Fraction(int(guess.numerators[0]), guess.denominator), True
@@ -115,7 +126,8 @@ def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]
     rotation, length, filled = procrustes(row_pairs(*ends, form), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)
-    return as_map(rotation, *scale_of(first.form, form, length), form), filled
+    scale = scale_of(first.form, form, length, number_type(first, second))
+    return as_map(rotation, *scale, form), filled
 
 
 def _with_ones(rotation: Floats) -> Floats:
