@@ -79,6 +79,11 @@ def under_identity(first: Checkpoint, second: Checkpoint, limit: float = float("
     return Identity(tuple(residuals), frozenset(equal), frozenset(apart), complete=True)
 
 
+def one_form(first: Checkpoint, second: Checkpoint) -> bool:
+    """Whether all parts of the forms are equal but for numbers, so that the identity may explain what is equal."""
+    return not _forms(first, second)[1]
+
+
 def _forms(first: Checkpoint, second: Checkpoint) -> tuple[list[Residual], set[str]]:
     """The numbers of the configuration that differ, and the other parts of it that do."""
     numbers, others = [], set()

@@ -30,8 +30,11 @@ def centred(rows: Floats, form: CheckpointForm) -> Floats:
     return rows - rows.mean(axis=-1, keepdims=True) if form.norm == "layer" else rows
 
 
-def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
-    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`."""
+def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both") -> Pairs:
+    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`.
+
+    Those that are `read` by the first layer, those of an unembedding of its own, that are `unread`, or `both`.
+    """
     kinds: list[tuple[object, object, object, object, bool]] = [
         (first.embedding, second.embedding, None, None, first.positions is not None)
     ]
@@ -42,6 +45,8 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
         new = second.embedding if second.unembedding is None else second.unembedding
         kinds.append((old, new, first.final_gain, second.final_gain, False))
     for old_rows, new_rows, gain, new_gain, shifted in kinds:
+        if of == ("unread" if gain is None else "read"):
+            continue
         sides = []
         for rows, by in ((old_rows, gain), (new_rows, new_gain)):
             sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
@@ -119,11 +124,26 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, store
     return Fraction(float(square) ** 0.5 if square is not None and near else length), False
 
 
-def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]:
-    """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide."""
+def streams(first: Checkpoint, second: Checkpoint) -> Iterator[tuple[StreamMap, float]]:
+    """Stream maps to try, and how many directions rows decide: of both ends, the identity, of each end alone."""
+    yield fit_stream(first, second)
+    width = second.form.width
+    yield StreamMap(Fraction(1), order=np.arange(width), exact=True), width
+    if not (first.form.tied and second.form.tied):
+        yield fit_stream(first, second, "read")
+        yield fit_stream(first, second, "unread")
+
+
+def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple[StreamMap, float]:
+    """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide.
+
+    Args:
+        first, second: the checkpoints.
+        of: which rows, see `row_pairs`.
+    """
     form = second.form
     ends = ends_of(first, Walker.COMPARISON), ends_of(second, Walker.COMPARISON)
-    rotation, length, filled = procrustes(row_pairs(*ends, form), form.width, form.width - (form.norm == "layer"))
+    rotation, length, filled = procrustes(row_pairs(*ends, form, of), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)
     scale = scale_of(first.form, form, length, number_type(first, second))

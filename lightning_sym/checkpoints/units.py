@@ -159,7 +159,7 @@ class Residual:
         value: float,
     ) -> Residual:
         """A residual at an entry that has this value."""
-        own = float(abs(difference) / unit_at(value, stored)) if units and differing else None
+        own = float(abs(difference) / unit_at(value or difference, stored)) if units and differing else None
         return cls(piece, called, units, stored, entry, difference, differing, own)
 
     def said(self) -> str:
