@@ -35,6 +35,9 @@ MAPS = {
     ATTENTION: ("query", "key", "value", "output", "query_bias", "key_bias", "value_bias", "output_bias"),
     MLP: ("gate", "up", "down", "gate_bias", "up_bias", "down_bias"),
 }
+AXES = {**dict.fromkeys(READ, -1), **WRITTEN}
+"""Along which a LayerNorm does not see a multiple of the vector of ones."""
+
 NORMS = {ATTENTION: "norm1", MLP: "norm2"}
 
 
@@ -174,13 +177,24 @@ def _by_primes(
             return None
         for name, part in differences(residues).items():
             masks[name] = part.nonzero() | masks.get(name, False)
+    if form.norm == "layer":
+        masks |= {name: settled(masks[name], axis) for name, axis in AXES.items() if name in masks}
     return masks
+
+
+def settled(mask: Mask, axis: int) -> Mask:
+    """Where numbers differ by more than what most of them have in common; every one does where most have nothing.
+
+    Example:
+        >>> settled(np.array([[True, False, False], [True, True, False]]), 1).tolist()
+        [[True, False, False], [True, True, True]]
+    """
+    return mask | (2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis])
 
 
 def up_to_ones(found: dict[str, Any]) -> dict[str, Any]:
     """Differences without what LayerNorm does not see."""
-    axes = {**dict.fromkeys(READ, -1), **WRITTEN}
-    return {name: modulo_ones(array, axes[name]) if name in axes else array for name, array in found.items()}
+    return {name: modulo_ones(array, AXES[name]) if name in AXES else array for name, array in found.items()}
 
 
 def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: int) -> bool:

@@ -1,7 +1,7 @@
 """What was found, as the `Symmetry` that `apply` takes: the numbers of the guess, and those to be had by the second.
 
 Gains and biases are the second's own wherever they are not the first's, carried along. Multiples of the vector of ones
-are exact, from three entries, where all equations hold exactly; else they are medians, in floats.
+are exact, from three entries, where all equations hold exactly; else they are means, in floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.configurations import IDLE
 from lightning_sym.checkpoints.ends_compare import EndsFound
-from lightning_sym.checkpoints.equations import LayerGauge, StreamMap
+from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, common, two_of_three
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Rounded, narrow
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound
@@ -212,12 +212,10 @@ def _neurons(gauge: LayerGauge, raw: tuple[Block, Block], kept: Any) -> dict[str
 
 
 def _common(array: Any, axis: int, exact: bool) -> Any:
-    """Of the entries along an axis the middle one; exactly, of three of them the one that two of them are."""
+    """What the entries along an axis have in common; exactly, of three of them the one that two of them are."""
     if not exact:
-        return np.median(array, axis=axis)
-    entries = np.moveaxis(np.asarray(array), axis, 0)
-    a, b, c = (entries[i % len(entries)] for i in range(FEW))
-    return np.where((a == b) | (a == c), a, np.where(b == c, b, a))
+        return common(array, axis).squeeze(axis)
+    return two_of_three(np.moveaxis(np.asarray(array), axis, 0))
 
 
 def _ones(ring: Arithmetic, stream: StreamAction, layer: LayerFound, first: Any, second: Any) -> dict[str, Any]:
@@ -291,7 +289,7 @@ def add_ends(found: Gathered, ends: EndsFound, first: Ends, second: Ends) -> Non
         if bias is not None and ends.equal:
             raise NoSymmetry("the final norm's bias is another one, which is seen by nothing")
     if found.new.norm == "layer":
-        shifts = _rows(ring, stream, found, first, second)
+        shifts = _rows(ring, stream, found, first, second, ends.shift)
         parts |= {name: shift for name, shift in shifts.items() if (shift != 0).any()}
     found.parts |= parts
 
@@ -304,7 +302,9 @@ def free_rows(first: Ends, second: Ends) -> bool:
     return bool((gain == gain[0]).all()) and (bias is None or math.fsum(map(float, bias)) == 0)
 
 
-def _rows(ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, second: Ends) -> dict[str, Any]:
+def _rows(
+    ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, second: Ends, fitted: Any
+) -> dict[str, Any]:
     """What all rows have in common, and the multiples of ones of each."""
     exact = isinstance(ring, Exact)
     few, place = (stream.few(FEW), slice(FEW)) if exact else (stream, slice(ROWS))
@@ -312,11 +312,13 @@ def _rows(ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, 
     shifts: dict[str, Any] = {}
     moved: Any = np.zeros(1)
     if second.positions is not None and not tied:
-        old, new = (ring.numbers(end.embedding[place]) for end in (first, second))
-        excess = ring.plus(new, -stream.written(old))
-        own = excess[:, :1] if exact else np.median(excess, axis=1, keepdims=True)
-        shifts["moved"] = _common(ring.plus(excess, -own), 0, exact)
-        moved = shifts["moved"][:FEW] if exact else shifts["moved"]
+        if exact:
+            old, new = (ring.numbers(end.embedding[place]) for end in (first, second))
+            excess = ring.plus(new, -stream.written(old))
+            shifts["moved"] = _common(ring.plus(excess, -excess[:, :1]), 0, exact)
+            moved = shifts["moved"][:FEW]
+        elif (moved := fitted).any():
+            shifts["moved"] = moved
 
     def rows(old: Any, new: Any, less: Any, change: Any, gain: Any = None) -> Any:
         made = []

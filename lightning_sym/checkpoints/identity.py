@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.ends_compare import Worst
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
-from lightning_sym.checkpoints.units import Residual, coarser, number_residual, number_type, unit_at
+from lightning_sym.checkpoints.units import Residual, Worst, coarser, number_residual, number_type, unit_at
 
 MEANINGLESS = frozenset(("family", "context"))
 """Parts of a form that say nothing about the function; learned positions have the context in their shape."""

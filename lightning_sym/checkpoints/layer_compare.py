@@ -87,7 +87,7 @@ def _compare(
         if name in found:
             gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
             found[name] = found[name] / nonzero(gain)
-    units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
+    units = block_units(second, stored, _carried_sizes(first, gauge, stream, form), form.norm == "layer")
     most = max(limit, math.ldexp(NOISE, DIGITS[stored][0]))
     if any((np.abs(each) > most * units[name]).any() for name, each in found.items() if name not in EITHER):
         return None

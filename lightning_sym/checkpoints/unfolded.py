@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.ends_compare import EndsFound, Worst
+from lightning_sym.checkpoints.ends_compare import EndsFound
 from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.exact_compare import MAPS, NORMS
 from lightning_sym.checkpoints.exact_rings import Floats
@@ -23,7 +23,7 @@ from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.stream_fit import CHUNK
-from lightning_sym.checkpoints.units import unit_at
+from lightning_sym.checkpoints.units import Worst, unit_at
 
 INNER = ("neurons", "ups", "ups_inverse")
 """The parts of a gauge that belong to the MLP."""

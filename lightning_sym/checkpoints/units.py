@@ -9,7 +9,7 @@ Where a whole column is small beside its rows, and off by an eighth of itself or
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -52,15 +52,24 @@ def unit_at(size: Any, stored: str) -> Floats:
     return np.ldexp(1.0, exponents)
 
 
-def block_units(block: Block, stored: str, others: dict[str, Floats]) -> dict[str, Floats]:
+def with_mean(sizes: Floats, axis: int) -> Floats:
+    """Sizes of terms with that of their mean along an axis, which is taken out of each: of what it may have lost."""
+    mean = np.sqrt(np.square(sizes).sum(axis=axis, keepdims=True)) / sizes.shape[axis]
+    return np.asarray(np.hypot(sizes, mean))
+
+
+def block_units(block: Block, stored: str, others: dict[str, Floats], centred: bool) -> dict[str, Floats]:
     """The units of all tensors of a `whole` block, by piece, of shapes that broadcast.
 
     Args:
         block: the second.
         stored: the type.
         others: sizes of the first's biases, in the order and the gauge of the second.
+        centred: the norm is a LayerNorm.
     """
     sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
+    if centred:
+        sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "down_bias")}
 
     def at(array: Any, axis: Any) -> Floats:
         return unit_at(np.abs(array).max(axis=axis, keepdims=True, initial=0), stored)
@@ -170,6 +179,59 @@ class Residual:
         )
         own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
         return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
+
+
+@dataclass(eq=False)
+class Worst:
+    """The largest difference of one tensor, gathered over its parts."""
+
+    units: float = 0.0
+    entry: tuple[int, ...] | None = None
+    difference: float = 0.0
+    differing: int = 0
+    value: float = 0.0
+    rows: list[Floats] = field(default_factory=list)
+    columns: Any = None
+
+    def look_at_columns(self, stored: str) -> None:
+        """A column that is small beside its rows, and grossly off, counts in units of its own largest entry."""
+        if self.columns is None:
+            return
+        off, most, places = self.columns
+        units = np.where(off > GROSS * most, off / unit_at(most, stored), 0.0)
+        j = int(np.nan_to_num(units, nan=np.inf).argmax())
+        if units[j] > self.units:
+            self.units, self.difference, self.value = float(units[j]), float(off[j]), float(most[j])
+            self.entry = (int(places[j]), j)
+
+    def residual(self, piece: str, called: str, stored: str, exact: bool) -> Residual:
+        """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
+        count = self.differing if exact else None
+        return Residual.of(piece, called, self.units, stored, self.entry, self.difference, count, self.value)
+
+    @property
+    def typical(self) -> float:
+        """The median over rows of their largest differences, in units."""
+        return float(np.median(np.concatenate(self.rows))) if self.rows else 0.0
+
+    def add(self, differences: Floats, unit: Any, values: Any, start: int = 0, mask: Any = None) -> None:
+        """Look at some rows, the first of which is row `start`; `values` are the entries themselves."""
+        if mask is not None:
+            self.differing += int(mask.sum())
+            differences = np.where(mask, differences, 0.0)
+        off = np.abs(differences) / unit
+        self.rows.append(off.reshape(len(off), -1).max(axis=1, initial=0))
+        if off.size and (largest := float(np.nan_to_num(off, nan=np.inf).max())) > self.units:
+            index = np.unravel_index(int(off.argmax()), off.shape)
+            self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
+            self.entry = (int(index[0]) + start, *map(int, index[1:]))
+        if values.ndim == 2 and values.shape[1] > 1:
+            sizes = np.abs(differences)
+            found = sizes.max(axis=0), np.abs(np.asarray(values, np.float64)).max(axis=0), sizes.argmax(axis=0) + start
+            if self.columns is not None:
+                (off, most, places), further = self.columns, found[0] > self.columns[0]
+                found = np.maximum(off, found[0]), np.maximum(most, found[1]), np.where(further, found[2], places)
+            self.columns = found
 
 
 NUMBERS = {"epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies"}
