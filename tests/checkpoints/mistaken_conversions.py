@@ -42,7 +42,7 @@ def interleaved(block: Block) -> dict[str, Any]:
 
 def fused(block: Block) -> dict[str, Any]:
     """Queries, keys and values, stacked in one tensor, read group by group."""
-    found = {}
+    found: dict[str, Any] = {}
     for part in ("", "_bias"):
         q, k, v = (getattr(block, f"{name}{part}") for name in ("query", "key", "value"))
         share = len(q) // len(k)
