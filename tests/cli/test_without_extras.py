@@ -153,7 +153,7 @@ WORDS: dict[str, str | None] = {  # the extra that a command needs
     f"phi {SHAPE}": None,
     "recover examples/map.json --widths 2,1 --ranks 1": None,
     "same examples/generic.json examples/generic_rescaled.json": None,
-    f"same {MODEL} {MODEL}": "checkpoints",
+    f"same {MODEL} {MODEL}": None,
     f"same {MODEL} examples/checkpoints/rewritten": "checkpoints",
     f"same {MODEL} examples/checkpoints/forgotten_bias": "checkpoints",
     "verify certificate.json": None,
