@@ -255,7 +255,8 @@ def _compare_logits(
             added = np.where(explained, 0.0, added)
             masks[1] = None if masks[1] is None else masks[1] & ~explained
         reader.add(read, unit_at(np.abs(new).max(axis=1, keepdims=True), kind), new, start, masks[0])
-        size = np.sqrt((new**2) @ (bias**2)[:, None])
+        before = np.asarray(old_rows[rows], dtype=np.float64), np.asarray(_bias(first, form.width), np.float64)
+        size = np.sqrt(np.maximum(*(x**2 @ (b**2)[:, None] for x, b in (before, (new, bias)))))
         constant.add(np.asarray(added), unit_at(size, kind), added, start, masks[1])
         off = (np.abs(read) > 0) if masks[0] is None else masks[0]
         columns, rows_off = columns + off.sum(axis=0), rows_off + len(off)

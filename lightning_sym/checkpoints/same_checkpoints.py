@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import fit_stream
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, number_residual, number_type
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarsest, entry_of, number_residual, number_type
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 
@@ -185,7 +185,7 @@ class _Found:
                 kinds.append(checkpoint.stored(piece))
             except BadInput:  # this one has no such tensor
                 continue
-        return coarser(kinds[0], kinds[-1]) if kinds else "F32"
+        return coarsest(*kinds) if kinds else "F32"
 
     def called(self, piece: str) -> str:
         """What the files of the second, or else of the first, call a tensor."""
@@ -204,8 +204,9 @@ class _Found:
         difference: float,
         count: int | None,
         value: float,
+        kind: str | None = None,
     ) -> None:
-        called, stored = self.called(piece), self.stored(piece)
+        called, stored = self.called(piece), kind or self.stored(piece)
         self.residuals.append(Residual.of(piece, called, units, stored, entry, difference, count, value))
 
     def _add_ends(self, ends: EndsFound) -> None:
@@ -232,7 +233,8 @@ class _Found:
         if self.stream is None:
             raise TypeError("the stream is fitted before the layers")
         inner = replace(form, inner=len(second.up), groups=groups)
-        found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"), self.units)
+        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(Block)}
+        found = compare_layer(first, second, inner, groups, self.stream, kinds, self.units)
         self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None
         self.equal &= found.equal
@@ -254,9 +256,8 @@ class _Found:
             if largest > 0 or count:
                 index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
                 value = float(getattr(second, name)[index])
-                self._add(
-                    f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value
-                )
+                place, kind = entry_of(name, index, form), found.kinds[name]
+                self._add(f"{layer}.{name}", largest, place, float(differences[index]), count, value, kind)
 
 
 def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:
