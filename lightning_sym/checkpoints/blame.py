@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from lightning_sym.checkpoints.identity import Identity
 from lightning_sym.checkpoints.model import Checkpoint
-from lightning_sym.checkpoints.units import Residual, coarser
+from lightning_sym.checkpoints.units import Residual, coarsest
 from lightning_sym.errors import BadInput
 
 
@@ -49,7 +49,7 @@ def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
             kinds.append(checkpoint.stored(piece))
         except BadInput:  # this one has no such tensor
             continue
-    return coarser(kinds[0], kinds[-1]) if kinds else "F32"
+    return coarsest(*kinds) if kinds else "F32"
 
 
 def called_by(first: Checkpoint, second: Checkpoint, piece: str) -> str:

@@ -216,7 +216,6 @@ def _compare_logits(
     """The unembedding with its norm. Where it is tied, what differs in the embedding was told there and is left out."""
     tied = second.unembedding is None
     gain, bias = np.asarray(second.final_gain, np.float64), np.asarray(_bias(second, form.width), np.float64)
-    sides = (_last(first), floats(_bias(first, form.width))), (_last(second), bias)
     reader, constant = Worst(), Worst()
     columns, rows_off = np.zeros(form.width, dtype=np.int64), 0
     total, new_total, read_total = np.zeros(form.width), np.zeros(form.width), np.zeros(form.width)
@@ -258,7 +257,8 @@ def _compare_logits(
             added = np.where(explained, 0.0, added)
             masks[1] = None if masks[1] is None else masks[1] & ~explained
         reader.add(read, unit_at(np.abs(new).max(axis=1, keepdims=True), kind), new, start, masks[0])
-        size = np.maximum(*(np.sqrt(floats(r[rows]) ** 2 @ (b**2)[:, None]) for r, b in sides))  # one may be 0
+        before = np.asarray(old_rows[rows], dtype=np.float64), np.asarray(_bias(first, form.width), np.float64)
+        size = np.sqrt(np.maximum(*(x**2 @ (b**2)[:, None] for x, b in (before, (new, bias)))))
         constant.add(np.asarray(added), unit_at(size, kind), added, start, masks[1])
         off = (np.abs(read) > 0) if masks[0] is None else masks[0]
         columns, rows_off = columns + off.sum(axis=0), rows_off + len(off)

@@ -197,8 +197,8 @@ def up_to_ones(found: dict[str, Any]) -> dict[str, Any]:
     return {name: modulo_ones(array, AXES[name]) if name in AXES else array for name, array in found.items()}
 
 
-def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: int) -> bool:
+def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: Mapping[str, int]) -> bool:
     """Whether most tensors differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
     names = [name for name in (*READ, "output", "down") if name in found]
-    dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits)).mean() > 0.5 for name in names]
+    dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits[name])).mean() > 0.5 for name in names]
     return 2 * sum(map(bool, dense)) > len(names)

@@ -27,8 +27,7 @@ from lightning_sym.checkpoints.understood import Walker, pieces_of
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 
-FEW = 3
-"""Entries from which a multiple of ones is told, where it is exact."""
+FEW = 3  # entries from which a multiple of ones is told, where it is exact
 
 
 def as_part(numbers: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
-from lightning_sym.checkpoints.units import Residual, Worst, coarser, number_residual, number_type, unit_at
+from lightning_sym.checkpoints.units import Residual, Worst, coarsest, number_residual, number_type, unit_at
 
 MEANINGLESS = frozenset(("family", "context"))
 """Parts of a form that say nothing about the function; learned positions have the context in their shape."""
@@ -122,8 +122,8 @@ def _residual(piece: str, old: Any, new: Any, stored: str, second: Checkpoint) -
         unit = np.maximum(*(unit_at(size, kind) for kind in kinds))
         differs = np.asarray(rows[0][start : start + CHUNK] != rows[1][start : start + CHUNK])
         worst.add(after - before, unit, after, start, differs)
-    worst.look_at_columns(coarser(*kinds))
-    return worst.residual(piece, second.called(piece), coarser(*kinds), exact=True)
+    worst.look_at_columns(coarsest(*kinds))
+    return worst.residual(piece, second.called(piece), coarsest(*kinds), exact=True)
 
 
 def _matrix(piece: str, array: Any) -> Any:

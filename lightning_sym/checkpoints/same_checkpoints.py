@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,14 +27,7 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.unfolded import told_ends, told_layer
-from lightning_sym.checkpoints.units import (
-    DEFAULT_UNITS,
-    Residual,
-    entry_of,
-    number_residual,
-    number_type,
-    unit_at,
-)
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, entry_of, number_residual, number_type, unit_at
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -213,8 +206,10 @@ class _Found:
         """The coarser of the types that a tensor is stored in."""
         return stored_type(self.first, self.second, piece)
 
-    def _add(self, piece: str, units: float, entry: Any, difference: float, count: int | None, value: float) -> None:
-        called, stored = called_by(self.first, self.second, piece), self.stored(piece)
+    def _add(
+        self, piece: str, units: float, entry: Any, difference: float, count: int | None, value: float, kind: str = ""
+    ) -> None:
+        called, stored = called_by(self.first, self.second, piece), kind or self.stored(piece)
         self.residuals.append(Residual.of(piece, called, units, stored, entry, difference, count, value))
 
     def _add_ends(self, ends: EndsFound) -> None:
@@ -241,7 +236,8 @@ class _Found:
         if self.stream is None:
             raise TypeError("the stream is fitted before the layers")
         inner = replace(form, inner=len(second.up), groups=groups)
-        found = told_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"), self.units)
+        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(Block)}
+        found = told_layer(first, second, inner, groups, self.stream, kinds, self.units)
         self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None
         self.equal &= found.equal
@@ -254,8 +250,7 @@ class _Found:
         for name, differences in found.differences.items():
             units = found.units[name]
             if name.endswith(("_gain", "_bias")):  # zeros on one side have no unit of their own
-                expected = getattr(second, name) - differences
-                units = np.maximum(units, unit_at(expected, self.stored(f"{layer}.{name}")))
+                units = np.maximum(units, unit_at(getattr(second, name) - differences, found.kinds[name]))
             off = np.abs(differences) / units
             mask = None if found.masks is None else found.masks.get(name)
             count = (
@@ -267,9 +262,8 @@ class _Found:
             if largest > 0 or count:
                 index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
                 value = float(getattr(second, name)[index])
-                self._add(
-                    f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value
-                )
+                place, kind = entry_of(name, index, form), found.kinds[name]
+                self._add(f"{layer}.{name}", largest, place, float(differences[index]), count, value, kind)
 
 
 def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:

@@ -7,7 +7,7 @@ What is equal, and what the answer is, has no part in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -30,7 +30,13 @@ INNER = ("neurons", "ups", "ups_inverse")
 
 
 def told_layer(
-    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap, stored: str, limit: float
+    first: Block,
+    second: Block,
+    form: CheckpointForm,
+    groups: int,
+    stream: StreamMap,
+    stored: Mapping[str, str],
+    limit: float,
 ) -> LayerFound:
     """A layer compared, see `compare_layer`, each half in the way that leaves fewer tensors unexplained."""
     found = compare_layer(first, second, form, groups, stream, stored, limit)
@@ -80,7 +86,7 @@ def _with_half(found: LayerFound, other: LayerFound, names: list[str], of_mlp: b
     inner = {name: getattr(other.gauge if of_mlp else found.gauge, name) for name in INNER}
     gauge = replace(found.gauge if of_mlp else other.gauge, **inner)
     moves = found.moves if of_mlp else other.moves
-    return LayerFound(gauge, found.differences | taken, masks, found.units, equal=False, moves=moves)
+    return replace(found, gauge=gauge, differences=found.differences | taken, masks=masks, equal=False, moves=moves)
 
 
 def told_ends(

@@ -9,6 +9,7 @@ Where a whole column is small beside its rows, and off by an eighth of itself or
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -29,14 +30,14 @@ two units. The checkpoint it is compared with may have been rounded as well, whi
 """
 
 
-def coarser(first: str, second: str) -> str:
-    """The type with fewer digits.
+def coarsest(*kinds: str) -> str:
+    """The type with the fewest digits.
 
     Example:
-        >>> coarser("F32", "BF16"), coarser("F64", "F64")
+        >>> coarsest("F32", "BF16", "F64"), coarsest("F64")
         ('BF16', 'F64')
     """
-    return min(first, second, key=lambda kind: DIGITS[kind][0])
+    return min(kinds, key=lambda kind: DIGITS[kind][0])
 
 
 def unit_at(size: Any, stored: str) -> Floats:
@@ -58,29 +59,25 @@ def with_mean(sizes: Floats, axis: int) -> Floats:
     return np.asarray(np.hypot(sizes, mean))
 
 
-def block_units(block: Block, stored: str, others: dict[str, Floats], centred: bool) -> dict[str, Floats]:
+def block_units(block: Block, kinds: Mapping[str, str], others: dict[str, Floats], centred: bool) -> dict[str, Floats]:
     """The units of all tensors of a `whole` block, by piece, of shapes that broadcast.
 
     Args:
         block: the second.
-        stored: the type.
+        kinds: the types, by piece.
         others: sizes of the first's biases, in the order and the gauge of the second.
         centred: the norm is a LayerNorm.
     """
     sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
     if centred:
         sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "down_bias")}
-
-    def at(array: Any, axis: Any) -> Floats:
-        return unit_at(np.abs(array).max(axis=axis, keepdims=True, initial=0), stored)
-
-    found = {"output": at(block.output, (0, 2)), "down": at(block.down, 1)}
-    found |= {name: at(weight, -1) for name in MAPS if (weight := getattr(block, name)) is not None}
-    found |= {name: unit_at(size, stored) for name, size in sizes.items()}
-    for norm in (1, 2):
-        found[f"norm{norm}_gain"] = unit_at(getattr(block, f"norm{norm}_gain"), stored)
-        found[f"norm{norm}_bias"] = unit_at(getattr(block, f"norm{norm}_bias"), stored)
-    return found
+    rows = {"output": (0, 2), "down": 1} | {name: -1 for name in MAPS if getattr(block, name) is not None}
+    for name, axis in rows.items():
+        sizes[name] = np.abs(getattr(block, name)).max(axis=axis, keepdims=True, initial=0)
+    for name in ("norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias"):
+        sizes[name] = getattr(block, name)
+    found = {name: unit_at(size, kinds[name]) for name, size in sizes.items()}
+    return found | {"moved_bias": found["output_bias"]}
 
 
 COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
