@@ -33,9 +33,10 @@ def as_part(numbers: Any) -> Any:
     """A part of a symmetry from a guess: floats that hold it, or fractions."""
     if not isinstance(numbers, Ratio):
         return np.asarray(numbers, dtype=np.float64)
-    if numbers.denominator & (numbers.denominator - 1) == 0:
+    if numbers.is_dyadic:
         return numbers.floats
-    whole = [Fraction(int(x), numbers.denominator) for x in numbers.numerators.ravel().tolist()]
+    low = np.broadcast_to(numbers.denominator, numbers.numerators.shape).ravel().tolist()
+    whole = [Fraction(int(x), int(y)) for x, y in zip(numbers.numerators.ravel().tolist(), low, strict=True)]
     return narrow(np.array(whole, dtype=object).reshape(numbers.numerators.shape))
 
 
