@@ -113,7 +113,7 @@ class LayerGauge:
         numbers = getattr(self, name)
         if numbers is None:
             return False
-        if not isinstance(numbers, Ratio) or numbers.denominator != 1:
+        if not isinstance(numbers, Ratio) or np.any(numbers.denominator != 1):
             return True
         entries = numbers.numerators
         one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(entries.shape[-1]))

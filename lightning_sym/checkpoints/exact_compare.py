@@ -86,8 +86,7 @@ def digits(array: Any) -> int:
         (2, 24, 53)
     """
     if isinstance(array, Ratio):
-        odd = array.denominator & (array.denominator - 1)
-        return 2**20 if odd else digits(array.numerators)
+        return digits(array.numerators) if array.is_dyadic else 2**20
     if array.dtype == object:
         return 2**20
     if array.dtype.itemsize <= 4:

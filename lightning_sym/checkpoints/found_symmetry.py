@@ -34,10 +34,10 @@ def as_part(numbers: Any) -> Any:
     """A part of a symmetry from a guess: floats that hold it, or fractions."""
     if not isinstance(numbers, Ratio):
         return np.asarray(numbers, dtype=np.float64)
-    if numbers.denominator & (numbers.denominator - 1) == 0:
+    if numbers.is_dyadic:
         return numbers.floats
-    whole = [Fraction(int(x), numbers.denominator) for x in numbers.numerators.ravel().tolist()]
-    return narrow(np.array(whole, dtype=object).reshape(numbers.numerators.shape))
+    parts = np.broadcast_arrays(numbers.numerators, numbers.denominator)
+    return narrow(np.frompyfunc(lambda top, low: Fraction(int(top), int(low)), 2, 1)(*parts))
 
 
 class NoSymmetry(Exception):

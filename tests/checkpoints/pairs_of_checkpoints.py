@@ -124,7 +124,7 @@ def equal(one: Checkpoint, two: Checkpoint) -> bool:
 
 
 def wrong(right: Pair, seed: int) -> Pair | None:
-    """The pair with one thing wrong in the second: an entry doubled, the largest of its tensor, or a tensor of the first.
+    """The pair with one thing wrong in the second: the largest entry of a tensor doubled, or a tensor of the first.
 
     `None` where a plain forward pass does not see it, by far more than the roundings that there are.
     """
@@ -132,7 +132,7 @@ def wrong(right: Pair, seed: int) -> Pair | None:
     second = right.second if isinstance(right.second, MadeCheckpoint) else rounded(right.second, "F64")
     there = list(arrays(second))
     layer, name, array = there[int(random.integers(len(there)))]
-    old = dict(((where, piece), numbers) for where, piece, numbers in arrays(right.first))
+    old = {(where, piece): numbers for where, piece, numbers in arrays(right.first)}
     if seed % 3 == 0 and not np.array_equal(old[layer, name], array):
         change, what = np.array(old[layer, name], dtype=array.dtype), "forgotten"
     else:
