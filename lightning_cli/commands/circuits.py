@@ -129,6 +129,11 @@ FINGERPRINT = JsonAnswer(
     ),
 )
 
+
+def _said(found: FingerprintComparison) -> str:
+    return "different" if found.different else "identical" if found.identical else "no_difference_seen"
+
+
 COMPARISON = JsonAnswer(
     "fingerprint-comparison",
     "`lightning-sym circuits --against --json`.",
@@ -137,9 +142,10 @@ COMPARISON = JsonAnswer(
         Field("second", TEXT, "how it was called"),
         Field(
             "answer",
-            one_of("different", "no_difference_seen"),
-            "different: proved by balls, no listed symmetry takes one to the other; no difference seen proves nothing",
-            lambda found: "different" if found.different else "no_difference_seen",
+            one_of("different", "identical", "no_difference_seen"),
+            "different: proved by balls, no listed symmetry takes one to the other; identical: every tensor, byte by byte; "
+            "no difference seen proves nothing",
+            _said,
         ),
         Field("apart", each(TEXT), "places that are proved different"),
         Field(
@@ -164,7 +170,8 @@ Examples:
   lightning-sym circuits model/ --fingerprint
   lightning-sym circuits model/ --against copy/
 
-Exit codes: 0 the table or the numbers; with --against 1 different, 3 no difference seen; 2 bad input.""",
+Exit codes: 0 the table or the numbers; with --against 0 every tensor is identical, 1 different,
+3 no difference seen; 2 bad input.""",
 )
 @click.argument("checkpoint", type=click.Path())
 @click.option("--fingerprint", is_flag=True, help="Give the numbers that no symmetry changes.")
@@ -208,7 +215,9 @@ def command(
             table = _table(checkpoint, output, limit, progress)
     if against is not None:
         _write(compared, COMPARISON.document, as_json, write_answer, write_json)
-        return exit_codes.NOT_AS_EXPECTED if compared.different else exit_codes.UNDECIDED
+        if compared.different:
+            return exit_codes.NOT_AS_EXPECTED
+        return exit_codes.AS_EXPECTED if compared.identical else exit_codes.UNDECIDED
     if fingerprint:
         _write(numbers, FINGERPRINT.document, as_json, write_answer, write_json)
     else:

@@ -138,8 +138,7 @@ def command(
     if as_json:
         write_json(ANSWER.document(claim, intro=intro, steps=steps))
     elif chosen:
-        for line in _lines(chosen[0], claim, intro, steps):
-            click.echo(line)
+        click.echo("\n".join(_lines(chosen[0], claim, intro, steps)))  # all of it, or nothing
     else:
         from lightning_cli.writing.board_text import print_board
 

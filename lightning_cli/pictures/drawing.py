@@ -96,28 +96,30 @@ def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
         MissingExtra: the package that draws is not installed.
         BadInput: the ending is of no known kind.
     """
-    from lightning_sym.errors import BadInput, MissingExtra
+    from lightning_sym.errors import BadInput
 
     target = Path(output)
     if target.suffix.lower() not in endings:
         raise BadInput(f"the picture must end in {', '.join(endings[:-1])} or {endings[-1]}, got {_shown(output)}")
-    try:
-        if target.suffix.lower() in ENDINGS:
-            matplotlib()
-    except ImportError as error:
-        raise MissingExtra("the picture needs the extra: pip install lightning-sym[plot]") from error
+    if target.suffix.lower() in ENDINGS:
+        matplotlib()
     return target
 
 
 def matplotlib() -> Any:
-    """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here."""
+    """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    from lightning_sym.extras import import_extra
+
     wanted = os.environ.pop("MPLBACKEND", None)  # notebooks set one that only they have
     try:
-        import matplotlib as mpl
+        return import_extra("matplotlib", "plot", "the picture")
     finally:
         if wanted is not None:
             os.environ["MPLBACKEND"] = wanted
-    return mpl
 
 
 def _shown(path: str) -> str:

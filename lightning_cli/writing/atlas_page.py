@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightning_cli.writing.page_style import STYLE
 from lightning_cli.writing.text_files import write_text
-from lightning_sym.errors import MissingExtra
+from lightning_sym.extras import import_extra
 from lightning_sym.version import __version__
 
 if TYPE_CHECKING:
@@ -38,11 +38,9 @@ def kind_of(entry: Entry) -> str:
 
 def _plot(entries: Sequence[Entry]) -> str:
     """Dimension against parameters as SVG, the same on every run; an open network is a line between its bounds."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("the page needs the extra: pip install lightning-sym[plot]") from error
+    mpl = import_extra("matplotlib", "plot", "the page")
+    from matplotlib.figure import Figure
+
     with mpl.rc_context({"font.size": 11, "svg.hashsalt": "lightning-sym"}):
         figure = Figure(figsize=(7.6, 4.6), layout="constrained")
         figure.patch.set_alpha(0)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from lightning_cli.writing.page_style import STYLE
-from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.errors import BadInput
 
 # no page can load anything, whatever is written in it
 _ALONE = (
@@ -76,10 +76,6 @@ def page_text(name: str) -> str:
     """
     if name not in PAGES:
         raise BadInput(f"the page must be one of {', '.join(PAGES)}, got {name[:60]!r}")
-    try:
-        import latex2mathml  # noqa: F401 - whether it is there
-    except ImportError as error:
-        raise MissingExtra("the page needs the extra: pip install lightning-sym[report]") from error
     text = source(f"{name}.html")
     text = text.replace('<meta charset="utf-8"/>', f'<meta charset="utf-8"/>\n{_ALONE}', 1)
     text = _with_formulas(text)

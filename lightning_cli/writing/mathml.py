@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree
 
 from lightning_sym.errors import ProgramError
+from lightning_sym.extras import import_extra
 
 _ENVIRONMENTS = {"aligned": "align*", "gathered": "gather*", "split": "align*"}
 _TOKENS = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
@@ -86,18 +88,27 @@ def _overlined(text: str) -> str:
     return text
 
 
+def converter() -> Any:
+    """The module that converts LaTeX to MathML.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    return import_extra("latex2mathml.converter", "report", "a page with formulas")
+
+
 def mathml(latex: str, display: str = "block") -> str:
     r"""One formula as MathML, on lines of its own (`block`) or in a sentence (`inline`).
 
     Raises:
+        MissingExtra: what converts it is not installed.
         ProgramError: it uses what the converter does not know; a page with raw LaTeX on it is never written.
 
     Example:
         >>> mathml(r"\alpha").startswith("<math")
         True
     """
-    from latex2mathml.converter import convert
-
+    convert = converter().convert
     source = re.sub(r"\\[bB]igg?[lrm]?(?=\\[{}|])", "", latex)  # sizes it knows only for one-letter brackets
     for name, known in _ENVIRONMENTS.items():
         source = source.replace(rf"\begin{{{name}}}", rf"\begin{{{known}}}").replace(

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lightning_cli.writing.mathml import formula_lines
+from lightning_cli.writing.mathml import converter, formula_lines
 from lightning_cli.writing.outcomes import Outcome, claim_outcome, part_outcome, parts, summary
 from lightning_cli.writing.output import require_writable
 from lightning_cli.writing.statement_page import as_html
-from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.errors import BadInput
 from lightning_sym.version import __version__
 from lightning_sym.whole_files import replacing
 
@@ -32,10 +32,7 @@ def require_report(directory: str) -> Path:
         MissingExtra: the package that renders formulas is not installed.
         BadInput: the directory cannot be one, or cannot be written to.
     """
-    try:
-        import latex2mathml.converter  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("the report needs the extra: pip install lightning-sym[report]") from error
+    converter()
     target = require_writable(directory, "the report")
     for name in (HTML_NAME, LATEX_NAME):
         if (target / name).is_dir():

@@ -21,7 +21,8 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.errors import BadInput
+from lightning_sym.extras import import_extra
 from lightning_sym.processes import follow_parent, interrupts_postponed, kill_children
 
 T = TypeVar("T")
@@ -120,11 +121,7 @@ def cluster(address: str) -> Iterator[tuple[Submit, int, Callable[[], None]]]:
         MissingExtra: Dask is not installed.
         BadInput: no scheduler answers at the address, or it has no workers.
     """
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingExtra("a Dask cluster needs the extra: pip install lightning-sym[cluster]") from error
-    dask: Any = distributed  # it has no types
+    dask = import_extra("distributed", "cluster", "a Dask cluster")
     with _silent("distributed", "tornado", "asyncio"):  # what they log is said in a line below
         try:
             client = dask.Client(address, timeout=10)

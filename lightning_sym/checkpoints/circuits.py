@@ -14,6 +14,7 @@ from lightning_sym.checkpoints.head_ranks import RankBounds, head_ranks
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.nearest_heads import cosines
 from lightning_sym.checkpoints.seen_maps import seen_heads
+from lightning_sym.checkpoints.understood import Walker, block_of, require_form
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
@@ -123,6 +124,7 @@ def circuits(
         progress: told of each layer.
 
     Raises:
+        BadInput: the table does not know a piece, or a part of the form.
         TooLarge: the heads of all layers would not fit into memory, which the comparison of all of them needs.
 
     Example:
@@ -134,13 +136,14 @@ def circuits(
     require_arguments(circuits, locals())
     require_checkpoint(checkpoint)
     form = checkpoint.form
+    require_form(form, Walker.HEADS)
     need = 8 * form.heads * form.head_width * form.width * (4 * form.layers + 12)
     require_memory(need, memory, "the heads of all layers")
     ranks, kept, spectra = [], [], []
     for layer in range(form.layers):
         if progress is not None:
             progress("heads", layer, form.layers)
-        block = checkpoint.block(layer)
+        block = block_of(checkpoint, layer, Walker.HEADS)
         seen = seen_heads(block, form)
         ranks += head_ranks(block, form)
         parts = (seen.query.mT, seen.key), (seen.output, seen.value)
@@ -172,10 +175,11 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
     require_arguments(attention_part, locals())
     require_checkpoint(checkpoint)
     form = checkpoint.form
+    require_form(form, Walker.HEADS)
     share = form.heads // form.groups
     matrices: dict[str, Any] = {}
     for layer in range(form.layers):
-        block = checkpoint.block(layer)
+        block = block_of(checkpoint, layer, Walker.HEADS)
         for h in range(form.heads):
             place = f"{layer + 1}.{h + 1}" if form.heads > 1 else f"{layer + 1}"
             parts = block.query[h], block.key[h // share], block.value[h // share], block.output[h]
@@ -185,7 +189,7 @@ def attention_part(checkpoint: Checkpoint) -> Weights:
 
 def _absent(checkpoint: Checkpoint) -> tuple[str, ...]:
     """What is in the network and not in the theorems."""
-    form, block = checkpoint.form, checkpoint.block(0)
+    form, block = checkpoint.form, block_of(checkpoint, 0, Walker.HEADS)
     found = ["norms", "MLPs"]
     if any(b is not None for b in (block.query_bias, block.value_bias, block.output_bias)):
         found.append("biases")

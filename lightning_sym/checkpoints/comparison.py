@@ -35,7 +35,7 @@ SAYS = {
     CheckpointAnswer.SAME: "same  every tensor is what the symmetry makes of the first's, exactly",
     CheckpointAnswer.ROUNDING: "rounding  every tensor is what the symmetry makes of the first's, up to rounding",
     CheckpointAnswer.DIFFERENT: "different  logits are proved apart",
-    CheckpointAnswer.UNDECIDED: "undecided  no symmetry was found, and no logits proved apart",
+    CheckpointAnswer.UNDECIDED: "undecided  no symmetry was found that makes the second, and no logits proved apart",
 }
 
 
@@ -104,11 +104,11 @@ class CheckpointComparison(Result):
         limit: units in the last place up to which a difference counts as rounding.
         logits: a bound for the change of logits (`ROUNDING`), or the logits that are apart (`DIFFERENT`).
         tried: what was not compared, or did not succeed, and why.
-        symmetry: what was done, where the answer is `SAME` or `ROUNDING`. Where it is `SAME`, `apply` makes exactly the
-            second checkpoint of the first with it. Where it is `ROUNDING`, it is the symmetry that was fitted, and
-            `apply` with `exact=False` makes a checkpoint that is off the second by about what `residuals` say. `None`
-            where there are no such numbers, which `tried` says. No part of the one line, nor of whether two answers are
-            equal.
+        symmetry: what was done, where the answer is `SAME` or `ROUNDING`. Where it is `SAME`, it is there, and `apply`
+            makes exactly the second checkpoint of the first with it. Where it is `ROUNDING`, it is the symmetry that
+            was fitted, and `apply` with `exact=False` makes a checkpoint that is off the second by about what
+            `residuals` say; `None` where there are no such numbers, which `tried` says. No part of the one line, nor of
+            whether two answers are equal.
     """
 
     first: str

@@ -18,65 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import StreamMap, modulo_ones, rational, stream_fails
-from lightning_sym.checkpoints.exact_compare import held
-from lightning_sym.checkpoints.exact_rings import Floats, Residues, Size, primes_for
+from lightning_sym.checkpoints.equations import StreamMap, common, modulo_ones, rational, stream_fails, two_of_three
+from lightning_sym.checkpoints.exact_compare import held, settled
+from lightning_sym.checkpoints.exact_rings import Residues, Size, primes_for
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import CheckpointForm, Ends
 from lightning_sym.checkpoints.stream_fit import CHUNK
-from lightning_sym.checkpoints.units import GROSS, nonzero, unit_at
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Worst, nonzero, unit_at
 from lightning_sym.errors import TooLarge
 
 Told = Callable[[int, int], None]
 """Told how many rows of how many are done."""
-
-
-@dataclass(eq=False)
-class Worst:
-    """The largest difference of one tensor, gathered over its parts."""
-
-    units: float = 0.0
-    entry: tuple[int, ...] | None = None
-    difference: float = 0.0
-    differing: int = 0
-    value: float = 0.0
-    rows: list[Floats] = field(default_factory=list)
-    columns: Any = None
-
-    def look_at_columns(self, stored: str) -> None:
-        """A column that is small beside its rows, and grossly off, counts in units of its own largest entry."""
-        if self.columns is None:
-            return
-        off, most, places = self.columns
-        units = np.where(off > GROSS * most, off / unit_at(most, stored), 0.0)
-        j = int(np.nan_to_num(units, nan=np.inf).argmax())
-        if units[j] > self.units:
-            self.units, self.difference, self.value = float(units[j]), float(off[j]), float(most[j])
-            self.entry = (int(places[j]), j)
-
-    @property
-    def typical(self) -> float:
-        """The median over rows of their largest differences, in units."""
-        return float(np.median(np.concatenate(self.rows))) if self.rows else 0.0
-
-    def add(self, differences: Floats, unit: Any, values: Any, start: int = 0, mask: Any = None) -> None:
-        """Look at some rows, the first of which is row `start`; `values` are the entries themselves."""
-        if mask is not None:
-            self.differing += int(mask.sum())
-            differences = np.where(mask, differences, 0.0)
-        off = np.abs(differences) / unit
-        self.rows.append(off.reshape(len(off), -1).max(axis=1, initial=0))
-        if off.size and (largest := float(np.nan_to_num(off, nan=np.inf).max())) > self.units:
-            index = np.unravel_index(int(off.argmax()), off.shape)
-            self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
-            self.entry = (int(index[0]) + start, *map(int, index[1:]))
-        if values.ndim == 2 and values.shape[1] > 1:
-            sizes = np.abs(differences)
-            found = sizes.max(axis=0), np.abs(np.asarray(values, np.float64)).max(axis=0), sizes.argmax(axis=0) + start
-            if self.columns is not None:
-                (off, most, places), further = self.columns, found[0] > self.columns[0]
-                found = np.maximum(off, found[0]), np.maximum(most, found[1]), np.where(further, found[2], places)
-            self.columns = found
 
 
 @dataclass(eq=False)
@@ -87,11 +39,13 @@ class EndsFound:
         tensors: the largest difference of each, by piece.
         exact: whether they were compared exactly.
         equal: all equations hold exactly, where they were compared so.
+        shift: what every row of the embedding has in excess, and every row of the positions lacks, in floats.
     """
 
     tensors: dict[str, Worst] = field(default_factory=dict)
     exact: bool = False
     equal: bool = True
+    shift: Any = None
 
 
 def compare_ends(
@@ -109,20 +63,20 @@ def compare_ends(
     if _all_equal(first, second, form, stream):
         return EndsFound({name: Worst() for name, *_ in _added(first, second)}, exact=True)
     primes = _primes(first, second, form, stream) if stream.exact else None
-    found = EndsFound(exact=primes is not None)
-    shift = _common_shift(first, second, form, stream, floats)
-    shifts = {p: _common_shift(first, second, form, stream, _modulo(p)) for p in primes or ()}
+    shift, lost = _fitted_shift(first, second, form, stream, stored)
+    found = EndsFound(exact=primes is not None, shift=shift)
+    shifts = {p: _common_shift(first, second, form, stream, p) for p in primes or ()}
     for name, old, new, sign in _added(first, second):
         worst = found.tensors.setdefault(name, Worst())
         for start in range(0, len(new), CHUNK):
             rows = slice(start, start + CHUNK)
             tell(start, len(new))
             difference = partial(_added_difference, old[rows], new[rows], sign, form, stream)
-            unit = unit_at(np.abs(new[rows]).max(axis=1, keepdims=True), stored(name))
+            unit = unit_at(np.maximum(np.abs(new[rows]).max(axis=1, keepdims=True), lost), stored(name))
             mask = None
             if primes is not None:
                 mask = _equal_floats(old[rows], new[rows], stream, shifts)
-                mask = _mask(difference, shifts) if mask is None else mask
+                mask = _mask(difference, shifts, form.norm == "layer") if mask is None else mask
             found.equal &= mask is not None and not mask.any()
             worst.add(np.asarray(difference(floats, shift)), unit, new[rows], start, mask)
         worst.look_at_columns(stored(name))
@@ -188,12 +142,14 @@ def _modulo(prime: int) -> Callable[[Any], Residues]:
     return lambda array: Residues.of(array, prime)
 
 
-def _mask(difference: Callable[[Any, Any], Residues], shifts: dict[int, Any]) -> Any:
-    """Where a difference is not zero modulo one of the primes."""
+def _mask(difference: Callable[[Any, Any], Residues], shifts: dict[int, Any], centred: bool) -> Any:
+    """Where a difference is not zero modulo one of the primes; of rows of which a multiple of ones was taken out."""
     found: Any = False
     for prime, shift in shifts.items():
         found = difference(_modulo(prime), shift).nonzero() | found
-    return found
+    if any(shift is not None for shift in shifts.values()):
+        found = settled(found, 0)  # what the first rows have in common is no shift where others do not have it
+    return settled(found, 1) if centred else found
 
 
 def _added(first: Ends, second: Ends) -> Iterator[tuple[str, Any, Any, int]]:
@@ -202,19 +158,35 @@ def _added(first: Ends, second: Ends) -> Iterator[tuple[str, Any, Any, int]]:
         yield "positions", first.positions, second.positions, -1
 
 
-def _common_shift(first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap, of: Any) -> Any:
+def _common_shift(first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap, prime: int) -> Any:
     """What all rows of the embedding have in excess, if positions can take it up: told by the first rows."""
-    if first.positions is None:
+    if first.positions is None or (first.unembedding is None and second.unembedding is None):
         return None
-    rows = 3 if of is not floats else CHUNK
-    old, new = first.embedding[:rows], second.embedding[:rows]
-    found = of(new) - stream.along(of(old), of)
-    found = modulo_ones(found, 1) if form.norm == "layer" else found
-    if isinstance(found, Residues):
-        a, b, c = (np.mod(found.entries[i % len(new)], found.prime) for i in range(3))
-        common = np.where(b == c, found.entries[1 % len(new)], found.entries[0])
-        return Residues(np.where((a == b) | (a == c), found.entries[0], common), found.prime)
-    return np.median(found, axis=0)
+    found = _added_difference(first.embedding[:3], second.embedding[:3], 1, form, stream, _modulo(prime), None)
+    return Residues(two_of_three(np.mod(found.entries, prime)), prime)
+
+
+def _fitted_shift(
+    first: Ends, second: Ends, form: CheckpointForm, stream: StreamMap, stored: Callable[[str], str]
+) -> tuple[Any, Any]:
+    """The same in floats, and the size of what roundings make of it: nothing, or what one of the two tensors tells.
+
+    What leaves the fewest of the first rows off is taken; nothing, and then the smaller tensor, where it is as good.
+    """
+    if first.positions is None or (first.unembedding is None and second.unembedding is None):
+        return None, 0.0
+    told, excesses = [], []
+    for name, old, new, sign in _added(first, second):
+        rows = floats(new[:CHUNK])
+        excess = sign * _added_difference(old[:CHUNK], new[:CHUNK], sign, form, stream, floats, None)
+        told.append((common(excess, 0)[0], np.sqrt(np.square(rows).sum(axis=0)) / len(rows)))
+        excesses.append((excess, unit_at(np.abs(rows).max(axis=1, keepdims=True), stored(name))))
+
+    def off(guess: tuple[Any, Any]) -> float:
+        return sum(float((np.abs(e - guess[0]) > DEFAULT_UNITS * unit).any(axis=1).mean()) for e, unit in excesses)
+
+    told.sort(key=lambda guess: float(guess[1].max()))
+    return min([(np.zeros(form.width), 0.0), *told], key=off)
 
 
 def _last(ends: Ends) -> Any:
@@ -275,6 +247,8 @@ def _compare_logits(
         for prime, u in shifts.items() if masks[0] is None else ():
             both = [part.nonzero() for part in differences(_modulo(prime), u)]
             masks = both if masks[0] is None else [a | b for a, b in zip(masks, both, strict=True)]
+        if form.norm == "layer" and masks[0] is not None:
+            masks[0] = settled(masks[0], 1)
         found.equal &= masks[0] is not None and not masks[0].any() and not masks[1].any()
         read = read / nonzero(gain)
         if not tied and bias.any():
@@ -283,7 +257,8 @@ def _compare_logits(
             added = np.where(explained, 0.0, added)
             masks[1] = None if masks[1] is None else masks[1] & ~explained
         reader.add(read, unit_at(np.abs(new).max(axis=1, keepdims=True), kind), new, start, masks[0])
-        size = np.sqrt((new**2) @ (bias**2)[:, None])
+        before = np.asarray(old_rows[rows], dtype=np.float64), np.asarray(_bias(first, form.width), np.float64)
+        size = np.sqrt(np.maximum(*(x**2 @ (b**2)[:, None] for x, b in (before, (new, bias)))))
         constant.add(np.asarray(added), unit_at(size, kind), added, start, masks[1])
         off = (np.abs(read) > 0) if masks[0] is None else masks[0]
         columns, rows_off = columns + off.sum(axis=0), rows_off + len(off)

@@ -113,7 +113,7 @@ class LayerGauge:
         numbers = getattr(self, name)
         if numbers is None:
             return False
-        if not isinstance(numbers, Ratio) or numbers.denominator != 1:
+        if not isinstance(numbers, Ratio) or np.any(numbers.denominator != 1):
             return True
         entries = numbers.numerators
         one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(entries.shape[-1]))
@@ -233,14 +233,42 @@ def _turned(rows: Any, turns: Any, a: int) -> Any:
     return joined(x * upper - y * lower, y * upper + x * lower, 1)
 
 
+ALIKE = 8
+"""Roundings are at most so many times as large as the middle one; what is further off is something else."""
+
+
+def common(array: Any, axis: int) -> Any:
+    """What the floats along an axis have in common, but for roundings: their mean, without those that are far off.
+
+    Example:
+        >>> common(np.array([1.0, 1.25, 0.75, 9.0]), 0).tolist()
+        [1.0]
+    """
+    middle = np.median(array, axis=axis, keepdims=True)
+    off = np.abs(array - middle)
+    near = off <= ALIKE * np.median(off, axis=axis, keepdims=True)
+    count = near.sum(axis=axis, keepdims=True)
+    mean = np.where(near, array, 0.0).sum(axis=axis, keepdims=True) / np.maximum(count, 1)
+    return np.where(count > 0, mean, middle)
+
+
+def two_of_three(entries: Any) -> Any:
+    """Of three exact numbers the one that two of them are; fewer are repeated.
+
+    Example:
+        >>> two_of_three(np.array([[1, 1], [2, 1], [2, 0]])).tolist()
+        [2, 1]
+    """
+    a, b, c = (entries[i % len(entries)] for i in range(3))
+    return np.where((a == b) | (a == c), a, np.where(b == c, b, a))
+
+
 def modulo_ones(difference: Any, axis: int) -> Any:
-    """A difference without its multiple of the vector of ones on an axis: the most common of the first entries."""
+    """A difference without its multiple of the vector of ones on an axis: of residues what most of the first are."""
     if isinstance(difference, Size):
         return difference + difference
     if isinstance(difference, Residues):
         entries = np.moveaxis(difference.entries, axis, 0)
-        a, b, c = (np.mod(entries[i], difference.prime) for i in (0, 1 % len(entries), 2 % len(entries)))
-        common = np.where(b == c, entries[1 % len(entries)], entries[0])
-        common = np.where((a == b) | (a == c), entries[0], common)
-        return difference - Residues(np.expand_dims(common, axis), difference.prime)
-    return difference - np.median(difference, axis=axis, keepdims=True)
+        most = two_of_three(np.mod(entries[:3], difference.prime))
+        return difference - Residues(np.expand_dims(most, axis), difference.prime)
+    return difference - common(difference, axis)

@@ -95,7 +95,8 @@ class Exact:
         array = np.asarray(array)
         if array.dtype.kind == "f":
             return np.asarray(array, dtype=np.float64)
-        return narrow(array.astype(object))
+        held = [Fraction(x) if isinstance(x, float) else x for x in array.ravel().tolist()]  # a float is a fraction
+        return narrow(np.array(held, dtype=object).reshape(array.shape))
 
     def product(self, first: Numbers, second: Numbers) -> Numbers:
         if _are_floats(first, second):

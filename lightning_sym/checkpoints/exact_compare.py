@@ -35,6 +35,9 @@ MAPS = {
     ATTENTION: ("query", "key", "value", "output", "query_bias", "key_bias", "value_bias", "output_bias"),
     MLP: ("gate", "up", "down", "gate_bias", "up_bias", "down_bias"),
 }
+AXES = {**dict.fromkeys(READ, -1), **WRITTEN}
+"""Along which a LayerNorm does not see a multiple of the vector of ones."""
+
 NORMS = {ATTENTION: "norm1", MLP: "norm2"}
 
 
@@ -83,8 +86,7 @@ def digits(array: Any) -> int:
         (2, 24, 53)
     """
     if isinstance(array, Ratio):
-        odd = array.denominator & (array.denominator - 1)
-        return 2**20 if odd else digits(array.numerators)
+        return digits(array.numerators) if array.is_dyadic else 2**20
     if array.dtype == object:
         return 2**20
     if array.dtype.itemsize <= 4:
@@ -174,17 +176,28 @@ def _by_primes(
             return None
         for name, part in differences(residues).items():
             masks[name] = part.nonzero() | masks.get(name, False)
+    if form.norm == "layer":
+        masks |= {name: settled(masks[name], axis) for name, axis in AXES.items() if name in masks}
     return masks
+
+
+def settled(mask: Mask, axis: int) -> Mask:
+    """Where numbers differ by more than what most of them have in common; every one does where most have nothing.
+
+    Example:
+        >>> settled(np.array([[True, False, False], [True, True, False]]), 1).tolist()
+        [[True, False, False], [True, True, True]]
+    """
+    return mask | (2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis])
 
 
 def up_to_ones(found: dict[str, Any]) -> dict[str, Any]:
     """Differences without what LayerNorm does not see."""
-    axes = {**dict.fromkeys(READ, -1), **WRITTEN}
-    return {name: modulo_ones(array, axes[name]) if name in axes else array for name, array in found.items()}
+    return {name: modulo_ones(array, AXES[name]) if name in AXES else array for name, array in found.items()}
 
 
-def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: int) -> bool:
+def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: Mapping[str, int]) -> bool:
     """Whether most tensors differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
     names = [name for name in (*READ, "output", "down") if name in found]
-    dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits)).mean() > 0.5 for name in names]
+    dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits[name])).mean() > 0.5 for name in names]
     return 2 * sum(map(bool, dense)) > len(names)

@@ -26,19 +26,27 @@ PRIME_BITS = 21.99
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """A matrix of rational numbers: integers below 2^53 as float64, over one denominator."""
+    """A matrix of rational numbers: integers below 2^53 as float64, over one denominator.
+
+    Where nothing is added, as where each neuron has a scale, each entry may have a denominator of its own.
+    """
 
     numerators: Floats
-    denominator: int
+    denominator: Any
 
     @property
     def floats(self) -> Floats:
         """The nearest floats."""
-        return self.numerators / self.denominator
+        return np.asarray(self.numerators / self.denominator)
 
     @property
     def mT(self) -> Ratio:  # noqa: N802
         return Ratio(self.numerators.mT, self.denominator)
+
+    @property
+    def is_dyadic(self) -> bool:
+        """All denominators are powers of two."""
+        return bool(np.all(self.denominator & (self.denominator - 1) == 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +65,13 @@ class Residues:
             [1.0]
         """
         if isinstance(array, Ratio):
-            inverse = float(pow(array.denominator, -1, prime))
-            inverse -= prime if inverse > prime // 2 else 0
             entries = reduce_mod(array.numerators, prime)
-            return cls(entries if array.denominator == 1 else reduce_mod(entries * inverse, prime), prime)
+            if np.all(array.denominator == 1):
+                return cls(entries, prime)
+            low, places = np.unique(array.denominator, return_inverse=True)
+            inverses = np.array([pow(int(x), -1, prime) for x in low], dtype=np.float64)
+            inverses -= prime * (inverses > prime // 2)
+            return cls(reduce_mod(entries * inverses[places].reshape(np.shape(array.denominator)), prime), prime)
         if array.dtype == object:
             found = [int(x.numerator) * pow(int(x.denominator), -1, prime) % prime for x in array.ravel()]
             return cls(reduce_mod(np.array(found, dtype=np.float64).reshape(array.shape), prime), prime)
@@ -145,9 +156,9 @@ class Size:
             top = int(largest.numerator).bit_length() - int(largest.denominator).bit_length() + 1
             return cls(top, 0, common.bit_length(), inner)
         if isinstance(array, Ratio):
-            twos = (array.denominator & -array.denominator).bit_length() - 1
-            odd = math.log2(array.denominator >> twos) + (1e-6 if array.denominator >> twos > 1 else 0)
-            return cls(_top(array.numerators), twos, odd, inner)
+            twos = [(int(x) & -int(x)).bit_length() - 1 for x in np.unique(array.denominator)]
+            most = max(int(x) >> two for x, two in zip(np.unique(array.denominator), twos, strict=True))
+            return cls(_top(array.numerators), max(twos), math.log2(most) + (1e-6 if most > 1 else 0), inner)
         return cls(_top(array), _lowest(array), 0, inner)
 
     def __matmul__(self, other: Size) -> Size:
@@ -225,59 +236,3 @@ def primes_for(bits: int) -> tuple[int, ...]:
             f"numbers compared exactly must have at most {int(len(MORE_PRIMES) * PRIME_BITS)} bits, got {bits}"
         )
     return MORE_PRIMES[:count]
-
-
-MOST_HALVINGS = 26
-NEAR = 1e-9
-"""A guess is taken for a nice number this near; the exact comparison afterwards says whether it is the right one."""
-
-
-def nice(array: Floats, apiece: bool = False) -> Ratio | None:
-    """Rational numbers with small denominators close to floats, `None` if there are none: a guess.
-
-    Args:
-        array: what a fit found.
-        apiece: each entry is a scale of its own, known to its own precision.
-
-    Example:
-        >>> nice(np.array([0.75, -2.0])).denominator, nice(np.array([1 / 3])).denominator, nice(np.array([2**0.5]))
-        (4, 3, None)
-    """
-    if not np.isfinite(array).all():
-        return None
-    near = NEAR * (np.abs(array) if apiece else np.abs(array).max(initial=0))
-    for halvings in range(MOST_HALVINGS + 1 + (14 if apiece else 0)):
-        scaled = np.ldexp(array, halvings)
-        whole = np.rint(scaled)
-        if (np.abs(scaled - whole) <= np.ldexp(near, halvings)).all():
-            return Ratio(whole, 2**halvings) if np.abs(whole).max(initial=0) < 2**52 else None
-        if float(np.median(near)) * 2**halvings > 0.05:
-            break
-    return _rational(array, np.broadcast_to(near, array.shape))
-
-
-def _rational(array: Floats, near: Floats) -> Ratio | None:
-    common = 1
-    for value, distance in zip(array.ravel().tolist(), near.ravel().tolist(), strict=True):
-        found = Fraction(value * common).limit_denominator(1000)
-        if abs(float(found / common) - value) > distance:
-            return None
-        common *= found.denominator
-        if common > 2**24:
-            return None
-    whole = np.rint(array * common)
-    return Ratio(whole, common) if np.abs(whole).max(initial=0) < 2**52 else None
-
-
-def round_number(array: Floats) -> Floats | None:
-    """Multiples of 1, 1/2, .., or 1/16 not far from floats: a guess where everything was rounded.
-
-    Example:
-        >>> round_number(np.array([0.99, 0.51])), round_number(np.array([0.3]))
-        (array([1. , 0.5]), None)
-    """
-    for halvings in range(5):
-        found = np.asarray(np.ldexp(np.rint(np.ldexp(array, halvings)), -halvings))
-        if np.abs(found - array).max(initial=0) <= 2.0 ** -(halvings + 4):
-            return found
-    return None

@@ -6,17 +6,19 @@ that no listed symmetry takes one checkpoint to the other.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
-from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, require_checkpoint
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
@@ -38,6 +40,7 @@ class Fingerprint(Result):
             largest down; `attention bias` and `MLP bias`.
         ends: `embedding` and `unembedding`, eigenvalues of `X^T X` from the largest down; `mean`, `positions`,
             `logit bias`.
+        digest: SHA-256 of the form and of all tensors, byte by byte; the name of the family has no part in it.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Fingerprint(Result):
     heads: tuple[Balls, ...]
     marks: tuple[dict[str, Balls], ...]
     ends: dict[str, Balls]
+    digest: str
 
     def named(self) -> Iterator[tuple[str, Balls]]:
         """Every list of numbers, by its place."""
@@ -80,7 +84,8 @@ def fingerprint(
         progress: told of each layer.
 
     Raises:
-        BadInput: epsilon is 0, so that the scale of the stream is not seen; or numbers too large.
+        BadInput: epsilon is 0, so that the scale of the stream is not seen; numbers too large; or a piece, or a part of
+            the form, that a fingerprint does not know.
         TooLarge: a layer, or the embedding, would not fit.
 
     Example:
@@ -92,21 +97,34 @@ def fingerprint(
     require_arguments(fingerprint, locals())
     require_checkpoint(checkpoint)
     form = checkpoint.form
+    require_form(form, Walker.FINGERPRINT)
     require_memory(_bytes(form), memory, "one layer of the checkpoint, or its embedding, in float64")
     if form.epsilon <= 0:
         raise BadInput("the epsilon of the norms must be positive, so that the scale of the stream is known, got 0")
     heads, marks = [], []
     root = root_of_epsilon(form)
+    every = hashlib.sha256(repr(replace(form, family="")).encode())
     for layer in range(form.layers):
         if progress is not None:
             progress("layers", layer, form.layers)
-        block = checkpoint.block(layer)
+        block = block_of(checkpoint, layer, Walker.FINGERPRINT)
+        _take(every, block)
         seen, neurons = seen_heads(block, form), seen_neurons(block, form)
         heads.append(_head_marks(seen, form, root))
         marks.append(_layer_marks(seen, neurons, root))
     if progress is not None:
         progress("embedding", form.layers, form.layers)
-    return Fingerprint(checkpoint.name, form, tuple(heads), tuple(marks), _end_marks(checkpoint.ends(), form, root))
+    ends = ends_of(checkpoint, Walker.FINGERPRINT)
+    _take(every, ends)
+    found = tuple(heads), tuple(marks), _end_marks(ends, form, root)
+    return Fingerprint(checkpoint.name, form, *found, every.hexdigest())
+
+
+def _take(every: hashlib._Hash, pieces: Pieces) -> None:
+    """Add all tensors of a layer, or of the ends, to a digest."""
+    for name, array in pieces.present():
+        every.update(f"{name} {array.dtype} {array.shape}".encode())
+        every.update(repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).data)
 
 
 def root_of_epsilon(form: CheckpointForm) -> float:

@@ -13,11 +13,9 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls
 from lightning_sym.checkpoints.fingerprint import Fingerprint
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.understood import CHANGEABLE
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
-
-CHANGEABLE = ("family", "groups", "inner", "epsilon", "tied")
-"""Of a form: what a rewriting may change; that functions agree they need not."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +29,7 @@ class FingerprintComparison(Result):
         distance: the largest difference of two numbers, as a share of the largest one of their list, heads matched as
             well as they can be; `None` where the networks cannot be compared. A rounded copy has a small one.
         farthest: where that is.
+        identical: every tensor of the one is that of the other, byte by byte.
     """
 
     first: str
@@ -38,6 +37,7 @@ class FingerprintComparison(Result):
     apart: tuple[str, ...]
     distance: float | None
     farthest: str
+    identical: bool = False
 
     @property
     def different(self) -> bool:
@@ -51,6 +51,8 @@ class FingerprintComparison(Result):
             places = ", ".join(self.apart[:3]) + (f" and {len(self.apart) - 3} more" if len(self.apart) > 3 else "")
             lines.append(("answer", "different: proved by balls, no listed symmetry takes one to the other"))
             lines.append(("where", places))
+        elif self.identical:
+            lines.append(("answer", "identical: every tensor is the same, byte by byte"))
         else:
             lines.append(("answer", "no difference seen, which proves nothing; `same` finds the symmetry"))
         if self.distance is not None:
@@ -95,15 +97,17 @@ def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> Fingerprint
             apart.append(place)
     apart += [place for place in theirs if place not in dict(first.named())]
     farthest = max(distances, key=lambda place: distances[place], default="")
-    return FingerprintComparison(first.name, second.name, tuple(apart), distances.get(farthest), farthest)
+    identical = first.digest == second.digest
+    return FingerprintComparison(first.name, second.name, tuple(apart), distances.get(farthest), farthest, identical)
 
 
 def _unlike(first: CheckpointForm, second: CheckpointForm) -> tuple[str, ...]:
     """What networks with the same function have in common, and these have not."""
     return tuple(
         f"{field.name} {getattr(first, field.name)} and {getattr(second, field.name)}"
-        for field in fields(CheckpointForm)
-        if field.name not in CHANGEABLE and getattr(first, field.name) != getattr(second, field.name)
+        for field in fields(first)
+        if getattr(first, field.name) != getattr(second, field.name)
+        and (field.name not in CHANGEABLE or (field.name == "context" and first.theta is None))
     )
 
 

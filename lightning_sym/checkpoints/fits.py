@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio
+from lightning_sym.checkpoints.nice_numbers import nice, round_number
 
 ROUNDS = 4
 """Fits to the better half of the equations, each half chosen by the one before."""

@@ -136,7 +136,8 @@ def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
     places = family.gguf_layout.places(form, parts)
-    return StoredCheckpoint(path, form, places, _compared(form, places, file.tensors, family), memory, open_checkpoint)
+    tensors = _compared(form, places, file.tensors, family)
+    return StoredCheckpoint(path, form, places, tensors, memory, open_checkpoint, numbers="F32")
 
 
 def _compared(

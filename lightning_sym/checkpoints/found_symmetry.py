@@ -1,7 +1,7 @@
 """What was found, as the `Symmetry` that `apply` takes: the numbers of the guess, and those to be had by the second.
 
 Gains and biases are the second's own wherever they are not the first's, carried along. Multiples of the vector of ones
-are exact, from three entries, where all equations hold exactly; else they are medians, in floats.
+are exact, from three entries, where all equations hold exactly; else they are means, in floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.configurations import IDLE
 from lightning_sym.checkpoints.ends_compare import EndsFound
-from lightning_sym.checkpoints.equations import LayerGauge, StreamMap
+from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, common, two_of_three
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Rounded, narrow
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound
@@ -23,20 +23,21 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.rewritings import ROWS, apply, turned_matrices
 from lightning_sym.checkpoints.stream import Reading, StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.understood import Walker, pieces_of
 from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 
-FEW = 3
-"""Entries from which a multiple of ones is told, where it is exact."""
+FEW = 3  # entries from which a multiple of ones is told, where it is exact
 
 
 def as_part(numbers: Any) -> Any:
     """A part of a symmetry from a guess: floats that hold it, or fractions."""
     if not isinstance(numbers, Ratio):
         return np.asarray(numbers, dtype=np.float64)
-    if numbers.denominator & (numbers.denominator - 1) == 0:
+    if numbers.is_dyadic:
         return numbers.floats
-    whole = [Fraction(int(x), numbers.denominator) for x in numbers.numerators.ravel().tolist()]
-    return narrow(np.array(whole, dtype=object).reshape(numbers.numerators.shape))
+    parts = np.broadcast_arrays(numbers.numerators, numbers.denominator)
+    return narrow(np.frompyfunc(lambda top, low: Fraction(int(top), int(low)), 2, 1)(*parts))
 
 
 class NoSymmetry(Exception):
@@ -52,13 +53,13 @@ def require_made(symmetry: Symmetry, first: Checkpoint, second: Checkpoint, exac
         TooLarge: it cannot be applied exactly.
     """
     made = apply(symmetry, first, exact=exact)
-    if replace(made.form, context=second.form.context) != second.form and exact:
+    if replace(made.form, context=second.form.context, family=second.form.family) != second.form and exact:
         raise NoSymmetry("it makes another form of network")
-    for layer in range(-1, second.form.layers):
-        old, new = (dict((x.ends() if layer < 0 else x.block(layer)).present()) for x in (made, second))
+    for layer in (None, *range(second.form.layers)):
+        old, new = (dict(pieces_of(x, layer, Walker.COMPARISON).present()) for x in (made, second))
         for name in old.keys() | new.keys() if exact else ():
             if name not in old or name not in new or not np.array_equal(old[name], new[name]):
-                called = name if layer < 0 else f"{layer}.{name}"
+                called = name if layer is None else f"{layer}.{name}"
                 raise NoSymmetry(f"{called} of the second checkpoint has numbers that nothing depends on")
 
 
@@ -72,6 +73,7 @@ class Gathered:
     parts: dict[str, Any] = field(default_factory=dict)
     layers: list[LayerSymmetry] = field(default_factory=list)
     why_not: str = ""
+    bytes: int = 0
 
     def __post_init__(self) -> None:
         stream = self.stream
@@ -88,6 +90,11 @@ class Gathered:
             self.parts["groups"] = self.new.groups
         if self.old.tied != self.new.tied:
             self.parts["tied"] = self.new.tied
+
+    def take(self, count: int) -> None:
+        """Count bytes of its numbers, and refuse too many."""
+        self.bytes += count
+        require_memory(self.bytes, DEFAULT_MEMORY, "all of it")
 
     def add(self, change: Any, *given: Any) -> None:
         """Gather some of it, unless it has turned out that there is none."""
@@ -161,6 +168,7 @@ def add_layer(
     if layer.moves and raw[1].value_bias is not None and raw[0].value_bias is not None:
         parts["value_bias"] = whole[1].value_bias
     parts |= _neurons(gauge, raw, kept)
+    found.take(sum(array.nbytes for name, array in parts.items() if name.startswith("idle")))
     if found.new.norm == "layer":
         shifts = _ones(ring, stream, layer, *whole)
         if parts.get("neurons") is not None:
@@ -203,12 +211,10 @@ def _neurons(gauge: LayerGauge, raw: tuple[Block, Block], kept: Any) -> dict[str
 
 
 def _common(array: Any, axis: int, exact: bool) -> Any:
-    """Of the entries along an axis the middle one; exactly, of three of them the one that two of them are."""
+    """What the entries along an axis have in common; exactly, of three of them the one that two of them are."""
     if not exact:
-        return np.median(array, axis=axis)
-    entries = np.moveaxis(np.asarray(array), axis, 0)
-    a, b, c = (entries[i % len(entries)] for i in range(FEW))
-    return np.where((a == b) | (a == c), a, np.where(b == c, b, a))
+        return common(array, axis).squeeze(axis)
+    return two_of_three(np.moveaxis(np.asarray(array), axis, 0))
 
 
 def _ones(ring: Arithmetic, stream: StreamAction, layer: LayerFound, first: Any, second: Any) -> dict[str, Any]:
@@ -282,7 +288,7 @@ def add_ends(found: Gathered, ends: EndsFound, first: Ends, second: Ends) -> Non
         if bias is not None and ends.equal:
             raise NoSymmetry("the final norm's bias is another one, which is seen by nothing")
     if found.new.norm == "layer":
-        shifts = _rows(ring, stream, found, first, second)
+        shifts = _rows(ring, stream, found, first, second, ends.shift)
         parts |= {name: shift for name, shift in shifts.items() if (shift != 0).any()}
     found.parts |= parts
 
@@ -295,7 +301,9 @@ def free_rows(first: Ends, second: Ends) -> bool:
     return bool((gain == gain[0]).all()) and (bias is None or math.fsum(map(float, bias)) == 0)
 
 
-def _rows(ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, second: Ends) -> dict[str, Any]:
+def _rows(
+    ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, second: Ends, fitted: Any
+) -> dict[str, Any]:
     """What all rows have in common, and the multiples of ones of each."""
     exact = isinstance(ring, Exact)
     few, place = (stream.few(FEW), slice(FEW)) if exact else (stream, slice(ROWS))
@@ -303,11 +311,13 @@ def _rows(ring: Arithmetic, stream: StreamAction, found: Gathered, first: Ends, 
     shifts: dict[str, Any] = {}
     moved: Any = np.zeros(1)
     if second.positions is not None and not tied:
-        old, new = (ring.numbers(end.embedding[place]) for end in (first, second))
-        excess = ring.plus(new, -stream.written(old))
-        own = excess[:, :1] if exact else np.median(excess, axis=1, keepdims=True)
-        shifts["moved"] = _common(ring.plus(excess, -own), 0, exact)
-        moved = shifts["moved"][:FEW] if exact else shifts["moved"]
+        if exact:
+            old, new = (ring.numbers(end.embedding[place]) for end in (first, second))
+            excess = ring.plus(new, -stream.written(old))
+            shifts["moved"] = _common(ring.plus(excess, -excess[:, :1]), 0, exact)
+            moved = shifts["moved"][:FEW]
+        elif (moved := fitted).any():
+            shifts["moved"] = moved
 
     def rows(old: Any, new: Any, less: Any, change: Any, gain: Any = None) -> Any:
         made = []

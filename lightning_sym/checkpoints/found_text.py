@@ -73,4 +73,6 @@ def _gauge_words(name: str, numbers: Any, one: Any) -> list[str]:
         return [f"{name}, fitted"]
     if (numbers.floats == one).all():
         return []
+    if np.ndim(numbers.denominator):
+        return [f"{name} by fractions"]
     return [name if numbers.denominator == 1 else f"{name} over {numbers.denominator}"]

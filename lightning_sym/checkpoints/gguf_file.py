@@ -20,7 +20,8 @@ import numpy.typing as npt
 from lightning_sym.checkpoints.mapped_file import MappedFile
 from lightning_sym.checkpoints.model import Array
 from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
-from lightning_sym.errors import FileFormatError, MissingExtra
+from lightning_sym.errors import FileFormatError
+from lightning_sym.extras import import_extra
 from lightning_sym.network.readers.bounds import shown
 
 MOST_KEYS, MOST_TENSORS, MOST_TEXTS, LONGEST_TEXT = 4096, 25_000, 2_000_000, 2**24
@@ -92,11 +93,8 @@ def read_gguf(path: Path) -> GgufFile:
         FileFormatError: it is not of its documented form, or a count in it is more than its bytes can hold.
         MissingExtra: the package `gguf` is not installed.
     """
-    try:
-        from gguf.constants import GGML_QUANT_SIZES
-    except ImportError as error:
-        raise MissingExtra("reading .gguf needs the extra: pip install lightning-sym[gguf]") from error
-    types = {int(kind): (str(kind.name), *sizes) for kind, sizes in GGML_QUANT_SIZES.items()}
+    sizes_of = import_extra("gguf.constants", "gguf", "reading .gguf").GGML_QUANT_SIZES
+    types = {int(kind): (str(kind.name), *sizes) for kind, sizes in sizes_of.items()}
     at = _Cursor(MappedFile(path))
     if at.file.size < 24 or at.file.bytes(0, 4) != b"GGUF":
         _refuse("it does not begin as one")

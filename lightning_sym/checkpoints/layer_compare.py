@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,11 +12,19 @@ import numpy as np
 
 from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, layer_differences
 from lightning_sym.checkpoints.exact_compare import Mask, all_off, exact_masks, up_to_ones
-from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.folded import READERS
-from lightning_sym.checkpoints.layer_fit import fit_layer, floats
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio
+from lightning_sym.checkpoints.folded import READERS, Folded
+from lightning_sym.checkpoints.layer_fit import fit_gauge, floats, folded_pair, identity_gauge
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.units import COLUMNS, DIGITS, bias_sizes, block_units, nonzero, units_of_columns
+from lightning_sym.checkpoints.units import (
+    COLUMNS,
+    DIGITS,
+    bias_sizes,
+    block_units,
+    coarsest,
+    nonzero,
+    units_of_columns,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +33,7 @@ class LayerFound:
 
     Attributes:
         gauge: the guess.
+        kinds: the types whose units count, by piece.
         differences: of the second's tensors from what the symmetry makes of the first's, in the tensors' own numbers.
         masks: where they are not zero exactly; `None` if the gauge has no exact numbers.
         units: of all tensors.
@@ -31,26 +42,60 @@ class LayerFound:
     """
 
     gauge: LayerGauge
+    kinds: Mapping[str, str]
     differences: dict[str, Floats]
     masks: dict[str, Mask] | None
     units: dict[str, Floats]
     equal: bool
     moves: bool
 
+    def largest(self) -> float:
+        """The largest difference, in units."""
+        off = (np.abs(each) / self.units[name] for name, each in self.differences.items())
+        return max(float(np.nan_to_num(each, nan=np.inf).max(initial=0)) for each in off)
+
 
 def compare_layer(
-    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap, stored: str
+    first: Block,
+    second: Block,
+    form: CheckpointForm,
+    groups: int,
+    stream: StreamMap,
+    stored: Mapping[str, str],
+    limit: float,
 ) -> LayerFound:
-    """Guess and compare.
+    """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare.
 
     Args:
         first, second: `whole` blocks.
         form: of the second.
         groups: key and value heads of both.
         stream: what was done to the stream.
-        stored: the type whose units count.
+        stored: the coarser of the types that each piece is stored in.
+        limit: units.
     """
-    gauge, old, new = fit_layer(first, second, form, groups, stream)
+    old, new = folded_pair(first, second, form, stream)
+    nothing = identity_gauge(form, groups, new.gate is not None)
+    found = _compare(first, second, (old, new), nothing, form, stream, stored, limit)
+    if found is not None and (found.equal or found.largest() <= limit):
+        return found
+    found = _compare(first, second, (old, new), fit_gauge(old, new, form, groups), form, stream, stored, math.inf)
+    assert found is not None  # noqa: S101 - nothing is beyond that limit
+    return found
+
+
+def _compare(
+    first: Block,
+    second: Block,
+    pair: tuple[Folded, Folded],
+    gauge: LayerGauge,
+    form: CheckpointForm,
+    stream: StreamMap,
+    stored: Mapping[str, str],
+    limit: float,
+) -> LayerFound | None:
+    """Put a gauge into the equations; `None` if floats see that something is off by more than the limit."""
+    old, new = pair
     same = StreamMap(Fraction(1), order=np.arange(form.width))
     found = layer_differences(floats, old, new, gauge, same, form)
     if form.norm == "layer":
@@ -59,9 +104,14 @@ def compare_layer(
         if name in found:
             gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
             found[name] = found[name] / nonzero(gain)
-    units = block_units(second, stored, _carried_sizes(first, gauge, stream, form))
+    kinds = _kinds(stored, (first, second), gauge, stream)
+    bits = {name: DIGITS[kind][0] for name, kind in kinds.items()}
+    units = block_units(second, kinds, _carried_sizes(first, gauge, stream, form), form.norm == "layer")
+    for name in found.keys() - EITHER:
+        if (np.abs(found[name]) > max(limit, math.ldexp(NOISE, bits[name])) * units[name]).any():
+            return None
     masks = None
-    if gauge.nice() and stream.exact and not all_off(found, units, DIGITS[stored][0]):
+    if gauge.nice() and stream.exact and not all_off(found, units, bits):
         masks = exact_masks(first, second, gauge, stream, form)
     if masks is not None:
         for name, mask in masks.items():
@@ -74,8 +124,39 @@ def compare_layer(
     _blame_norms(found, masks, second)
     for name, axes in COLUMNS.items():
         if name in found:
-            units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, stored)
-    return LayerFound(gauge, found, masks, units, equal, moves)
+            units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, kinds[name])
+    return LayerFound(gauge, kinds, found, masks, units, equal, moves)
+
+
+EITHER = {"value_bias", "output_bias", "moved_bias"}
+"""Differences of which the first two need not be zero where the third is."""
+
+NOISE = 1e-10
+"""What floats lose of the largest numbers is less."""
+
+
+def _kinds(
+    stored: Mapping[str, str], blocks: tuple[Block, Block], gauge: LayerGauge, stream: StreamMap
+) -> dict[str, str]:
+    """The types whose units count: of biases also those of the weights from which something comes into them.
+
+    That is so where the bias of a norm is folded into them, where values are moved into the output bias, and where the
+    numbers of the gauge or of the stream were fitted to weights.
+    """
+    fitted = not (gauge.nice() and stream.exact)
+    found = dict(stored)
+    for name, norm in READERS.items():
+        if fitted or any(getattr(block, f"{norm}_bias").any() for block in blocks):
+            found[f"{name}_bias"] = coarsest(stored[f"{name}_bias"], stored[name])
+    if (
+        fitted
+        or any(block.value_bias is not None and block.value_bias.any() for block in blocks)
+        or (found["value_bias"] != stored["value_bias"])
+    ):
+        found["output_bias"] = coarsest(found["value_bias"], stored["output_bias"], stored["output"])
+    if fitted:
+        found["down_bias"] = coarsest(stored["down_bias"], stored["down"])
+    return found
 
 
 def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
@@ -84,15 +165,16 @@ def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: Che
 
     def mixed(matrices: Any, name: str, order: Any, of: Any = slice(None)) -> Floats:
         size = np.broadcast_to(sizes[name], getattr(first, name).shape)[order]
-        return np.asarray(np.sqrt((floats(matrices)[of] ** 2 @ size[..., None] ** 2)[..., 0]))
+        found = np.asarray(np.sqrt((floats(matrices)[of] ** 2 @ size[..., None] ** 2)[..., 0]))
+        return found if isinstance(matrices, Ratio) else np.broadcast_to(found.max(-1, keepdims=True), found.shape)
 
     of_head = np.arange(form.heads) // (form.heads // len(gauge.groups))
     if gauge.turns is not None:
-        long = [np.tile(np.linalg.norm(floats(x), axis=-1), 2) for x in (gauge.turns, gauge.turns_inverse)]
-        query, key = sizes["query_bias"][gauge.heads] * long[0][of_head], sizes["key_bias"][gauge.groups] * long[1]
+        query = _turned_sizes(sizes["query_bias"][gauge.heads], gauge.turns, of_head)
+        key = _turned_sizes(sizes["key_bias"][gauge.groups], gauge.turns_inverse, slice(None))
     else:
         query = mixed(gauge.queries, "query_bias", gauge.heads, of_head)
-        key = mixed(floats(gauge.queries_inverse).swapaxes(-1, -2), "key_bias", gauge.groups)
+        key = mixed(gauge.queries_inverse.mT, "key_bias", gauge.groups)
 
     def moved(name: str) -> Floats:
         size = sizes[name] * float(stream.scale)
@@ -110,6 +192,15 @@ def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: Che
         found["up_bias"] = found["up_bias"] * np.abs(floats(gauge.ups))
         found["gate_bias"] = sizes["gate_bias"][gauge.neurons]
     return found
+
+
+def _turned_sizes(sizes: Floats, turns: Any, of_head: Any) -> Floats:
+    """Sizes of biases behind turns; of those that were fitted, the larger of the two rows of a frequency."""
+    upper, lower = np.split(sizes, 2, axis=-1)
+    x, y = np.moveaxis(floats(turns)[of_head], -1, 0)
+    found = np.stack([np.hypot(x * upper, y * lower), np.hypot(y * upper, x * lower)])
+    found = found if isinstance(turns, Ratio) else np.broadcast_to(found.max(axis=0), found.shape)
+    return np.concatenate(list(found), axis=-1)
 
 
 def _without_weights(found: dict[str, Floats], masks: dict[str, Mask] | None, second: Block) -> None:

@@ -45,19 +45,33 @@ def carried(folded: Folded, stream: StreamMap) -> Folded:
     return replace(folded, **changed)
 
 
-def fit_layer(
-    first: Block, second: Block, form: CheckpointForm, groups: int, stream: StreamMap
-) -> tuple[LayerGauge, Folded, Folded]:
-    """The gauge, and both layers folded in floats: the first in the coordinates of the second.
+def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> tuple[Folded, Folded]:
+    """Both layers folded in floats, from `whole` blocks: the first in the coordinates of the second."""
+    return carried(seen(fold(first, floats), form), stream), seen(fold(second, floats), form)
+
+
+def identity_gauge(form: CheckpointForm, groups: int, gated: bool) -> LayerGauge:
+    """The gauge that changes nothing."""
+    one = Ratio(np.broadcast_to(np.eye(form.head_width), (groups, form.head_width, form.head_width)), 1)
+    parts: dict[str, Any] = {"values": one, "values_inverse": one}
+    if form.theta is None:
+        parts |= {"queries": one, "queries_inverse": one}
+    else:
+        still = Ratio(np.broadcast_to([1.0, 0.0], (groups, form.head_width // 2, 2)), 1)
+        parts |= {"turns": still, "turns_inverse": still}
+    if gated:
+        parts |= {"ups": Ratio(np.ones(form.inner), 1), "ups_inverse": Ratio(np.ones(form.inner), 1)}
+    return LayerGauge(np.arange(form.heads), np.arange(groups), np.arange(form.inner), **parts)
+
+
+def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> LayerGauge:
+    """The gauge that fits best.
 
     Args:
-        first, second: `whole` blocks.
+        old, new: a `folded_pair`.
         form: of the second.
         groups: key and value heads of both.
-        stream: what was done to the stream.
     """
-    old = carried(seen(fold(first, floats), form), stream)
-    new = seen(fold(second, floats), form)
     order, heads = match_heads(old, new, form, groups)
     neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
     parts: dict[str, Any] = {"heads": heads, "groups": order, "neurons": neurons}
@@ -72,7 +86,7 @@ def fit_layer(
     parts |= _query_key(old, new, parts, form, groups)
     if new.gate is not None:
         parts |= _ups(old, new, neurons)
-    return LayerGauge(**parts), old, new
+    return LayerGauge(**parts)
 
 
 def _weight(array: Floats) -> float:

@@ -90,7 +90,11 @@ def end_pieces(form: CheckpointForm) -> frozenset[str]:
 
 
 def piece_shape(form: CheckpointForm, piece: str) -> tuple[int, ...]:
-    """The shape of a piece, named with or without its layer."""
+    """The shape of a piece, named with or without its layer.
+
+    Raises:
+        BadInput: there is no such piece.
+    """
     d, m, a = form.width, form.inner, form.head_width
     heads = {"query": form.heads, "key": form.groups, "value": form.groups}
     name = piece.rpartition(".")[2]
@@ -103,7 +107,12 @@ def piece_shape(form: CheckpointForm, piece: str) -> tuple[int, ...]:
         "embedding": (form.vocabulary, d), "unembedding": (form.vocabulary, d), "positions": (form.context, d),
         "gate": (m, d), "up": (m, d), "down": (d, m), "gate_bias": (m,), "up_bias": (m,),
     }  # fmt: skip
-    return others.get(name, (d,))  # gains, and the biases of what is written to the stream
+    others |= dict.fromkeys((
+        "norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias", "final_gain", "final_bias", "output_bias", "down_bias",
+    ), (d,))  # fmt: skip
+    if name not in others:
+        raise BadInput(f"a piece of a checkpoint must be one whose shape is known, got {piece}")
+    return others[name]
 
 
 def matrix_shape(form: CheckpointForm, piece: str) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.transformer import Prompts, last_stream, times, unembedding
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.errors import BadInput, ShapeError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory
@@ -310,6 +311,6 @@ def _memory(form: CheckpointForm, columns: int, bits: int) -> int:
 
 def _unembedded(checkpoint: Checkpoint, x: BallMatrix) -> Iterator[tuple[int, BallMatrix]]:
     """Logits of some token ids after others, and the first of these ids."""
-    rows = unembedding(checkpoint.ends())
+    rows = unembedding(ends_of(checkpoint, Walker.FORWARD))
     for start in range(0, len(rows), ROWS_AT_ONCE):
         yield start, times(rows[start : start + ROWS_AT_ONCE], x)

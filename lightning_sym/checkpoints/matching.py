@@ -16,6 +16,7 @@ from lightning_sym.checkpoints.equations import Order
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.folded import Folded
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.extras import import_extra
 
 
 def assigned(cost: Floats) -> Order:
@@ -25,9 +26,8 @@ def assigned(cost: Floats) -> Order:
     best = cost.argmin(axis=0)
     if len(np.unique(best)) == len(best):
         return np.asarray(best, dtype=np.int64)
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(np.nan_to_num(cost, nan=4.0))
+    optimize = import_extra("scipy.optimize", "checkpoints", "matching the heads and neurons of two checkpoints")
+    rows, columns = optimize.linear_sum_assignment(np.nan_to_num(cost, nan=4.0))
     order = np.empty(len(best), dtype=np.int64)
     order[columns] = rows
     return order

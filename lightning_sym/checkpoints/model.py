@@ -131,7 +131,10 @@ class Checkpoint(Protocol):
         ...
 
     def stored(self, piece: str) -> str:
-        """The type a piece is stored in: `F16`, `BF16`, `F32` or `F64`; pieces are `embedding` or `3.query`."""
+        """The type a piece is stored in: `F16`, `BF16`, `F32` or `F64`; pieces are `embedding` or `3.query`.
+
+        Of `epsilon`, a number of the configuration, it is `F64` only where numbers of 53 bits are computed with.
+        """
         ...
 
     def called(self, piece: str) -> str:

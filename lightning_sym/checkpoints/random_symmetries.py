@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 
@@ -44,7 +45,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
         raise BadInput(f"kinds must be of {', '.join(KINDS)}, got {unknown[0]!r}")
     random = np.random.default_rng(seed)
     form = checkpoint.form
-    layers = tuple(_layer(random, form, checkpoint.block(i), chosen) for i in range(form.layers))
+    layers = tuple(_layer(random, form, block_of(checkpoint, i, Walker.REWRITING), chosen) for i in range(form.layers))
     parts: dict[str, Any] = {}
     if "scale" in chosen:
         parts["scale"] = Fraction(2)
@@ -52,7 +53,7 @@ def random_symmetry(checkpoint: Checkpoint, kinds: Iterable[str] = KINDS, seed: 
     if folded:
         parts["final_gain"] = np.ones(form.width)
     if "stream" in chosen:
-        uniform = len(np.unique(checkpoint.ends().final_gain)) == 1
+        uniform = len(np.unique(ends_of(checkpoint, Walker.REWRITING).final_gain)) == 1
         if "gains" in chosen and (folded or uniform):
             parts["rotation"] = random_rotation(random, form.width, centred=form.norm == "layer")
         else:

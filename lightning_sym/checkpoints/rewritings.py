@@ -20,6 +20,7 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import require_sizes
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 
 _CENTRED = (
     "query_shift", "key_shift", "value_shift", "gate_shift", "up_shift", "output_shift", "output_bias_shift",
@@ -66,12 +67,12 @@ class Rewritten:
 
     def ends(self) -> Ends:
         """Embedding, positions, final norm and unembedding."""
-        return _ends(self)
+        return _ends(self, ends_of(self.original, Walker.REWRITING))
 
     def block(self, layer: int) -> Block:
         """Layer `layer`, from 0."""
         forms = self.configurations
-        found = _attention(self, layer, forms.written_out(self.original.block(layer)))
+        found = _attention(self, layer, forms.written_out(block_of(self.original, layer, Walker.REWRITING)))
         found = forms.merged(found, isinstance(self.ring, Exact), f"layer {layer}: ")
         return _mlp(self, layer, found)
 
@@ -87,7 +88,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
 
     Raises:
         BadInput: it is no symmetry of this network; the message says which part, and what must be true. What depends
-            on the numbers of a layer is said when that layer is asked for.
+            on a layer, a piece in it that a rewriting does not know too, is said when that layer is asked for.
         TooLarge: exact numbers that are no floats of 64 bits, and too many of them.
 
     Example:
@@ -99,6 +100,7 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
     """
     require_arguments(apply, locals())
     require_checkpoint(checkpoint)
+    require_form(checkpoint.form, Walker.REWRITING)
     count = len(symmetry.layers)
     layers = checkpoint.form.layers
     require(count == layers, f"a symmetry must have as many layers as the network, {layers}, got {count}")
@@ -291,10 +293,10 @@ def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:
     return np.concatenate([change(slice(start, start + ROWS)) for start in range(0, count, ROWS)])
 
 
-def _ends(new: Rewritten) -> Ends:
+def _ends(new: Rewritten, original: Ends) -> Ends:
     """What stands before and behind the layers."""
     ring, stream, asked, forms = new.ring, new.stream, new.symmetry, new.configurations
-    form, old = forms.between, forms.untied(new.original.ends())
+    form, old = forms.between, forms.untied(original)
     norm = Reading(stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
     gain, bias = norm.gain, norm.bias
     if form.tied:  # c E R^T reads c^-1 diag(g') n

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.blame import beyond, called_by, is_account, only_changed, stored_type
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.ends_compare import EndsFound, compare_ends
 from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_symmetry import Gathered, add_ends, add_layer
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
-from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
+from lightning_sym.checkpoints.identity import Identity, one_form, under_identity, unlike
+from lightning_sym.checkpoints.layer_compare import LayerFound
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
-from lightning_sym.checkpoints.stream_fit import fit_stream
+from lightning_sym.checkpoints.prompts import prompt_of, prompts_for
+from lightning_sym.checkpoints.stream_fit import streams
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, coarser, entry_of, unit_at
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
+from lightning_sym.checkpoints.unfolded import told_ends, told_layer
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, entry_of, number_residual, number_type, unit_at
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
+from lightning_sym.limits import Progress, unheard
 
 
 def same_checkpoints(
@@ -68,46 +75,22 @@ def same_checkpoints(
         raise BadInput(f"checkpoints that are compared must have one vocabulary, got {counts} token ids")
     if not 0 <= units < float("inf"):
         raise BadInput(f"units must be a finite number of at least 0, got {shown(units)}")
-    prompt = _prompt(ids, forms)
+    prompt = prompt_of(ids, forms)
+    for form in forms:
+        require_form(form, Walker.COMPARISON)
     tell: Progress = progress or unheard
-    reasons = unlike(*forms)
+    numbers = number_type(first, second)
+    reasons = unlike(*forms, units, numbers)
     found = _Found(first, second, units, tell)
     if not reasons:
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
-                found.search()
-        except np.linalg.LinAlgError:
-            found.exact = False
-            found.tried.append("the weights are too large, or too far apart, for a search in floating point")
+        tell("the identity", 0, 1)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # then nothing fits
+            nothing = under_identity(first, second, units)
+            if nothing.within(units):
+                found = _rounded_at_most(found, nothing)
+            else:
+                found.compare()
     return _answered(found, prompt, tuple(reasons))
-
-
-def unlike(first: CheckpointForm, second: CheckpointForm) -> list[str]:
-    """Why no symmetry that is known leads from one form to the other; nothing if one may."""
-    said = []
-    names = ("layers", "width", "heads", "head_width", "norm", "activation", "theta")
-    for name in names:
-        pair = getattr(first, name), getattr(second, name)
-        if pair[0] != pair[1]:
-            said.append(f"no symmetry is known between {name} {pair[0]} and {pair[1]}")
-    if first.theta is None and second.theta is None and first.context != second.context:
-        said.append(f"no symmetry is known between {first.context} and {second.context} learned positions")
-    if first.groups != second.groups and first.heads not in (first.groups, second.groups):
-        said.append(f"no symmetry is known between {first.groups} and {second.groups} groups of keys and values")
-    return said
-
-
-def _prompt(ids: Sequence[int], forms: tuple[CheckpointForm, ...]) -> tuple[int, ...]:
-    """The token ids asked for, or a few spread over the vocabulary."""
-    vocabulary, context = forms[0].vocabulary, min(form.context for form in forms)
-    if not len(ids):
-        count = min(PROMPT, context, vocabulary)
-        return tuple((7 + i * (vocabulary // count)) % vocabulary for i in range(count))
-    for each in ids:
-        require_integer(each, "a token id", 0, vocabulary - 1)
-    if len(ids) > context:
-        raise BadInput(f"a prompt must have at most {context} token ids, got {len(ids)}")
-    return tuple(int(each) for each in ids)
 
 
 class _Found:
@@ -121,82 +104,113 @@ class _Found:
         self.exact, self.equal, self.fitted = True, True, False
         self.stream: StreamMap | None = None
         self.gathered: Gathered | None = None
+        self.unwritten = ""
 
-    def search(self) -> None:
-        """The stream, the ends, then layer by layer."""
+    def compare(self) -> None:
+        """The stream is searched, then everything compared."""
+        form = self.second.form
+        self.tell("the residual stream", 0, form.layers + 2)
+        try:
+            stream, filled, ends = self._best_stream()
+            needed = form.width - (form.norm == "layer")
+            if filled < needed:
+                self.tried.append(
+                    f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
+                    "the others was not searched"
+                )
+            self.under(stream, ends)
+        except np.linalg.LinAlgError:
+            self.exact = False
+            self.tried.append("the weights are too large, or too far apart, for a search in floating point")
+
+    def _best_stream(self) -> tuple[StreamMap, float, EndsFound]:
+        """What was done to the stream: it explains both ends, or else most of them and of the first layer."""
+        tried: list[tuple[int, StreamMap, float, EndsFound]] = []
+        for stream, filled in streams(self.first, self.second):
+            ends = self._ends(stream)
+            if all(worst.units <= self.units for worst in ends.tensors.values()):
+                return stream, filled, ends
+            trial = _Found(self.first, self.second, self.units, unheard)
+            trial.under(stream, ends, layers=1)
+            tried.append((len(beyond(trial.residuals, self.units)), stream, filled, ends))
+        return min(tried, key=lambda each: each[0])[1:]
+
+    def _ends(self, stream: StreamMap) -> EndsFound:
+        """What stands before and behind the layers, compared."""
+        self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
+        pair = ends_of(self.first, Walker.COMPARISON), ends_of(self.second, Walker.COMPARISON)
+        found = compare_ends(*pair, self.second.form, stream, self.stored, lambda done, total: None)
+        return told_ends(found, *pair, self.second.form, stream, self.stored, self.units)
+
+    def under(self, stream: StreamMap, ends: EndsFound, exactly: bool = False, layers: int | None = None) -> None:
+        """The ends, then layer by layer, even where an end is off, with what was done to the stream.
+
+        Args:
+            stream: that.
+            ends: as they were compared.
+            exactly: nothing more is compared once something is not equal.
+            layers: so many of them, if not all.
+        """
         form = self.second.form
         steps = form.layers + 2
-        self.tell("the residual stream", 0, steps)
-        self.stream, filled = fit_stream(self.first, self.second)
-        self._epsilon(self.stream)
-        self.fitted |= not self.stream.exact
-        needed = form.width - (form.norm == "layer")
-        if filled < needed:
-            self.tried.append(
-                f"the embedding decides {filled:.0f} of {needed} directions of the residual stream; a turn of "
-                "the others was not searched"
-            )
-        self.tell("embedding and unembedding", 1, steps)
-        ends = compare_ends(
-            self.first.ends(), self.second.ends(), form, self.stream, self.stored, lambda done, total: None
-        )
+        self.stream = stream
+        self._numbers(stream)
+        self.fitted |= not stream.exact
         self._add_ends(ends)
-        if symmetry_memory(form) > DEFAULT_MEMORY:
-            self.tried.append(f"the symmetry as numbers: it would take more than {DEFAULT_MEMORY >> 30} GiB")
-        else:
-            self.gathered = Gathered(self.stream, self.first.form, form)
-            self.gathered.add(add_ends, ends, self.first.ends(), self.second.ends())
-        if ends.tensors["embedding"].typical > max(self.units, 1):
-            self.tried.append("no turn of the residual stream explains the embedding, so that no layer was compared")
-            self.exact = False
-            return
-        for layer in range(form.layers):
+        self.gathered = Gathered(self.stream, self.first.form, form)
+        self.gathered.add(Gathered.take, symmetry_memory(form))
+        pair = ends_of(self.first, Walker.COMPARISON), ends_of(self.second, Walker.COMPARISON)
+        self.gathered.add(add_ends, ends, *pair)
+        for layer in range(form.layers if layers is None else layers):
+            if exactly and not (self.exact and self.equal):
+                return
             self.tell(f"layer {layer}", layer + 2, steps)
             self._layer(layer)
 
-    def _epsilon(self, stream: StreamMap) -> None:
-        """The epsilon of the norms has to follow the scale of the stream."""
-        expected, given = self.first.form.epsilon * stream.scale**2, self.second.form.epsilon
-        if expected != given:
-            far = not given / 2 < expected < given * 2
-            off = float("inf") if far else float(abs(expected / given - 1) * 2**52)
-            self.residuals.append(
-                Residual("epsilon", "epsilon of the norms", off, "F64", None, float(given - min(expected, 2 * given)))
-            )
+    def residuals_in_order(self) -> tuple[Residual, ...]:
+        """What is off most comes first."""
+        return tuple(sorted(self.residuals, key=lambda each: -each.units))
+
+    def description(self) -> FoundSymmetry | None:
+        """What was done, in words; `None` where nothing was compared."""
+        if self.stream is None:
+            return None
+        return FoundSymmetry(not self.fitted, stream_words(self.stream, self.second.form), tuple(self.words))
+
+    def take(self, nothing: Identity) -> None:
+        """Nothing was done to the first but to round it, if that."""
+        form = self.second.form
+        self.stream = StreamMap(Fraction(1), order=np.arange(form.width), exact=True)
+        self.words, self.residuals = [()] * form.layers, list(nothing.residuals)
+        self.equal, self.fitted = nothing.same, False
+        self.gathered = Gathered(self.stream, self.first.form, form, layers=[LayerSymmetry()] * form.layers)
+
+    def _numbers(self, stream: StreamMap) -> None:
+        """The epsilon of the norms has to follow the scale of the stream, other numbers stay."""
+        old, form, stored = self.first.form, self.second.form, number_type(self.first, self.second)
+        expected = {"epsilon": (old.epsilon * stream.scale**2, form.epsilon), "theta": (old.theta, form.theta)}
+        for name, (before, after) in expected.items():
+            if before is not None and after is not None and before != after:
+                self.residuals.append(number_residual(name, before, after, stored))
+
+    def numbers(self, exact: bool) -> Symmetry | None:
+        """What was found as numbers; exactly, only if it was applied to the first and gave the second."""
+        if self.gathered is None:
+            raise TypeError("nothing is asked as numbers that was not compared")
+        self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
+        found = self.gathered.made(self.first, self.second, exact)
+        self.unwritten = self.gathered.why_not
+        return found
 
     def stored(self, piece: str) -> str:
         """The coarser of the types that a tensor is stored in."""
-        kinds = []
-        for checkpoint in (self.first, self.second):
-            try:
-                kinds.append(checkpoint.stored(piece))
-            except BadInput:  # this one has no such tensor
-                continue
-        return coarser(kinds[0], kinds[-1]) if kinds else "F32"
-
-    def called(self, piece: str) -> str:
-        """What the files of the second, or else of the first, call a tensor."""
-        for checkpoint in (self.second, self.first):
-            try:
-                return checkpoint.called(piece)
-            except BadInput:
-                continue
-        return piece
+        return stored_type(self.first, self.second, piece)
 
     def _add(
-        self,
-        piece: str,
-        units: float,
-        entry: tuple[int, ...] | None,
-        difference: float,
-        count: int | None,
-        value: float,
+        self, piece: str, units: float, entry: Any, difference: float, count: int | None, value: float, kind: str = ""
     ) -> None:
-        stored = self.stored(piece)
-        own = None if not units else float(abs(difference) / unit_at(value, stored))
-        self.residuals.append(
-            Residual(piece, self.called(piece), units, stored, entry, difference, count, None if not count else own)
-        )
+        called, stored = called_by(self.first, self.second, piece), kind or self.stored(piece)
+        self.residuals.append(Residual.of(piece, called, units, stored, entry, difference, count, value))
 
     def _add_ends(self, ends: EndsFound) -> None:
         self.exact &= ends.exact
@@ -208,7 +222,7 @@ class _Found:
 
     def _layer(self, layer: int) -> None:
         form, old = self.second.form, self.first.form
-        blocks = self.first.block(layer), self.second.block(layer)
+        blocks = tuple(block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
         kept = [alive(block) for block in blocks]
         counts = [int(each.sum()) for each in kept]
         if counts[0] != counts[1]:
@@ -222,7 +236,8 @@ class _Found:
         if self.stream is None:
             raise TypeError("the stream is fitted before the layers")
         inner = replace(form, inner=len(second.up), groups=groups)
-        found = compare_layer(first, second, inner, groups, self.stream, self.stored(f"{layer}.output"))
+        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(Block)}
+        found = told_layer(first, second, inner, groups, self.stream, kinds, self.units)
         self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None
         self.equal &= found.equal
@@ -233,7 +248,10 @@ class _Found:
 
     def _add_layer(self, layer: int, found: LayerFound, form: CheckpointForm, second: Block, lost: bool) -> None:
         for name, differences in found.differences.items():
-            off = np.abs(differences) / found.units[name]
+            units = found.units[name]
+            if name.endswith(("_gain", "_bias")):  # zeros on one side have no unit of their own
+                units = np.maximum(units, unit_at(getattr(second, name) - differences, found.kinds[name]))
+            off = np.abs(differences) / units
             mask = None if found.masks is None else found.masks.get(name)
             count = (
                 None if found.masks is None else int(mask.sum()) if mask is not None else int((differences != 0).sum())
@@ -244,28 +262,51 @@ class _Found:
             if largest > 0 or count:
                 index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
                 value = float(getattr(second, name)[index])
-                self._add(
-                    f"{layer}.{name}", largest, entry_of(name, index, form), float(differences[index]), count, value
-                )
+                place, kind = entry_of(name, index, form), found.kinds[name]
+                self._add(f"{layer}.{name}", largest, place, float(differences[index]), count, value, kind)
+
+
+def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:
+    """What is found where each number is the first's, or that one rounded: nothing else is searched.
+
+    Where all are equal, or what differs is seen by nothing, that is said instead.
+    """
+    found.take(nothing)
+    if nothing.same:
+        return found
+    exact = _Found(found.first, found.second, found.units, found.tell)
+    stream = StreamMap(Fraction(1), order=np.arange(found.second.form.width), exact=True)
+    exact.under(stream, exact._ends(stream), exactly=True)
+    equal = exact.exact and exact.equal and not exact.residuals
+    return exact if equal and exact.numbers(exact=True) is not None else found
 
 
 def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) -> CheckpointComparison:
-    residuals = tuple(sorted(found.residuals, key=lambda each: -each.units))
-    description = None
-    if found.stream is not None:
-        description = FoundSymmetry(not found.fitted, stream_words(found.stream, found.second.form), tuple(found.words))
+    residuals, description = found.residuals_in_order(), found.description()
     complete = description is not None and len(description.layers) == found.second.form.layers
     largest = max((each.units for each in residuals), default=0.0)
     tried: tuple[str, ...] = (*reasons, *found.tried)
     logits: LogitComparison | None = None
+    symmetry = None
     if complete and found.exact and found.equal and not residuals:
-        answer = CheckpointAnswer.SAME
+        symmetry = found.numbers(exact=True)  # which is what shows it
+        answer = CheckpointAnswer.UNDECIDED if symmetry is None else CheckpointAnswer.SAME
     elif complete and largest <= found.units and (residuals or not found.exact):
         answer = CheckpointAnswer.ROUNDING
     else:
         answer = CheckpointAnswer.UNDECIDED
+    other = beyond(residuals, found.units)
+    if answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
+        with np.errstate(over="ignore", invalid="ignore"):
+            nothing = under_identity(found.first, found.second)
+        if is_account(nothing, other, found.units):
+            found.take(nothing)
+            residuals, description = found.residuals_in_order(), found.description()
+        else:
+            residuals = only_changed(residuals, nothing, found.units)
     if answer is not CheckpointAnswer.SAME:
-        for ids in _prompts(found, prompt, residuals):
+        context = min(found.first.form.context, found.second.form.context)
+        for ids in prompts_for(prompt, (other, beyond(residuals, found.units)), context):
             logits, failed = _logits(found, ids)
             tried = (*tried, *failed)
             if logits is None or logits.apart is not None:
@@ -273,32 +314,13 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
         if answer is CheckpointAnswer.UNDECIDED and logits is not None and logits.apart is not None:
             answer = CheckpointAnswer.DIFFERENT
     made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
-    symmetry, gathered = None, found.gathered
-    if answer in (CheckpointAnswer.SAME, CheckpointAnswer.ROUNDING) and gathered is not None:
-        found.tell("the symmetry as numbers", len(gathered.layers), len(gathered.layers) + 1)
-        symmetry = gathered.made(found.first, found.second, answer is CheckpointAnswer.SAME)
-        tried = (*tried, *([f"the symmetry as numbers: {gathered.why_not}"] if gathered.why_not else []))
+    if answer is CheckpointAnswer.ROUNDING:
+        symmetry = found.numbers(exact=False)
+    if found.unwritten:
+        tried = (*tried, f"the symmetry as numbers: {found.unwritten}")
     made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
     made |= {"logits": logits, "tried": tried}
     return CheckpointComparison(**made)
-
-
-PROMPT = 4
-"""Token ids read where nobody says which."""
-
-LONGEST = 64
-"""Tokens of a prompt that is made to show a difference of one position."""
-
-
-def _prompts(found: _Found, prompt: tuple[int, ...], residuals: tuple[Residual, ...]) -> list[tuple[int, ...]]:
-    """The prompt asked for, and one that reads the rows of the embedding and of the positions that differ most."""
-    off = {each.piece: each.entry[0] for each in residuals if each.entry and each.units > found.units}
-    longer = list(prompt)
-    if (row := off.get("embedding", prompt[0])) not in prompt:
-        longer = [row, *prompt][: found.second.form.context]
-    if (place := off.get("positions", 0)) < LONGEST:
-        longer += [prompt[-1]] * (place + 1 - len(longer))
-    return [prompt] if tuple(longer) == prompt else [prompt, tuple(longer)]
 
 
 def _logits(found: _Found, prompt: tuple[int, ...]) -> tuple[LogitComparison | None, tuple[str, ...]]:

@@ -33,6 +33,7 @@ class StoredCheckpoint:
         tensors: at least those of the places, of their shapes.
         memory: bytes that a layer, or the ends, may take.
         again: opens it again, in another process.
+        numbers: the type in which the file holds the numbers of its configuration.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class StoredCheckpoint:
         tensors: Mapping[str, StoredTensor],
         memory: int,
         again: Callable[[str, int], StoredCheckpoint],
+        numbers: str = "F64",
     ) -> None:
         self._path, self._form, self._places, self._tensors = path, form, places, tensors
-        self._memory, self._again = memory, again
+        self._memory, self._again, self._numbers = memory, again, numbers
         self._held = by_tensor(places)
 
     @property
@@ -80,7 +82,13 @@ class StoredCheckpoint:
         return self._pieces(Block, f"{layer}.")
 
     def stored(self, piece: str) -> str:
-        """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it."""
+        """The type a piece is stored in; of the types of GGUF files with blocks, the smallest float that holds it.
+
+        Of `epsilon` it is `F64` only where the file holds it so, and all tensors are.
+        """
+        if piece == "epsilon":
+            wide = all(self._tensors[name].holds == "F64" for name in self._held)
+            return self._numbers if wide else "F32"
         return str(self._tensors[self._place(piece).tensor].holds)
 
     def called(self, piece: str) -> str:

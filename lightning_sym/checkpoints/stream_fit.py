@@ -14,8 +14,11 @@ from math import isqrt
 import numpy as np
 
 from lightning_sym.checkpoints.equations import StreamMap
-from lightning_sym.checkpoints.exact_rings import Floats, Ratio, nice, round_number
+from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.nice_numbers import nice, round_number
+from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.units import number_residual, number_type
 
 CHUNK = 4096
 """Rows that are looked at together."""
@@ -28,8 +31,11 @@ def centred(rows: Floats, form: CheckpointForm) -> Floats:
     return rows - rows.mean(axis=-1, keepdims=True) if form.norm == "layer" else rows
 
 
-def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
-    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`."""
+def row_pairs(first: Ends, second: Ends, form: CheckpointForm, of: str = "both") -> Pairs:
+    """Rows that `R` maps on each other up to a positive factor, in chunks, and whether that factor is `c`.
+
+    Those that are `read` by the first layer, those of an unembedding of its own, that are `unread`, or `both`.
+    """
     kinds: list[tuple[object, object, object, object, bool]] = [
         (first.embedding, second.embedding, None, None, first.positions is not None)
     ]
@@ -40,6 +46,8 @@ def row_pairs(first: Ends, second: Ends, form: CheckpointForm) -> Pairs:
         new = second.embedding if second.unembedding is None else second.unembedding
         kinds.append((old, new, first.final_gain, second.final_gain, False))
     for old_rows, new_rows, gain, new_gain, shifted in kinds:
+        if of == ("unread" if gain is None else "read"):
+            continue
         sides = []
         for rows, by in ((old_rows, gain), (new_rows, new_gain)):
             sides.append((rows, None if by is None else np.asarray(by, dtype=np.float64)))
@@ -89,8 +97,15 @@ def _short(number: Fraction) -> bool:
     return number.numerator < LONGEST and low < LONGEST and odd < 2**21
 
 
-def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tuple[Fraction, bool]:
-    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact."""
+SIMPLE = 64
+"""Denominators up to which a scale is taken for the right one where the epsilons, rounded, have it."""
+
+
+def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, stored: str) -> tuple[Fraction, bool]:
+    """`c` as the epsilons have it, or, where they do not, as the lengths of rows have it; and whether it is exact.
+
+    Epsilons that differ by a rounding to the type `stored` have the scale 1, or another simple number.
+    """
     square = second.epsilon / first.epsilon if first.epsilon > 0 and second.epsilon > 0 else None
     if square is not None and not LONGEST**-2 < square < LONGEST**2:
         square = None
@@ -101,20 +116,39 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float) -> tu
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
         if root * root == square and _short(root):
             return root, True
+        simple = Fraction(float(square) ** 0.5).limit_denominator(SIMPLE)
+        if simple and number_residual("epsilon", first.epsilon * simple**2, second.epsilon, stored).units <= 1.5:
+            return simple, True
     guess = nice(np.array([length]), apiece=True)
     if guess is not None:
         return Fraction(int(guess.numerators[0]), guess.denominator), True
     return Fraction(float(square) ** 0.5 if square is not None and near else length), False
 
 
-def fit_stream(first: Checkpoint, second: Checkpoint) -> tuple[StreamMap, float]:
-    """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide."""
+def streams(first: Checkpoint, second: Checkpoint) -> Iterator[tuple[StreamMap, float]]:
+    """Stream maps to try, and how many directions rows decide: of both ends, the identity, of each end alone."""
+    yield fit_stream(first, second)
+    width = second.form.width
+    yield StreamMap(Fraction(1), order=np.arange(width), exact=True), width
+    if not (first.form.tied and second.form.tied):
+        yield fit_stream(first, second, "read")
+        yield fit_stream(first, second, "unread")
+
+
+def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple[StreamMap, float]:
+    """A stream map, exact where there is a nice one, and how many directions of the stream the rows decide.
+
+    Args:
+        first, second: the checkpoints.
+        of: which rows, see `row_pairs`.
+    """
     form = second.form
-    ends = first.ends(), second.ends()
-    rotation, length, filled = procrustes(row_pairs(*ends, form), form.width, form.width - (form.norm == "layer"))
+    ends = ends_of(first, Walker.COMPARISON), ends_of(second, Walker.COMPARISON)
+    rotation, length, filled = procrustes(row_pairs(*ends, form, of), form.width, form.width - (form.norm == "layer"))
     if form.norm == "layer":
         rotation = _with_ones(rotation)
-    return as_map(rotation, *scale_of(first.form, form, length), form), filled
+    scale = scale_of(first.form, form, length, number_type(first, second))
+    return as_map(rotation, *scale, form), filled
 
 
 def _with_ones(rotation: Floats) -> Floats:

@@ -33,15 +33,14 @@ BYTES_A_NUMBER = 160
 
 
 def symmetry_memory(form: CheckpointForm) -> int:
-    """Bytes of all numbers that a symmetry of a network can have, each as a float; an estimate.
+    """Bytes of all numbers that a symmetry of a network can have, each as a float, but for neurons that do nothing.
 
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> symmetry_memory(small_checkpoint("gpt2").form)
-        28672
+        10240
     """
     layer = 2 * form.heads * form.head_width**2 + 8 * form.heads * form.head_width + 6 * form.inner + 4 * form.width
-    layer += 3 * form.inner * form.width  # neurons that do nothing
     return 8 * (form.layers * layer + form.width**2 + 2 * form.vocabulary + form.context)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.model import Array, Block, Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.understood import require_form, require_pieces
+from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.network.attention import Form, attention_layer
 from lightning_sym.network.layer import Layer
 from lightning_sym.rings.normalization import SOFTMAX
@@ -241,16 +241,14 @@ def last_stream(
         like: a matrix over the ring, for its constants.
         told: of each layer, and the stream that it reads, before it is begun.
     """
-    form, ends = checkpoint.form, checkpoint.ends()
-    require_form(form)
-    require_pieces(ends, form, "the ends")
+    form = checkpoint.form
+    require_form(form, Walker.FORWARD)
+    ends = ends_of(checkpoint, Walker.FORWARD)
     tokens = Tokens.of(prompts, form, like)
     x = first_stream(ends, tokens, like)
     for layer in range(form.layers):
         told(layer, x)
-        block = checkpoint.block(layer)
-        require_pieces(block, form, f"layer {layer}")
-        x = after_block(x, block, form, tokens)
+        x = after_block(x, block_of(checkpoint, layer, Walker.FORWARD), form, tokens)
     return norm(x, form, ends.final_gain, ends.final_bias)
 
 

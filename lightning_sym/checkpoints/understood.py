@@ -1,34 +1,58 @@
-"""What the forward pass knows of checkpoints; anything else is refused by name, never left out."""
+"""Who knows which pieces of a checkpoint: the one table. What a walker does not know it refuses by name.
+
+A walker is what goes through all pieces by their names: it computes with them, compares, rewrites or measures them. A
+piece that it left out would be taken for one that does nothing, so walkers read layers and ends here, and only here.
+What a row claims is held by tests: every piece in it changes what each of its walkers sees.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields
+from enum import Enum
 
 from lightning_sym.checkpoints.layout import end_pieces, piece_shape
-from lightning_sym.checkpoints.model import CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
 from lightning_sym.errors import BadInput
 
-FORM = frozenset({
+
+class Walker(Enum):
+    """What goes through all pieces, as an error calls it."""
+
+    FORWARD = "the forward pass"
+    COMPARISON = "the comparison of checkpoints"
+    REWRITING = "a rewriting"
+    FINGERPRINT = "a fingerprint"
+    HEADS = "the table of heads"
+
+
+_ALL = frozenset(Walker)
+
+FORM: dict[str, frozenset[Walker]] = dict.fromkeys((
     "family", "layers", "width", "heads", "groups", "head_width", "inner", "vocabulary", "context", "norm", "epsilon",
     "theta", "activation", "tied",
-})  # fmt: skip
-"""Fields of a form; `family` says nothing about the function."""
+), _ALL)  # fmt: skip
+"""By field of a form, who knows it; `family` says nothing about the function."""
 
-PIECES = frozenset({
+PIECES: dict[str, frozenset[Walker]] = dict.fromkeys((
     "embedding", "positions", "final_gain", "final_bias", "unembedding", "norm1_gain", "norm1_bias", "query",
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
     "gate", "gate_bias", "up", "up_bias", "down", "down_bias",
-})  # fmt: skip
+), _ALL)  # fmt: skip
+"""By piece, who knows it."""
+
+CHANGEABLE = ("family", "groups", "inner", "context", "epsilon", "tied")
+"""Of a form: what may differ though a symmetry leads from one to the other; `context` with rotary positions only."""
 
 
-def require_form(form: CheckpointForm) -> None:
-    """Refuse what the forward pass does not know, by name.
+def require_form(form: CheckpointForm, walker: Walker) -> None:
+    """Refuse what a walker does not know, by name.
 
     Raises:
-        BadInput: a field, a norm or an activation is not known, or sizes do not fit together.
+        BadInput: a field that is not `None`, a norm or an activation is not known, or sizes do not fit together.
     """
-    if unknown := sorted({field.name for field in fields(form)} - FORM):
-        raise BadInput(f"the forward pass must know every part of a checkpoint's form, not known: {unknown[0]}")
+    there = [field.name for field in fields(form) if getattr(form, field.name) is not None]
+    if unknown := sorted(name for name in there if walker not in FORM.get(name, ())):
+        raise BadInput(f"{walker.value} must know every part of a checkpoint's form, not known: {unknown[0]}")
     for name, found, known in (
         ("norm", form.norm, ("layer", "rms")),
         ("activation", form.activation, ("gelu", "gelu_new", "silu")),
@@ -40,15 +64,37 @@ def require_form(form: CheckpointForm) -> None:
         raise BadInput(f"heads must be equally many a group, and of even width with rotary positions, got {sizes}")
 
 
-def require_pieces(pieces: Pieces, form: CheckpointForm, where: str) -> None:
-    """Refuse pieces that are not known, missing, or of other shapes than the form's.
+def ends_of(checkpoint: Checkpoint, walker: Walker) -> Ends:
+    """What stands before and behind the layers, all of it known to a walker.
 
     Raises:
-        BadInput: by name.
+        BadInput: a piece that the walker does not know, that is missing, or of another shape than the form's.
     """
+    ends = checkpoint.ends()
+    _require_pieces(ends, checkpoint.form, "the ends", walker)
+    return ends
+
+
+def block_of(checkpoint: Checkpoint, layer: int, walker: Walker) -> Block:
+    """A layer, all of it known to a walker.
+
+    Raises:
+        BadInput: as for `ends_of`.
+    """
+    block = checkpoint.block(layer)
+    _require_pieces(block, checkpoint.form, f"layer {layer}", walker)
+    return block
+
+
+def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Pieces:
+    """The ends for `None`, else a layer."""
+    return ends_of(checkpoint, walker) if layer is None else block_of(checkpoint, layer, walker)
+
+
+def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
     present = dict(pieces.present())
-    if unknown := sorted({field.name for field in fields(pieces)} - PIECES):
-        raise BadInput(f"the forward pass must know every piece of {where}, not known: {unknown[0]}")
+    if unknown := sorted(name for name in present if walker not in PIECES.get(name, ())):
+        raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(end_pieces(form) ^ set(present))):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
     if "gate_bias" in present and "gate" not in present:

@@ -8,13 +8,16 @@ Where a whole column is small beside its rows, and off by an eighth of itself or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
@@ -27,14 +30,14 @@ two units. The checkpoint it is compared with may have been rounded as well, whi
 """
 
 
-def coarser(first: str, second: str) -> str:
-    """The type with fewer digits.
+def coarsest(*kinds: str) -> str:
+    """The type with the fewest digits.
 
     Example:
-        >>> coarser("F32", "BF16"), coarser("F64", "F64")
+        >>> coarsest("F32", "BF16", "F64"), coarsest("F64")
         ('BF16', 'F64')
     """
-    return min(first, second, key=lambda kind: DIGITS[kind][0])
+    return min(kinds, key=lambda kind: DIGITS[kind][0])
 
 
 def unit_at(size: Any, stored: str) -> Floats:
@@ -50,26 +53,31 @@ def unit_at(size: Any, stored: str) -> Floats:
     return np.ldexp(1.0, exponents)
 
 
-def block_units(block: Block, stored: str, others: dict[str, Floats]) -> dict[str, Floats]:
+def with_mean(sizes: Floats, axis: int) -> Floats:
+    """Sizes of terms with that of their mean along an axis, which is taken out of each: of what it may have lost."""
+    mean = np.sqrt(np.square(sizes).sum(axis=axis, keepdims=True)) / sizes.shape[axis]
+    return np.asarray(np.hypot(sizes, mean))
+
+
+def block_units(block: Block, kinds: Mapping[str, str], others: dict[str, Floats], centred: bool) -> dict[str, Floats]:
     """The units of all tensors of a `whole` block, by piece, of shapes that broadcast.
 
     Args:
         block: the second.
-        stored: the type.
+        kinds: the types, by piece.
         others: sizes of the first's biases, in the order and the gauge of the second.
+        centred: the norm is a LayerNorm.
     """
     sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
-
-    def at(array: Any, axis: Any) -> Floats:
-        return unit_at(np.abs(array).max(axis=axis, keepdims=True, initial=0), stored)
-
-    found = {"output": at(block.output, (0, 2)), "down": at(block.down, 1)}
-    found |= {name: at(weight, -1) for name in MAPS if (weight := getattr(block, name)) is not None}
-    found |= {name: unit_at(size, stored) for name, size in sizes.items()}
-    for norm in (1, 2):
-        found[f"norm{norm}_gain"] = unit_at(getattr(block, f"norm{norm}_gain"), stored)
-        found[f"norm{norm}_bias"] = unit_at(getattr(block, f"norm{norm}_bias"), stored)
-    return found
+    if centred:
+        sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "down_bias")}
+    rows = {"output": (0, 2), "down": 1} | {name: -1 for name in MAPS if getattr(block, name) is not None}
+    for name, axis in rows.items():
+        sizes[name] = np.abs(getattr(block, name)).max(axis=axis, keepdims=True, initial=0)
+    for name in ("norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias"):
+        sizes[name] = getattr(block, name)
+    found = {name: unit_at(size, kinds[name]) for name, size in sizes.items()}
+    return found | {"moved_bias": found["output_bias"]}
 
 
 COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
@@ -144,6 +152,22 @@ class Residual:
     differing: int | None = None
     own: float | None = None
 
+    @classmethod
+    def of(
+        cls,
+        piece: str,
+        called: str,
+        units: float,
+        stored: str,
+        entry: tuple[int, ...] | None,
+        difference: float,
+        differing: int | None,
+        value: float,
+    ) -> Residual:
+        """A residual at an entry that has this value."""
+        own = float(abs(difference) / unit_at(value or difference, stored)) if units and differing else None
+        return cls(piece, called, units, stored, entry, difference, differing, own)
+
     def said(self) -> str:
         """The tensor, how far off, and where."""
         where = "" if self.entry is None else f" at [{', '.join(map(str, self.entry))}]"
@@ -152,6 +176,97 @@ class Residual:
         )
         own = "" if self.own is None or self.differing != 1 else f" ({self.own:.3g} of the entry's own)"
         return f"{self.called} ({self.piece}): {self.units:.3g} units of {self.stored}{own}{where}{count}"
+
+
+@dataclass(eq=False)
+class Worst:
+    """The largest difference of one tensor, gathered over its parts."""
+
+    units: float = 0.0
+    entry: tuple[int, ...] | None = None
+    difference: float = 0.0
+    differing: int = 0
+    value: float = 0.0
+    rows: list[Floats] = field(default_factory=list)
+    columns: Any = None
+
+    def look_at_columns(self, stored: str) -> None:
+        """A column that is small beside its rows, and grossly off, counts in units of its own largest entry."""
+        if self.columns is None:
+            return
+        off, most, places = self.columns
+        units = np.where(off > GROSS * most, off / unit_at(most, stored), 0.0)
+        j = int(np.nan_to_num(units, nan=np.inf).argmax())
+        if units[j] > self.units:
+            self.units, self.difference, self.value = float(units[j]), float(off[j]), float(most[j])
+            self.entry = (int(places[j]), j)
+
+    def residual(self, piece: str, called: str, stored: str, exact: bool) -> Residual:
+        """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
+        count = self.differing if exact else None
+        return Residual.of(piece, called, self.units, stored, self.entry, self.difference, count, self.value)
+
+    @property
+    def typical(self) -> float:
+        """The median over rows of their largest differences, in units."""
+        return float(np.median(np.concatenate(self.rows))) if self.rows else 0.0
+
+    def add(self, differences: Floats, unit: Any, values: Any, start: int = 0, mask: Any = None) -> None:
+        """Look at some rows, the first of which is row `start`; `values` are the entries themselves."""
+        if mask is not None:
+            self.differing += int(mask.sum())
+            differences = np.where(mask, differences, 0.0)
+        off = np.abs(differences) / unit
+        self.rows.append(off.reshape(len(off), -1).max(axis=1, initial=0))
+        if off.size and (largest := float(np.nan_to_num(off, nan=np.inf).max())) > self.units:
+            index = np.unravel_index(int(off.argmax()), off.shape)
+            self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
+            self.entry = (int(index[0]) + start, *map(int, index[1:]))
+        if values.ndim == 2 and values.shape[1] > 1:
+            sizes = np.abs(differences)
+            found = sizes.max(axis=0), np.abs(np.asarray(values, np.float64)).max(axis=0), sizes.argmax(axis=0) + start
+            if self.columns is not None:
+                (off, most, places), further = self.columns, found[0] > self.columns[0]
+                found = np.maximum(off, found[0]), np.maximum(most, found[1]), np.where(further, found[2], places)
+            self.columns = found
+
+
+NUMBERS = {"epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies"}
+"""What the numbers of a configuration are called."""
+
+
+def number_type(first: Checkpoint, second: Checkpoint) -> str:
+    """The type whose units numbers of the configurations have: never a coarser one than float32.
+
+    It is float32 where a side stores such tensors or narrower ones, for which nobody computes with more digits, or is a
+    GGUF file, which holds no others.
+    """
+    return "F64" if all(each.stored("epsilon") == "F64" for each in (first, second)) else "F32"
+
+
+def number_residual(name: str, expected: Fraction, given: Fraction, stored: str) -> Residual:
+    """How far a positive number of the second configuration is from the expected one.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> import numpy as np
+        >>> single = Fraction(float(np.float32(1e-5)))
+        >>> number_residual("epsilon", Fraction(1, 10**5), single, "F32").units < 0.5
+        True
+    """
+    exponent = given.numerator.bit_length() - given.denominator.bit_length()
+    exponent += Fraction(2) ** exponent <= given
+    difference = given - expected
+    units = math.inf if given <= 0 else _float(abs(difference) / Fraction(2) ** (exponent - DIGITS[stored][0]))
+    return Residual(name, NUMBERS.get(name, name), units, stored, None, _float(difference))
+
+
+def _float(number: Fraction) -> float:
+    """The nearest float, infinite where there is none."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[int, ...]:

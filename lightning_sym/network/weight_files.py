@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.errors import BadInput, FileFormatError, MissingExtra
+from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.extras import import_extra
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.readers.bounds import LARGEST_ARRAYS, LARGEST_FILE, read_whole
 from lightning_sym.network.readers.exact_json import LONGEST_NUMBER
@@ -129,15 +130,10 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
                     np.savez(stream, allow_pickle=False, **plain, **({} if form is None else {"form": np.array(form)}))
 
         else:
-            try:
-                from safetensors.numpy import save_file
-            except ImportError as error:
-                raise MissingExtra(
-                    "writing .safetensors needs the extra: pip install lightning-sym[safetensors]"
-                ) from error
+            safetensors = import_extra("safetensors.numpy", "safetensors", "writing .safetensors")
 
             def write(target: str) -> None:
-                save_file(plain, target, None if form is None else {"form": form})
+                safetensors.save_file(plain, target, None if form is None else {"form": form})
 
     else:
         raise BadInput(f"weights must be written to .json, .npz or .safetensors, got {file}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lightning_sym.errors import BadInput, MissingExtra
+from lightning_sym.errors import BadInput
+from lightning_sym.extras import import_extra
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
@@ -25,11 +26,7 @@ Matrices = dict[str, ObjectArray]
 
 
 def _hypothesis() -> Any:
-    try:
-        from hypothesis import strategies
-    except ImportError as error:
-        raise MissingExtra("strategies need the extra: pip install lightning-sym[testing]") from error
-    return strategies
+    return import_extra("hypothesis.strategies", "testing", "a strategy")
 
 
 def architectures(

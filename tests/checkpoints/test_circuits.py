@@ -146,6 +146,8 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "Corollary 5" in out
     assert "norms, MLPs, rotary positions" in out
+    code, out, _ = run(capsys, "circuits", one, "--against", one)
+    assert (code, "identical" in out) == (0, True)
     code, out, _ = run(capsys, "circuits", one, "--against", copy)
     assert (code, "no difference seen" in out) == (3, True)
     code, out, _ = run(capsys, "circuits", one, "--against", other, "--json")

@@ -102,3 +102,13 @@ def test_slow_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_division_by_zero_is_said() -> None:
     with pytest.raises(BadInput, match="must not divide by zero"):
         Exact().over(np.ones(2), np.zeros(2))
+
+
+def test_a_float_among_fractions_is_one() -> None:
+    long = np.array([Fraction(1, 3), 0.1], dtype=object)
+    held(Exact().plus(Exact().numbers(long), np.array([1e-20])), to_objects(np.array([1e-20])) + to_objects_of(long))
+    assert type(Exact().numbers(long)[1]) is Fraction
+
+
+def to_objects_of(numbers: Any) -> Any:
+    return np.array([Fraction(x) for x in numbers], dtype=object)

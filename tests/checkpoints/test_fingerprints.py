@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from changed_checkpoints import moved, places
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_transformer import logits
@@ -193,3 +194,14 @@ def test_matching_is_that_of_all_orders(rows: list[list[bool]]) -> None:
 
     fits = np.array(rows)
     assert can_be_matched(fits) == any(all(fits[i, p[i]] for i in range(4)) for p in permutations(range(4)))
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_identical_is_said_of_equal_bytes_alone(family: str) -> None:
+    one = small_checkpoint(family, layers=1, vocabulary=8, context=4, biases=True, stored="F16")
+    mine = fingerprint(one)
+    assert compare_fingerprints(mine, fingerprint(replace(one, name="copy"))).identical
+    others = [moved(one, *place) for place in places(one, 1)]
+    others.append(replace(one, form=replace(one.form, epsilon=one.form.epsilon * 2)))
+    others.append(replace(one, outer=replace(one.outer, embedding=one.outer.embedding.astype(np.float64))))
+    assert not any(compare_fingerprints(mine, fingerprint(other)).identical for other in others)

@@ -207,5 +207,5 @@ def how_it_ends(file: Path) -> str:
 def test_without_the_package_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "a.gguf", small_checkpoint("llama"))
     monkeypatch.setitem(sys.modules, "gguf.constants", None)
-    with pytest.raises(MissingExtra, match=r"pip install lightning-sym\[gguf\]"):
+    with pytest.raises(MissingExtra, match=r"reading \.gguf needs the extra `gguf`: pip install gguf"):
         open_checkpoint(tmp_path / "a.gguf")

@@ -38,7 +38,10 @@ def changed(checkpoint: MadeCheckpoint, **pieces: Any) -> MadeCheckpoint:
 GOOD = small_checkpoint("llama")
 BAD: dict[str, tuple[MadeCheckpoint, str]] = {
     "field": (replace(GOOD, form=WithWindow(**vars(GOOD.form))), "not known: window"),
-    "piece": (replace(GOOD, blocks=(WithSinks(**vars(GOOD.blocks[0])), GOOD.blocks[1])), "not known: sinks"),
+    "piece": (
+        replace(GOOD, blocks=(WithSinks(**vars(GOOD.blocks[0]), sinks=np.ones(4)), GOOD.blocks[1])),
+        "not known: sinks",
+    ),
     "norm": (replace(GOOD, form=replace(GOOD.form, norm="batch")), "norm of a checkpoint must be layer or rms"),  # type: ignore[arg-type]
     "activation": (replace(GOOD, form=replace(GOOD.form, activation="relu")), "activation of a checkpoint must be"),  # type: ignore[arg-type]
     "shape": (changed(GOOD, norm1_gain=np.ones(1)), r"norm1_gain of layer 0 must have the shape \(16,\), got \(1,\)"),

@@ -143,8 +143,7 @@ def test_one_weight_far_off_is_the_only_one_blamed(family: str, tied: bool) -> N
 def test_another_network_is_different() -> None:
     found = same_checkpoints(small("llama", True), small("llama", True, seed=9))
     assert found.answer is DIFFERENT
-    assert found.description is not None
-    assert found.description.layers == ()
+    assert len(found.unexplained) > 10
     found = same_checkpoints(small("llama", True), small("qwen2", True))
     assert found.answer is DIFFERENT
 

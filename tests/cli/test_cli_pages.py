@@ -101,8 +101,8 @@ def test_bad_words_are_one_line(
 
 
 def test_the_extra_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "latex2mathml", None)
-    with pytest.raises(MissingExtra, match=r"lightning-sym\[report\]"):
+    monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
+    with pytest.raises(MissingExtra, match="extra `report`: pip install latex2mathml"):
         page_text("figure-1")
     with pytest.raises(BadInput, match="must be one of"):
         page_text("figure-2")

@@ -197,7 +197,7 @@ def test_the_extra_is_asked_for_first(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = run(capsys, "figure", "3", "--output", str(tmp_path / "f.png"))
     assert (code, out) == (2, "")
-    assert err == "error: the picture needs the extra: pip install lightning-sym[plot]\n"
+    assert err == "error: the picture needs the extra `plot`: pip install matplotlib\n"
 
 
 @pytest.mark.parametrize("step", ["pathlib.Path.write_bytes", "os.replace"])

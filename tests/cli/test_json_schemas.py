@@ -49,6 +49,7 @@ ANSWERS: list[tuple[str, tuple[str, ...]]] = [
     ("fingerprint", ("circuits", "{gpt2}", "--fingerprint")),
     ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{llama}")),
     ("fingerprint-comparison", ("circuits", "{llama}", "--against", "{gpt2}")),
+    ("fingerprint-comparison", ("circuits", f"{CHECKPOINTS}/model", "--against", f"{CHECKPOINTS}/rewritten")),
     ("classify", ("classify", EXAMPLES["singular"])),
     ("classify", ("classify", EXAMPLES["rank_one"], "--degree", "2")),
     ("classify", ("classify", EXAMPLES["two_layers"])),

@@ -246,7 +246,7 @@ def test_the_extra_is_asked_for_first(
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
     code, out, err = run(capsys, "check", "--report", str(tmp_path / "new"))
     assert (code, out) == (2, "")
-    assert err == "error: the report needs the extra: pip install lightning-sym[report]\n"
+    assert err == "error: a page with formulas needs the extra `report`: pip install latex2mathml\n"
     assert not (tmp_path / "new").exists()
 
 

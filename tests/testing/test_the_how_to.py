@@ -113,5 +113,5 @@ def test_a_mistake_in_the_class_is_found(monkeypatch: pytest.MonkeyPatch, old: s
 
 def test_the_workflow_is_ten_lines_and_a_bit() -> None:
     (found,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    assert len(found.splitlines()) <= 13
-    assert "pip install lightning-sym[testing]" in found
+    assert len(found.splitlines()) <= 14
+    assert 'pip install "./lightning-sym[testing]"' in found

@@ -161,4 +161,4 @@ def test_without_hypothesis_all_else_works() -> None:
         "try:\n    architectures()\nexcept Exception as error:\n    print(type(error).__name__, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "MissingExtra strategies need the extra: pip install lightning-sym[testing]\n"
+    assert done.stdout == "MissingExtra a strategy needs the extra `testing`: pip install hypothesis\n"

@@ -1,0 +1,154 @@
+"""Which tensors are said to differ: those that do, no others that are as they were, and never none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from changed_checkpoints import changed, rounded
+from command import run
+from mistaken_conversions import MISTAKES, in_memory
+
+from lightning_sym import open_checkpoint, same_checkpoints, save_checkpoint
+from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
+from lightning_sym.checkpoints.model import Checkpoint, MadeCheckpoint
+from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.checkpoints.rewritings import apply
+from lightning_sym.testing import small_checkpoint
+
+DIFFERENT, ROUNDING = CheckpointAnswer.DIFFERENT, CheckpointAnswer.ROUNDING
+MODEL = in_memory(open_checkpoint(Path(__file__).parents[2] / "examples" / "checkpoints" / "model"))
+
+
+def pieces(one: Checkpoint) -> dict[str, Any]:
+    found: dict[str, Any] = dict(one.ends().present())
+    for layer in range(one.form.layers):
+        found |= {f"{layer}.{name}": array for name, array in one.block(layer).present()}
+    return found | {"epsilon": one.form.epsilon}
+
+
+def differing(first: Checkpoint, second: Checkpoint) -> set[str]:
+    """Pieces that are not the same, number by number."""
+    old, new = pieces(first), pieces(second)
+    return {name for name in old if not np.array_equal(old[name], new[name])}
+
+
+def named(found: CheckpointComparison) -> set[str]:
+    return {each.piece for each in found.unexplained}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_as_the_tensors_that_it_changed(name: str) -> None:
+    second = MISTAKES[name](MODEL)
+    truth = differing(MODEL, second)
+    found = same_checkpoints(MODEL, second)
+    assert found.answer is DIFFERENT
+    assert named(found)
+    assert named(found) <= truth
+    if name == "stream turned, unembedding not":
+        assert named(found) == {"unembedding"}, "the turn explains all others"
+    else:
+        assert named(found) == truth
+        assert found.description is not None
+        assert found.description.stream == "as it is"
+        assert set(found.description.layers) == {()}
+
+
+def test_the_final_gain_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, one in (("model", MODEL), ("wrong", MISTAKES["one taken from the final gain"](MODEL))):
+        save_checkpoint(replace(one, type_stored="F32"), tmp_path / name, "F32")
+    code, out, _ = run(capsys, "same", str(tmp_path / "model"), str(tmp_path / "wrong"), "--json")
+    told = json.loads(out)
+    assert (code, told["answer"]) == (1, "different")
+    assert [each["tensor"] for each in told["residuals"] if not each["explained"]] == ["model.norm.weight"]
+
+
+TRUE = {
+    "rows of queries and keys interleaved", "norms exchanged", "one added to all gains",
+    "one taken from the final gain", "epsilon of another configuration",
+}  # fmt: skip
+"""Those that are told exactly where the model was rewritten as well, its stream permuted at most."""
+
+
+NOT_MOVED = {
+    ("values turned, their bias forgotten", ("stream", "heads")): {"value_bias"},
+    ("scale of the queries folded", ("heads", "values", "neurons", "ups")): {"key", "key_bias"},
+}
+"""As they were in the first, where most others were moved, and nothing else is left unexplained."""
+
+
+@pytest.mark.parametrize("kinds", [("values", "queries"), ("heads", "values", "neurons", "ups"), ("stream", "heads")])
+@pytest.mark.parametrize("name", [name for name in MISTAKES if name != "stream turned, unembedding not"])
+def test_a_mistake_behind_a_rewriting(name: str, kinds: tuple[str, ...]) -> None:
+    right = rounded(apply(random_symmetry(MODEL, kinds, 3), MODEL), "F64")
+    wrong = MISTAKES[name](right)
+    found = same_checkpoints(MODEL, wrong)
+    assert found.answer is DIFFERENT
+    if name in TRUE:
+        assert named(found) == differing(right, wrong)
+    untouched = {piece.partition(".")[2] for piece in named(found) - differing(MODEL, wrong)}
+    assert untouched == NOT_MOVED.get((name, kinds), set())
+
+
+NETWORKS = [(family, tied) for family in ("gpt2", "llama", "mistral", "qwen2") for tied in (True, False)]
+
+
+@pytest.mark.parametrize(("family", "tied"), NETWORKS)
+def test_one_tensor_is_the_one(family: str, tied: bool) -> None:
+    """Whatever is done to it, and wherever it stands."""
+    one = small_checkpoint(family, 4, tied=tied, biases=family == "llama", stored="BF16")
+    for layer in (None, 1):
+        there = one.outer if layer is None else one.blocks[1]
+        for name, array in there.present():
+            if name == "key_bias" and one.form.theta is None:
+                continue
+            for wrong in (1.5 * array, 0 * array, -array, np.flip(array, -1)):
+                if np.array_equal(wrong, array):
+                    continue
+                two = changed(one, layer, **{name: wrong.astype(np.float32)})
+                found = same_checkpoints(one, two)
+                piece = name if layer is None else f"1.{name}"
+                assert found.answer is not ROUNDING
+                assert named(found) <= {piece}, (piece, str(found))
+                assert named(found) or found.answer is not DIFFERENT
+
+
+def test_the_base_of_the_positions_is_named() -> None:
+    one = small_checkpoint("llama")
+    found = same_checkpoints(one, replace(one, form=replace(one.form, theta=Fraction(500000))))
+    assert found.answer is DIFFERENT
+    assert named(found) == {"theta"}
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_what_is_zero_on_one_side_has_no_absurd_units(tied: bool) -> None:
+    one = small_checkpoint("gpt2", 2, tied=tied)
+    two = rounded(apply(random_symmetry(one, ("heads", "neurons", "values", "stream"), 1), one), "F32")
+    biases = {name: array for name, array in two.blocks[1].present() if name.endswith("bias") and name != "key_bias"}
+    for name, array in (biases | {"final_bias": two.outer.final_bias}).items():
+        wrong = changed(two, None if name == "final_bias" else 1, **{name: 0 * np.asarray(array)})
+        for pair in ((one, wrong), (wrong, one)):
+            found = same_checkpoints(*pair)
+            assert found.answer is DIFFERENT
+            assert all(each.units < 2.0**40 and (each.own or 0) < 2.0**40 for each in found.residuals), str(found)
+
+
+@pytest.mark.parametrize("stored", ["BF16", "F32"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_first_rows_hide_nothing(tied: bool, stored: str) -> None:
+    """What they have in common may be in the positions; what one of them has alone is not."""
+    one = small_checkpoint("gpt2", 1, layers=1, tied=tied)
+    two: MadeCheckpoint = rounded(apply(random_symmetry(one, ("stream",), 1), one), stored)
+    assert same_checkpoints(one, two).answer is not DIFFERENT
+    for piece in ("embedding", "positions"):
+        for rows in ([0], [1], [0, 1], [0, 1, 2]):
+            array = np.array(getattr(two.outer, piece))
+            column = int(np.abs(array[0]).argmax())
+            array[rows, column] += array[0, column]
+            wrong = changed(two, None, **{piece: array})
+            assert same_checkpoints(one, wrong, ids=[0, 1, 2, 3]).answer is DIFFERENT, (piece, rows)

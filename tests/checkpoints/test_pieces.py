@@ -1,0 +1,284 @@
+"""Every piece of a checkpoint counts for everything that goes through the pieces; what is not known is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import erf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from changed_checkpoints import changed
+from command import run
+
+from lightning_sym import apply, circuits, compare_fingerprints, fingerprint, open_checkpoint, same_checkpoints
+from lightning_sym.checkpoints import families, layout, logits, stored_checkpoint, transformer, understood
+from lightning_sym.checkpoints.comparison import CheckpointAnswer
+from lightning_sym.checkpoints.layout import Place
+from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.understood import PIECES, Walker
+from lightning_sym.checkpoints.writing import save_checkpoint
+from lightning_sym.errors import BadInput
+from lightning_sym.testing import small_checkpoint
+
+# ---- a forward pass from the definition of the families, in NumPy
+
+
+def plain_logits(one: Checkpoint, ids: list[int]) -> Any:
+    """Logits behind each token, `(t, n)`."""
+    form, ends = one.form, arrays(one.ends())
+    x = ends["embedding"][ids] + (ends["positions"][: len(ids)] if form.theta is None else 0)
+    for layer in range(form.layers):
+        p = arrays(one.block(layer))
+        x = x + attended(plain_norm(x, p, "norm1", form), p, form)
+        seen = plain_norm(x, p, "norm2", form)
+        up = seen @ p["up"].T + p.get("up_bias", 0)
+        if form.activation == "silu":
+            gate = seen @ p["gate"].T + p.get("gate_bias", 0)
+            up = gate / (1 + np.exp(-gate)) * up
+        elif form.activation == "gelu":
+            up = up * (1 + np.vectorize(erf)(up / 2**0.5)) / 2
+        else:
+            up = up * (1 + np.tanh((2 / np.pi) ** 0.5 * (up + 0.044715 * up**3))) / 2
+        x = x + up @ p["down"].T + p.get("down_bias", 0)
+    return plain_norm(x, ends, "final", form) @ ends.get("unembedding", ends["embedding"]).T
+
+
+def arrays(pieces: Any) -> dict[str, Any]:
+    return {name: np.asarray(array, dtype=np.float64) for name, array in pieces.present()}
+
+
+def plain_norm(x: Any, p: dict[str, Any], name: str, form: CheckpointForm) -> Any:
+    if form.norm == "layer":
+        x = x - x.mean(axis=-1, keepdims=True)
+    size = np.sqrt((x * x).mean(axis=-1, keepdims=True) + float(form.epsilon))
+    return x / size * p[f"{name}_gain"] + p.get(f"{name}_bias", 0)
+
+
+def attended(seen: Any, p: dict[str, Any], form: CheckpointForm) -> Any:
+    total = p.get("output_bias", 0)
+    for h in range(form.heads):
+        g = h * form.groups // form.heads
+        q, k, v = (seen @ p[n][i].T + (p[f"{n}_bias"][i] if f"{n}_bias" in p else 0) for n, i in
+                   (("query", h), ("key", g), ("value", g)))  # fmt: skip
+        if form.theta is not None:
+            q, k = (turned(each, float(form.theta)) for each in (q, k))
+        scores = np.where(np.tri(len(q), dtype=bool), q @ k.T / form.head_width**0.5, -np.inf)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        total = total + weights / weights.sum(axis=1, keepdims=True) @ v @ p["output"][h].T
+    return total
+
+
+def turned(rows: Any, theta: float) -> Any:
+    half = rows.shape[1] // 2
+    angle = np.arange(len(rows))[:, None] * theta ** (-np.arange(half) / half)
+    a, b = rows[:, :half], rows[:, half:]
+    return np.hstack([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)])
+
+
+# ---- every row of the table says what is so
+
+NETWORKS = {
+    "gpt2": small_checkpoint("gpt2", 1, layers=1, vocabulary=8, context=5, stored="BF16"),
+    "gpt2, untied": small_checkpoint("gpt2", 2, layers=1, vocabulary=8, context=5, tied=False, stored="BF16"),
+    "llama": small_checkpoint("llama", 3, layers=1, vocabulary=8, biases=True, stored="BF16"),
+    "mistral, tied": small_checkpoint("mistral", 4, layers=1, vocabulary=8, tied=True, stored="BF16"),
+    "qwen2": small_checkpoint("qwen2", 5, layers=1, vocabulary=8, stored="BF16"),
+}
+IDS = [3, 1, 4, 1, 5]
+
+
+def doubled(one: MadeCheckpoint) -> Iterator[tuple[str, MadeCheckpoint]]:
+    """By piece, the checkpoint with one entry of it doubled, the largest of those that the prompt reads."""
+    new: Any
+    for layer in (None, 0):
+        for name, array in (one.outer if layer is None else one.blocks[0]).present():
+            new = np.array(array)
+            read = np.abs(new[IDS]).argmax() if name == "embedding" else np.abs(new).argmax()
+            place = np.unravel_index(read, (len(IDS), *new.shape[1:]) if name == "embedding" else new.shape)
+            new[(IDS[place[0]], *place[1:]) if name == "embedding" else place] *= 2
+            yield name, changed(one, layer, **{name: new})
+
+
+CASES = [(network, name, wrong) for network, one in NETWORKS.items() for name, wrong in doubled(one)]
+IDENTIFIERS = [f"{network}-{name}" for network, name, _ in CASES]
+BLIND = {("gpt2", "key_bias"), ("gpt2, untied", "key_bias")}
+"""Softmax does not see it."""
+
+
+def apart(one: Checkpoint, two: Checkpoint) -> float:
+    return float(np.abs(plain_logits(one, IDS) - plain_logits(two, IDS)).max())
+
+
+def test_every_row_is_tried() -> None:
+    assert {name for _, name, _ in CASES} == PIECES.keys()
+    assert all(walkers == frozenset(Walker) for walkers in PIECES.values()), "else leave out what is not claimed"
+
+
+@pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
+def test_the_forward_pass_sees_it_and_a_comparison_never_says_same(
+    network: str, name: str, wrong: MadeCheckpoint
+) -> None:
+    one = NETWORKS[network]
+    far = apart(one, wrong)
+    assert (far < 1e-12) is ((network, name) in BLIND)
+    compared = logits.compare_logits(one, wrong, IDS)
+    assert (compared.apart is None) is ((network, name) in BLIND)
+    assert abs(float(compared.bound) - far) < 0.1 * far + 1e-12
+    if far > 1e-12:
+        hidden = apply(random_symmetry(wrong, seed=1), wrong)
+        for pair in ((one, wrong), (wrong, one), (one, hidden), (hidden, one)):
+            assert same_checkpoints(*pair, ids=IDS).answer is CheckpointAnswer.DIFFERENT
+
+
+@pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
+def test_a_rewriting_and_a_fingerprint_see_it(network: str, name: str, wrong: MadeCheckpoint) -> None:
+    one = NETWORKS[network]
+    two = apply(random_symmetry(wrong, seed=2), wrong)
+    assert apart(wrong, two) < 1e-9
+    seen = (network, name) not in BLIND
+    assert (apart(one, two) > 1e-9) is seen
+    assert not compare_fingerprints(fingerprint(wrong), fingerprint(two)).different
+    assert compare_fingerprints(fingerprint(one), fingerprint(wrong)).different is seen
+
+
+OF_HEADS = {"norm1_gain", "norm1_bias", "query", "query_bias", "key", "key_bias", "value", "output"}
+"""What QK and OV of the heads depend on."""
+
+
+@pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
+def test_the_table_of_heads_sees_what_is_of_heads(network: str, name: str, wrong: MadeCheckpoint) -> None:
+    tables = [[(h.qk.frobenius[0], h.ov.frobenius[0]) for h in circuits(each, conditions=False).heads]
+              for each in (NETWORKS[network], wrong)]  # fmt: skip
+    assert (tables[0] != tables[1]) is (name in OF_HEADS and (network, name) not in BLIND)
+
+
+def test_walkers_read_pieces_in_one_place() -> None:
+    """Where each has to say who it is; writing names what it leaves out by the layout."""
+    room = Path(understood.__file__).parent
+    read = {path.name for path in room.glob("*.py") for line in path.read_text(encoding="utf-8").splitlines()
+            if re.search(r"(?<!np)\.(block|ends)\(", line) and not re.match(r" *(>>>|\.\.\.)", line)}  # fmt: skip
+    assert read == {"understood.py", "writing.py"}
+
+
+# ---- a piece that a family gets: gains on the queries
+
+
+@dataclass(frozen=True, eq=False)
+class GainedBlock(Block):
+    """A block with `query_gain`, `(H, a)`."""
+
+    query_gain: Any = None
+
+
+def gained(block: Block, gain: Any) -> GainedBlock:
+    return GainedBlock(**{**vars(block), "query_gain": gain})
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two checkpoints of such a family, apart in one gain; the forward pass knows of it."""
+    family, shape, heads = families.FAMILIES["llama"], layout.piece_shape, transformer.heads
+
+    def read(config: Any) -> Any:
+        form, parts = family.read(config)
+        return form, parts | {"query_gain"}
+
+    def shaped(form: CheckpointForm, piece: str) -> tuple[int, ...]:
+        return (form.heads, form.head_width) if piece.endswith("query_gain") else shape(form, piece)
+
+    places = {**family.layout.block, "query_gain": Place("model.layers.{}.self_attn.q_norm.weight")}
+    monkeypatch.setitem(
+        families.FAMILIES, "llama", replace(family, read=read, layout=replace(family.layout, block=places))
+    )
+    for module in (layout, understood):
+        monkeypatch.setattr(module, "piece_shape", shaped)
+    monkeypatch.setattr(stored_checkpoint, "Block", GainedBlock)
+    monkeypatch.setitem(PIECES, "query_gain", frozenset({Walker.FORWARD}))
+    monkeypatch.setattr(
+        transformer, "heads",
+        lambda block, *rest: heads(replace(block, query=block.query * block.query_gain[..., None]), *rest),
+    )  # fmt: skip
+    one = small_checkpoint("llama", stored="F32", tied=False)
+    gain = np.ones((4, 4), dtype=np.float32)
+    gain[1, 2] = 2
+    for name, by in (("one", np.ones_like(gain)), ("other", gain)):
+        save_checkpoint(replace(one, blocks=tuple(gained(b, by) for b in one.blocks)), tmp_path / name)
+    return tmp_path / "one", tmp_path / "other"
+
+
+def test_who_does_not_know_a_piece_refuses_it(folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = map(str, folders)
+    refused = "layer 0, not known: query_gain\n"
+    for words in (
+        ("same", one, other), ("same", one, other, "--exact"), ("same", one, one),
+        ("circuits", one), ("circuits", one, "--fingerprint"), ("circuits", one, "--against", other),
+    ):  # fmt: skip
+        code, out, err = run(capsys, *words)
+        assert (code, out, err.count("\n"), err.endswith(refused)) == (2, "", 1, True), (words, err)
+    opened = open_checkpoint(one)
+    none = LayerSymmetry()
+    for call in (
+        lambda: apply(Symmetry((none, none)), opened).block(0),
+        lambda: random_symmetry(opened),
+        lambda: fingerprint(opened),
+        lambda: circuits(opened),
+        lambda: same_checkpoints(opened, open_checkpoint(other)),
+    ):
+        with pytest.raises(BadInput, match="not known: query_gain"):
+            call()
+    assert logits.compare_logits(opened, open_checkpoint(other), [1, 2, 3]).apart is not None
+
+
+def test_nobody_knows_a_piece_that_is_in_no_row(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(PIECES, "query_gain")
+    with pytest.raises(BadInput, match="the forward pass must know every piece of layer 0, not known: query_gain"):
+        logits.logits(open_checkpoint(folders[0]), [1])
+
+
+def test_a_row_that_says_too_much_makes_nothing_the_same(
+    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PIECES, "query_gain", frozenset(Walker))
+    for words in ((), ("--exact",)):
+        code, out, _ = run(capsys, "same", *map(str, folders), *words)
+        assert code == 1
+        assert "different" in out
+
+
+@dataclass(frozen=True, eq=False)
+class MoreEnds(Ends):
+    """Ends with a piece more."""
+
+    sinks: Any = None
+
+
+@dataclass(frozen=True)
+class MoreForm(CheckpointForm):
+    """A form with a part more, `None` where there is none."""
+
+    softcap: int | None = None
+
+
+def test_ends_and_forms_are_known_too() -> None:
+    one = small_checkpoint("llama")
+    ends = replace(one, outer=MoreEnds(**vars(one.outer), sinks=np.ones(4)))
+    form = replace(one, form=MoreForm(**vars(one.form), softcap=30))
+    none = LayerSymmetry()
+    for wrong, said in ((ends, "the ends, not known: sinks"), (form, "form, not known: softcap")):
+        for call in (
+            lambda wrong=wrong: same_checkpoints(wrong, wrong),
+            lambda wrong=wrong: same_checkpoints(one, wrong),
+            lambda wrong=wrong: fingerprint(wrong),
+            lambda wrong=wrong: apply(Symmetry((none, none)), wrong).ends(),
+            lambda wrong=wrong: logits.logits(wrong, [1]),
+        ):
+            with pytest.raises(BadInput, match=said):
+                call()
+    still = replace(one, form=MoreForm(**vars(one.form)))
+    assert same_checkpoints(still, still).answer is CheckpointAnswer.SAME
