@@ -143,8 +143,8 @@ COMPARISON = JsonAnswer(
         Field(
             "answer",
             one_of("different", "identical", "no_difference_seen"),
-            "different: proved by balls, no listed symmetry takes one to the other; identical: every tensor, byte by byte; "
-            "no difference seen proves nothing",
+            "different: proved by balls, no listed symmetry takes one to the other; identical: every tensor, byte by "
+            "byte; no difference seen proves nothing",
             _said,
         ),
         Field("apart", each(TEXT), "places that are proved different"),
