@@ -147,6 +147,11 @@ def cluster(address: str) -> Iterator[tuple[Submit, int, Callable[[], None]]]:
                 yield client.get_executor(pure=False).submit, threads, look
             except (CancelledError, OSError, dask.KilledWorker) as error:
                 raise BadInput("a Dask scheduler and its workers must be left to work, one was ended") from error
+            except (ImportError, RuntimeError) as error:
+                missing = error if isinstance(error, ImportError) else error.__cause__
+                if not isinstance(missing, ImportError):
+                    raise
+                raise BadInput(f"a Dask scheduler and its workers must have this program: {missing}") from error
 
 
 @contextmanager

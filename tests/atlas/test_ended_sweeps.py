@@ -154,6 +154,15 @@ def test_a_cluster_that_is_killed(tmp_path: Path, whom: str, capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_cluster_without_the_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lightning_sym").mkdir()
+    (tmp_path / "lightning_sym" / "__init__.py").write_text("raise ImportError('it is not here')")
+    with cluster(tmp_path, program=tmp_path) as started, pytest.raises(BadInput) as caught:
+        sweep(Family.of(MANY), tmp_path / "a.sqlite", scheduler=started.address)
+    assert str(caught.value) == "a Dask scheduler and its workers must have this program: it is not here"
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_rows_are_written_every_second(tmp_path: Path, processes: int) -> None:
     family = Family.of({"depth": 1, "widths": 2, "ranks": 2, "tokens": "1200..1229"})

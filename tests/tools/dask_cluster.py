@@ -26,15 +26,15 @@ class Cluster(NamedTuple):
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """A scheduler and two workers, until all of them answer."""
+def cluster(folder: Path, program: Path = ROOT) -> Iterator[Cluster]:
+    """A scheduler and two workers that import the program from a folder, once all of them answer."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
     dask = [sys.executable, "-m"]
     quiet: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(program)}
     starts = [["distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]]
     starts += [["distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]] * 2
     started = [subprocess.Popen([*dask, *words], env=environment, **quiet) for words in starts]
