@@ -13,8 +13,6 @@ from functools import cached_property
 from typing import Any
 
 Answer = dict[str, Any]
-LONGEST = 40_000
-"""Characters of a part of an answer that is kept whole."""
 
 
 def plain(value: Any) -> Any:
@@ -65,9 +63,9 @@ def attempt(ask: Callable[..., Any], *given: Any) -> Any:
         return {"raised": type(error).__name__, "message": str(error)}
 
 
-def shortened(value: Any) -> Any:
-    """Return the value; of a very long one how it begins, and a digest of it."""
+def shortened(value: Any, longest: int) -> Any:
+    """Return the value; of one with more characters how it begins, and a digest of it."""
     text = value if isinstance(value, str) else json.dumps(value)
-    if len(text) <= LONGEST:
+    if len(text) <= longest:
         return value
-    return f"{text[: LONGEST // 100]}... ({len(text):,} characters, {hashlib.sha256(text.encode()).hexdigest()})"
+    return f"{text[:300]}... ({len(text):,} characters, {hashlib.sha256(text.encode()).hexdigest()})"

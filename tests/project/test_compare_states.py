@@ -15,6 +15,7 @@ from states import models, networks
 from states.differences import differences, steady
 from states.questions import Corpus, corpus
 from states.sides import BadSide, Limits, Side, opened
+from states.values import shortened
 
 from lightning_sym import Answer, Weights, open_checkpoint, same_checkpoints, same_function
 from lightning_sym.network.form import NetworkForm
@@ -212,3 +213,11 @@ def test_a_revision_is_a_state(tmp_path: Path) -> None:
     side = opened("HEAD", tmp_path)
     assert side.checkout is not None
     assert (side.checkout / "lightning_sym" / "__init__.py").is_file()
+
+
+def test_long_parts_are_kept_as_a_digest() -> None:
+    one, other = (shortened(["x" * 500, last], 400) for last in "ab")
+    assert one != other
+    assert one.startswith('["xxx')
+    assert len(one) < 400
+    assert shortened({"a": 1}, 400) == {"a": 1}
