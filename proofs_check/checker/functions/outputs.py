@@ -6,6 +6,7 @@ from operator import mul
 from typing import Any
 
 from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.functions.spans import foresee
 from proofs_check.checker.verify import Matrix, T, _is, _prime, _table, _times, keep, need, spend, take
 
 Product = Callable[..., Matrix]
@@ -40,6 +41,11 @@ class Interval:
         return Interval((self.low << self.bits) // positive.high, -((-self.high << self.bits) // positive.low))
 
 
+def _steps(products: int) -> int:
+    """Those of so many products of two numbers."""
+    return products * (20 + (Interval.bits // 256) ** 2)
+
+
 def exponential(x: int) -> Interval:
     """An enclosure of exp(x / 2^bits): a Taylor polynomial at x / 2^k, of absolute value at most 1/2, then squares."""
     bits = Interval.bits
@@ -48,7 +54,7 @@ def exponential(x: int) -> Interval:
     k = max(0, (abs(x) >> bits).bit_length() + 1)
     y, one = Interval(x >> k, -(-x >> k)), Interval(1 << bits, 1 << bits)
     terms = bits // 2 + 2
-    spend((terms + k) * (20 + (bits // 256) ** 2))
+    spend(_steps(terms + k))
     total = one
     for n in range(terms, 0, -1):  # 1 + y/1 (1 + y/2 (1 + ...))
         z = y * total
@@ -87,6 +93,14 @@ def _interval_product(*factors: Matrix) -> Matrix:
     return a
 
 
+def _counted(w: Network, form: Form, t: int) -> int:
+    """Steps for what all pairs of tokens take: scores, what is read with them, two exponentials of each."""
+    pairs = t * (t + 1) // 2 if form.causal else t * t
+    powers = 2 * pairs * _steps(Interval.bits // 2 + 3) if form.softmax else 0
+    each = 25 if form.softmax else 10
+    return sum(powers + t * t * each * (len(h.Q) + len(h.Q[0])) for heads in w.layers for h in heads)
+
+
 def _output(w: Network, form: Form, x: Matrix, times: Product, ring: Callable[[Any], Any]) -> Matrix:
     """The output for an input, by products alone: a layer is [1, V, V, ...] times the stack of X, X P, X P, ..."""
 
@@ -123,8 +137,9 @@ def outputs(form: Form, t: int, first: Network, second: Network, data: Any) -> s
     need(len(x) == first.n and fits, f"the input must have {first.n} rows, and {t} columns")
     good = form.softmax is (bits is not None) and not (p and bits)
     need(good, "bits must be given with softmax, and only then, and a prime without alone")
+    Interval.bits = bits + GUARD if bits else 0
+    foresee(sum(_counted(w, form, len(x[0])) for w in (first, second)))
     if bits:
-        Interval.bits = bits + GUARD
         one, other = (_output(w, form, x, _interval_product, Interval.of) for w in (first, second))
         pairs = (pair for rows in zip(one, other, strict=True) for pair in zip(*rows, strict=True))
         apart = any(a.high < b.low or b.high < a.low for a, b in pairs)

@@ -4,9 +4,18 @@ from math import gcd, lcm
 from operator import mul
 from typing import Any
 
-from proofs_check.checker.verify import BITS, Matrix, keep, need, spend
+from proofs_check.checker.verify import BITS, ROOM, STEPS, Matrix, keep, left, need, room, spend
 
 Vector = list[int]
+
+
+def foresee(steps: int, size: int = 0) -> None:
+    """Said before work that takes at least so many steps and bytes is begun, so that it is not refused halfway."""
+    for least, free, most, what in (
+        (steps, left[0], STEPS, "checking must take at most {:,} steps, this takes {:,} or more"),
+        (size, room[0], ROOM, "numbers must fit into {:,} bytes of memory, these take {:,} or more"),
+    ):
+        need(least <= free, what.format(most, most - free + least))
 
 
 def bits(vectors: Any) -> int:
@@ -48,6 +57,8 @@ class Space:
     def grow(self, vectors: Any) -> None:
         """Take in more vectors."""
         for v in vectors:
+            if len(self.basis) == len(v):  # all vectors are in
+                return
             v = self.rest(v)
             pivot = next((j for j, x in enumerate(v) if x), None)
             if pivot is not None:

@@ -10,7 +10,7 @@ from operator import neg
 from typing import Any
 
 from proofs_check.checker.functions.network import Form, Head, Network, integral
-from proofs_check.checker.functions.spans import Space, add, bits, common, dots
+from proofs_check.checker.functions.spans import Space, add, bits, common, dots, foresee
 from proofs_check.checker.verify import Matrix, T, keep, need, room, spend
 
 Letters = dict[Any, int]
@@ -49,6 +49,17 @@ def _images(heads: list[tuple[int, Head]], basis: tuple[Matrix, Matrix]) -> Writ
     return under, [(under // low, rows) for low, rows in done]
 
 
+def _least(heads: list[Head], form: Form, s: int) -> tuple[int, int]:
+    """Steps and bytes that heads take at least where differences fill a space of s dimensions."""
+    steps = size = 0
+    for q, _, v, o in heads:
+        products = [(len(q), len(q[0]))] * 2 + [(s, len(q)), (len(v), len(v[0]))] + [(len(o), len(v))] * bool(o)
+        products += [(len(q), len(q[0])), (s, len(q))] * form.softmax  # rows of the second factor, and their length
+        steps += s * sum(rows * (20 + long) for rows, long in products)
+        size += 48 * s * sum(rows for rows, _ in products)
+    return steps, size
+
+
 def _layer(
     both: tuple[list[Head], list[Head]],
     form: Form,
@@ -58,9 +69,12 @@ def _layer(
     M: Space,
     cut: int,
     behind: tuple[int, int],
+    later: int = 0,
 ) -> tuple[Space, Space, Space]:
-    """The spaces behind a layer."""
+    """The spaces behind a layer; what comes later takes so many steps or more."""
     heads = [(side, head) for side in (0, 1) for head in both[side]]
+    steps, size = _least([head for _, head in heads], form, len(D.basis))
+    foresee(later + steps, size)
     halves = slice(cut), slice(cut, None)
     columns, apart, middle = ((space.half(halves[0]), space.half(halves[1])) for space in (R, D, M))
     scores = []  # forms on keys, which are differences with softmax, and queries, over one denominator
@@ -89,6 +103,9 @@ def _layer(
     names, differences = dict.fromkeys(name for each in letters for name in each), _images(heads, apart)
     moved = {name: images(apart, differences, [each.get(name, 0) for each in letters], 0) for name in names}
     new = Space(D.basis.values()) if form.skip else Space()
+    vectors = (v for name in names if name not in level for v in moved[name])
+    meets = ((len(v), sum(map(bool, map(v.__getitem__, new.basis)))) for v in vectors)
+    foresee(later + sum(3 * n * (met + 2) if met else n for n, met in meets))
     for name in names:
         new.grow(() if name in level else moved[name])
     if not form.softmax:
@@ -116,6 +133,17 @@ def behind(
     return _layer((heads, []), form, t, *spaces, width, (after, 0))
 
 
+def _read_alike(first: Network, second: Network, space: Space) -> None:
+    """Behind the last layer, on a space."""
+    outputs = []
+    for w, half in zip((first, second), (slice(first.widths[-1]), slice(first.widths[-1], None)), strict=True):
+        u = integral(w.U)
+        outputs.append((u.under, dots(space.half(half), u.rows) if u.rows else space.half(half)))
+    (a, one), (b, other) = outputs
+    good = all(b * x == a * y for pair in zip(one, other, strict=True) for x, y in zip(*pair, strict=True))
+    need(good, "what both networks read behind the last layer must agree on all that their streams have in common")
+
+
 def streams(form: Form, t: int, first: Network, second: Network) -> str:
     """Follow both streams to the end, and compare what is read there."""
     depth = max(len(first.layers), len(second.layers))
@@ -129,16 +157,15 @@ def streams(form: Form, t: int, first: Network, second: Network) -> str:
     columns = zip(T(one) or unit, T(other) or unit, strict=True)
     R = Space([[low * x for x in a] + [under * x for x in b] for a, b in columns])
     D, M = Space() if form.softmax and t == 1 else R, R
+    if form.skip:  # what differs in front of the first layer does behind the last one
+        _read_alike(first, second, D)
     for i, pair in enumerate(zip(*layers, strict=True)):
         free = room[0]
-        R, D, M = _layer((pair[0], pair[1]), form, t, R, D, M, widths[0][i], (widths[0][i + 1], widths[1][i + 1]))
+        # with skip connections differences fill more and more dimensions, without they may fill less
+        rest = [head for w in networks for layer in w.layers[i + 1 :] for head in layer] if form.skip else []
+        (later, _), after = _least(rest, form, len(D.basis)), (widths[0][i + 1], widths[1][i + 1])
+        R, D, M = _layer((pair[0], pair[1]), form, t, R, D, M, widths[0][i], after, later)
         room[0] = free  # what the layer has made is gone, but for the spaces
         keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in (R, D, M) for v in space.basis.values()))
-    outputs = []
-    for w, half in zip(networks, (slice(first.widths[-1]), slice(first.widths[-1], None)), strict=True):
-        u = integral(w.U)
-        outputs.append((u.under, dots(R.half(half), u.rows) if u.rows else R.half(half)))
-    (a, one), (b, other) = outputs
-    good = all(b * x == a * y for pair in zip(one, other, strict=True) for x, y in zip(*pair, strict=True))
-    need(good, "what both networks read behind the last layer must agree on all that their streams have in common")
+    _read_alike(first, second, R)
     return "common streams (docs/transformer-fibers.md, Theorem 1)"
