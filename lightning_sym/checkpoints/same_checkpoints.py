@@ -126,13 +126,17 @@ class _Found:
     def _best_stream(self) -> tuple[StreamMap, float, EndsFound]:
         """What was done to the stream: it explains both ends, or else most of them and of the first layer."""
         tried: list[tuple[int, StreamMap, float, EndsFound]] = []
-        for stream, filled in streams(self.first, self.second):
-            ends = self._ends(stream)
-            if all(worst.units <= self.units for worst in ends.tensors.values()):
-                return stream, filled, ends
-            trial = _Found(self.first, self.second, self.units, unheard)
-            trial.under(stream, ends, layers=1)
-            tried.append((len(beyond(trial.residuals, self.units)), stream, filled, ends))
+        try:
+            for stream, filled in streams(self.first, self.second):
+                ends = self._ends(stream)
+                if all(worst.units <= self.units for worst in ends.tensors.values()):
+                    return stream, filled, ends
+                trial = _Found(self.first, self.second, self.units, unheard)
+                trial.under(stream, ends, layers=1)
+                tried.append((len(beyond(trial.residuals, self.units)), stream, filled, ends))
+        except np.linalg.LinAlgError:
+            if not tried:
+                raise
         return min(tried, key=lambda each: each[0])[1:]
 
     def _ends(self, stream: StreamMap) -> EndsFound:

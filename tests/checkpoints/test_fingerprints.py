@@ -205,3 +205,12 @@ def test_identical_is_said_of_equal_bytes_alone(family: str) -> None:
     others.append(replace(one, form=replace(one.form, epsilon=one.form.epsilon * 2)))
     others.append(replace(one, outer=replace(one.outer, embedding=one.outer.embedding.astype(np.float64))))
     assert not any(compare_fingerprints(mine, fingerprint(other)).identical for other in others)
+
+
+def test_a_longer_context_is_another_network_with_learned_positions_only() -> None:
+    one = small_checkpoint("llama", layers=1)
+    longer = replace(one, form=replace(one.form, context=2 * one.form.context))
+    found = compare_fingerprints(fingerprint(one), fingerprint(longer))
+    assert (found.different, found.identical) == (False, False)
+    pair = (fingerprint(small_checkpoint("gpt2", layers=1, context=size)) for size in (8, 16))
+    assert compare_fingerprints(*pair).different
