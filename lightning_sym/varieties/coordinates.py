@@ -137,22 +137,17 @@ class CoordinateSystem:
             BadInput: a coefficient is no exact number, or its place is none.
         """
         shape = self.architecture
-        t, rows = shape.tokens, shape.output_width
+        t, rows, length = shape.tokens, shape.output_width, shape.input_width * shape.tokens
         given: dict[tuple[int, int, tuple[int, ...]], Fraction] = {}
         for place, value in coefficients.items():
             match place:
-                case (int(k), int(j), tuple(exponents)) if (
-                    0 <= k < rows and 0 <= j < t and len(exponents) == shape.input_width * t
-                ):
-                    pass
+                case (int(k), int(j), tuple(exponents)) if 0 <= k < rows and 0 <= j < t and len(exponents) == length:
+                    if number := _exact(value):
+                        given[k, j, exponents] = number
                 case _:
                     raise BadInput(f"a coefficient must be of an output and a monomial of {shape}, got {shown(place)}")
-            if number := _exact(value):
-                given[k, j, exponents] = number
-        values = [
-            given.get((row, t - 1, c.exponents), Fraction(0))
-            for c, (row, _) in zip(self.coordinates, self.keys, strict=True)
-        ]
+        places = [(row, t - 1, c.exponents) for c, (row, _) in zip(self.coordinates, self.keys, strict=True)]
+        values = [given.get(place, Fraction(0)) for place in places]
         sums = {key: sum(c * values[i] for i, c in parts.items()) for key, parts in self.combinations.items()}
         expected = {key: number for key, number in sums.items() if number}
         if any(expected.get(self._key(*place), 0) != number for place, number in given.items()):

@@ -95,7 +95,7 @@ def argument(name: str, network: Architecture) -> Any:
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
-        "budget": Work(), "rows": 1, "columns": 1, "upper": 1,
+        "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
         "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]
