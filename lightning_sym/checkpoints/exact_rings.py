@@ -28,20 +28,25 @@ PRIME_BITS = 21.99
 class Ratio:
     """A matrix of rational numbers: integers below 2^53 as float64, over one denominator.
 
-    Where nothing is added, as where each neuron has a scale, each entry may have a denominator of its own.
+    Where nothing is added, as where each neuron has a scale, each entry may have a denominator of its own, and integers
+    may be of any length, as objects.
     """
 
-    numerators: Floats
+    numerators: Any
     denominator: Any
 
     @property
     def floats(self) -> Floats:
         """The nearest floats."""
-        return np.asarray(self.numerators / self.denominator)
+        return np.asarray(self.numerators / self.denominator, dtype=np.float64)
 
     @property
     def mT(self) -> Ratio:  # noqa: N802
-        return Ratio(self.numerators.mT, self.denominator)
+        return Ratio(self.numerators.mT, self.denominator.mT if np.ndim(self.denominator) else self.denominator)
+
+    def reshape(self, *shape: int) -> Ratio:
+        """The same numbers in another shape, each over its own denominator."""
+        return Ratio(self.numerators.reshape(*shape), self.denominator.reshape(*shape))
 
     @property
     def is_dyadic(self) -> bool:
@@ -65,7 +70,8 @@ class Residues:
             [1.0]
         """
         if isinstance(array, Ratio):
-            entries = reduce_mod(array.numerators, prime)
+            short = array.numerators.dtype != object
+            entries = reduce_mod(array.numerators if short else (array.numerators % prime).astype(np.float64), prime)
             if np.all(array.denominator == 1):
                 return cls(entries, prime)
             low, places = np.unique(array.denominator, return_inverse=True)
@@ -158,7 +164,9 @@ class Size:
         if isinstance(array, Ratio):
             twos = [(int(x) & -int(x)).bit_length() - 1 for x in np.unique(array.denominator)]
             most = max(int(x) >> two for x, two in zip(np.unique(array.denominator), twos, strict=True))
-            return cls(_top(array.numerators), max(twos), math.log2(most) + (1e-6 if most > 1 else 0), inner)
+            whole = array.numerators
+            bits = max(abs(x).bit_length() for x in whole.ravel()) if whole.dtype == object else _top(whole)
+            return cls(bits, max(twos), math.log2(most) + (1e-6 if most > 1 else 0), inner)
         return cls(_top(array), _lowest(array), 0, inner)
 
     def __matmul__(self, other: Size) -> Size:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
-from lightning_sym.checkpoints.nice_numbers import nice, round_number
+from lightning_sym.checkpoints.nice_numbers import nice, round_number, stored_ratios
 
 ROUNDS = 4
 """Fits to the better half of the equations, each half chosen by the one before."""
@@ -21,6 +21,10 @@ ROUNDS = 4
 
 ABOUT = 8
 """Short numbers are preferred to fitted ones, which follow the roundings, if at most so many times as far off."""
+
+
+EXACTLY = 2.0**-40
+"""What is off by less of the largest entry of its row may be off by nothing."""
 
 
 ROUNDED = 2.0**-6
@@ -84,6 +88,8 @@ def gauge_matrix(
     exact = nice(found), nice(inverse)
     if exact[0] is None or exact[1] is None:
         exact = _rounded(whole, off, float(at_first.max(initial=0)))
+    if exact[0] is None and at_first.max(initial=0) < EXACTLY:
+        exact = _one_a_row(whole, first, second, left, right)
     if exact[0] is not None and exact[1] is not None:
         return whole, *exact
     for number in range(ROUNDS):
@@ -141,6 +147,25 @@ def _rounded(whole: Floats, off: Callable[[Floats, Floats], tuple[Floats, Floats
     return exact if max(above.max(initial=0), below.max(initial=0)) <= ABOUT * best else (None, None)
 
 
+def _one_a_row(g: Floats, first: Floats, second: Floats, left: Floats, right: Floats) -> Any:
+    """A matrix with one ratio of stored numbers in each row and column, and its inverse, if `g` is like that."""
+    order = np.abs(g).argmax(axis=1)
+    largest = g[np.arange(len(g)), order]
+    rest = g.copy()
+    rest[np.arange(len(g)), order] = 0
+    if len(np.unique(order)) < len(g) or (np.abs(rest).max(axis=1) > EXACTLY * np.abs(largest)).any():
+        return None, None
+    found = stored_ratios(np.hstack([first[order], right.T]), np.hstack([second, left[:, order].T]))
+    if found is None:
+        return None, None
+    made, rows = [], np.arange(len(g))
+    for numbers, place in zip(found, ((rows, order), (order, rows)), strict=True):
+        top, low = np.zeros(g.shape, dtype=object), np.ones(g.shape, dtype=object)
+        top[place], low[place] = numbers.numerators, numbers.denominator
+        made.append(Ratio(top, low))
+    return tuple(made)
+
+
 def inverse_of(matrix: Floats) -> Floats | None:
     """The inverse, `None` if floats see none."""
     try:
@@ -155,9 +180,15 @@ def _sizes(array: Floats, axis: int) -> Floats:
 
 
 def nice_scales(
-    guesses: list[Callable[[], Floats]], inverse: Callable[[Floats], Floats], off: Callable[[Floats, Floats], Floats]
+    guesses: list[Callable[[], Floats]],
+    inverse: Callable[[Floats], Floats],
+    off: Callable[[Floats, Floats], Floats],
+    stored: Callable[[], tuple[Any, Any] | None],
 ) -> tuple[Any, Any]:
-    """Scales and their inverses: the first guess near nice numbers, or short numbers that fit as well, or the first."""
+    """Scales and their inverses: the first guess near nice numbers, or short numbers that fit as well, or the first.
+
+    Where that fits as well as floats can, the ratios of `stored` numbers come before short ones.
+    """
     for guess in guesses:
         exact = nice(guess(), apiece=True)
         over = None if exact is None else nice(inverse(exact.floats), apiece=True)
@@ -165,6 +196,8 @@ def nice_scales(
             return exact, over
     first = guesses[0]()
     best = off(first, inverse(first))
+    if best.max(initial=0) < EXACTLY and (ratios := stored()) is not None:
+        return ratios
     short = np.ldexp(np.rint(np.ldexp(first, 4)), -4)
     with np.errstate(divide="ignore", invalid="ignore"):
         over_short = inverse(short)

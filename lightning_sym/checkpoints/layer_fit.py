@@ -13,6 +13,7 @@ from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.nice_numbers import stored_ratios
 
 
 def floats(array: Any) -> Floats:
@@ -116,9 +117,15 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
     def pairs(z: Any) -> Floats:
         return np.stack([z.real, z.imag], axis=-1)
 
+    def both() -> list[tuple[Any, Any]]:
+        return [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in middle]
+
     def counted() -> Floats:
-        both = [(np.hstack([q, m.conj()]), np.hstack([p, k.conj()])) for q, p, k, m in middle]
-        return _flat(pairs(np.stack([fits.common_ratio(*each) for each in both])))
+        return _flat(pairs(np.stack([fits.common_ratio(*each) for each in both()])))
+
+    def stored() -> tuple[Any, Any] | None:
+        found = stored_ratios(*(np.concatenate(side) for side in zip(*both(), strict=True)))
+        return None if found is None else (found[0].reshape(groups, -1, 2), found[1].reshape(groups, -1, 2))
 
     @np.errstate(over="ignore", invalid="ignore")
     def off(z: Floats, inverse: Floats) -> Floats:
@@ -134,7 +141,7 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
 
     z = np.stack(found)
-    turns, over = fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off)
+    turns, over = fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored)
     return {"turns": turns, "turns_inverse": over}
 
 
@@ -148,8 +155,10 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
     weight = (_weight(new.up), _weight(new.down))
     up, down = old.up[neurons], old.down[:, neurons]
 
+    both = np.hstack([up, new.down.T]), np.hstack([new.up, down.T])
+
     def counted() -> Floats:
-        return np.asarray(fits.common_ratio(np.hstack([up, new.down.T]), np.hstack([new.up, down.T])))
+        return np.asarray(fits.common_ratio(*both))
 
     @np.errstate(over="ignore", invalid="ignore")
     def off(c: Floats, inverse: Floats) -> Floats:
@@ -158,7 +167,7 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
         return np.asarray(np.maximum(above, below))
 
     c = fits.scales(up, new.up, down, new.down, weight)
-    ups, over = fits.nice_scales([lambda: c, counted], np.reciprocal, off)
+    ups, over = fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both))
     return {"ups": ups, "ups_inverse": over}
 
 
@@ -174,6 +183,10 @@ def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> tuple[Any
 
 
 def _over_one(parts: list[Ratio]) -> Ratio | None:
+    if any(np.ndim(part.denominator) for part in parts):
+        low = [np.broadcast_to(part.denominator, part.numerators.shape) for part in parts]
+        whole = [[int(x) for x in part.numerators.ravel()] for part in parts]
+        return Ratio(np.array(whole, dtype=object).reshape(len(parts), *parts[0].numerators.shape), np.stack(low))
     common = int(np.lcm.reduce([part.denominator for part in parts]))
     numerators = np.stack([part.numerators * (common // part.denominator) for part in parts])
     return Ratio(numerators, common) if np.abs(numerators).max(initial=0) < 2**52 else None

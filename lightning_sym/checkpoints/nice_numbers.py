@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
+from lightning_sym.rings.prime_field import MORE_PRIMES
 
 CLOSE = (-46, -42, -38, -34, -30)
 """Powers of two: how near, of its size, a number must be. The first one counts at which all are simple enough."""
 
 CHANCE = 12
 """A number is simple if it has so many bits less than one that is as near by chance."""
+
+FEW = 8
+"""Entries that are looked at before all the others."""
 
 LARGEST_ODD = 2**21
 """Odd factors of denominators are smaller than this: no prime divides them that weights are compared modulo."""
@@ -32,12 +37,14 @@ def nice(array: Floats, apiece: bool = False) -> Ratio | None:
     """
     if not np.isfinite(array).all():
         return None
-    sizes = np.abs(array)
-    for close in CLOSE:
-        near = np.ldexp(sizes if apiece else np.broadcast_to(sizes.max(initial=0), array.shape), close)
-        found = _simplest(array, near)
-        if found is not None:
-            return _over_one(*found, apiece)
+    sizes = np.abs(array) if apiece else np.broadcast_to(np.abs(array).max(initial=0), array.shape)
+    levels = np.array(CLOSE)[:, None]
+    few, most = array.reshape(-1)[:FEW], sizes.reshape(-1)[:FEW]
+    hopeful = _simplest(np.broadcast_to(few, (len(CLOSE), len(few))), np.ldexp(most, levels))[2].all(axis=1)
+    for close in levels[hopeful, 0]:
+        numerators, denominators, simple = _simplest(array, np.ldexp(sizes, close))
+        if simple.all():
+            return _over_one(numerators, denominators, apiece)
     return None
 
 
@@ -51,8 +58,8 @@ def _over_one(numerators: Floats, denominators: Any, apiece: bool) -> Ratio | No
     return Ratio(numerators, denominators) if apiece else None
 
 
-def _simplest(array: Floats, near: Floats) -> tuple[Floats, Any] | None:
-    """Numerators and denominators of simple numbers at most `near` floats, `None` if there is none for one of them."""
+def _simplest(array: Floats, near: Floats) -> tuple[Floats, Any, Any]:
+    """Numerators and denominators of the simplest numbers at most `near` floats, and whether they are simple enough."""
     part, exponent = np.frexp(np.where(np.abs(array) <= near, 0.0, np.abs(array)))
     zero = part == 0
     part = np.where(zero, 1.0, part * 2)  # from 1 to 2
@@ -60,30 +67,32 @@ def _simplest(array: Floats, near: Floats) -> tuple[Floats, Any] | None:
     with np.errstate(over="ignore"):
         close = np.ldexp(near, -exponent)
         bits = np.where(zero, 2, np.floor(-np.log2(np.maximum(close, 1e-300))) - CHANCE)
-    top, low, cost = _dyadic(part, close)
-    further = _fraction(part, close)
+    most = max(int(bits.max(initial=0)), 1)
+    top, low, cost = _dyadic(part, close, most)
+    further = _fraction(part, close, most)
     better = further[2] < cost
     top, low, cost = (np.where(better, b, a) for a, b in zip((top, low, cost), further, strict=True))
-    if (cost > bits).any() or (exponent > 40).any() or (exponent < -40).any():
-        return None
+    simple = (cost <= bits) & (np.abs(exponent) <= 40)
+    top, low, exponent = (np.where(simple, x, 0) for x in (top, low, exponent))
     numerators = np.where(zero, 0.0, np.copysign(np.ldexp(top, np.maximum(exponent, 0)), array))
-    denominators = np.where(zero, 1, np.ldexp(low, np.maximum(-exponent, 0)))
-    fits = np.abs(numerators).max(initial=0) < 2**52 and denominators.max(initial=1) < 2**62
-    if not fits:
-        return None
-    lowest = denominators.astype(np.int64)
-    shared = np.gcd(numerators.astype(np.int64), lowest)
-    return numerators / shared, lowest // shared
+    denominators = np.where(zero | ~simple, 1, np.ldexp(low, np.maximum(-exponent, 0)))
+    simple &= (np.abs(numerators) < 2**52) & (denominators < 2**62)
+    lowest = np.where(simple, denominators, 1).astype(np.int64)
+    shared = np.gcd(np.where(simple, numerators, 1).astype(np.int64), lowest)
+    return numerators / shared, lowest // shared, simple
 
 
 NEVER = 200
 """Bits of what was not found."""
 
 
-def _dyadic(part: Floats, close: Floats) -> tuple[Floats, Floats, Floats]:
-    """For numbers from 1 to 2: numerator and denominator of the shortest binary number that is close, and its bits."""
+def _dyadic(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Floats]:
+    """For numbers from 1 to 2: numerator and denominator of the shortest binary number that is close, and its bits.
+
+    Those with more than `most` bits are not looked for.
+    """
     top, low, cost = np.ones_like(part), np.ones_like(part), np.full(part.shape, float(NEVER))
-    for places in range(35):
+    for places in range(most):
         scaled = np.ldexp(part, places)
         fits = (cost == NEVER) & (np.abs(scaled - np.rint(scaled)) <= np.ldexp(close, places))
         top, low = np.where(fits, np.rint(scaled), top), np.where(fits, 2.0**places, low)
@@ -93,13 +102,13 @@ def _dyadic(part: Floats, close: Floats) -> tuple[Floats, Floats, Floats]:
     return top, low, cost
 
 
-def _fraction(part: Floats, close: Floats) -> tuple[Floats, Floats, Floats]:
+def _fraction(part: Floats, close: Floats, most: int) -> tuple[Floats, Floats, Floats]:
     """The same for the first convergent of the continued fraction that is close; powers of two cost nothing."""
     tops, lows = (np.zeros_like(part), np.ones_like(part)), (np.ones_like(part), np.zeros_like(part))
     rest, found = part, np.zeros(part.shape, dtype=bool)
     top, low = np.ones_like(part), np.ones_like(part)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for _ in range(24):
+        for _ in range(most):  # each step has a bit or more
             whole = np.floor(rest)
             tops, lows = (tops[1], whole * tops[1] + tops[0]), (lows[1], whole * lows[1] + lows[0])
             fits = ~found & (np.abs(tops[1] / lows[1] - part) <= close) & (tops[1] < 2**40)
@@ -116,6 +125,56 @@ def _twos(numbers: Floats) -> Any:
     """How often each whole number can be halved."""
     whole = numbers.astype(np.int64)
     return np.frexp((whole & -whole).astype(np.float64))[1] - 1
+
+
+def stored_ratios(old: Any, new: Any) -> tuple[Ratio, Ratio] | None:
+    """Exact `z` with `new = z old` for each row, and `z / |z|^2`, from two numbers of the row; `None` if they disagree.
+
+    Args:
+        old, new: `(n, k)`, real, or complex for `z` as pairs; as they are stored, or products that floats hold.
+
+    Example:
+        >>> z, inverse = stored_ratios(np.array([[3.0, 6.0]]), np.array([[7.0, 14.0]]))
+        >>> z.numerators.tolist(), z.denominator.tolist(), inverse.numerators.tolist()
+        ([7], [3], [3])
+    """
+    found, inverses = [], []
+    for row, image in zip(old, new, strict=True):
+        places = np.argsort(np.abs(row))[:-3:-1]
+        (x, y), *others = ((_exact(row[j]), _exact(image[j])) for j in places)
+        length = x[0] ** 2 + x[1] ** 2
+        if length == 0 and any(y):
+            return None
+        z = _times(y, (x[0] / length, -x[1] / length)) if length else (Fraction(1), Fraction(0))
+        size = z[0] ** 2 + z[1] ** 2
+        if size == 0 or any(_times(z, other) != wanted for other, wanted in others):
+            return None
+        found.append(z if np.iscomplexobj(old) else z[:1])
+        inverses.append(tuple(part / size for part in found[-1]))
+    if not all(math.gcd(x.denominator, _PRIMES) == 1 for row in (*found, *inverses) for x in row):
+        return None
+    shape = (len(found), 2) if np.iscomplexobj(old) else (len(found),)
+    return _as_ratio(found, shape), _as_ratio(inverses, shape)
+
+
+_PRIMES = math.prod(MORE_PRIMES)
+
+
+def _exact(number: Any) -> tuple[Fraction, Fraction]:
+    """The real and the imaginary part."""
+    return Fraction(float(np.real(number))), Fraction(float(np.imag(number)))
+
+
+def _times(x: tuple[Fraction, Fraction], y: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
+    """The product of two complex numbers."""
+    return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+
+
+def _as_ratio(rows: list[Any], shape: tuple[int, ...]) -> Ratio:
+    """Numbers of any length, each over a denominator of its own."""
+    parts = [x for row in rows for x in row]
+    top, low = ([getattr(x, name) for x in parts] for name in ("numerator", "denominator"))
+    return Ratio(*(np.array(numbers, dtype=object).reshape(shape) for numbers in (top, low)))
 
 
 def round_number(array: Floats) -> Floats | None:

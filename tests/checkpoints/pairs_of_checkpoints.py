@@ -75,10 +75,13 @@ def centred(one: MadeCheckpoint) -> MadeCheckpoint:
     return replace(one, outer=outer, blocks=blocks, type_stored="F64")
 
 
-def pairs(seeds: range) -> Iterator[Pair]:
-    """Rewritten ones, for each seed one of each family, tied or not, way and store, where there is something to do."""
+NETWORKS = [(family, tied) for family in FAMILIES for tied in (False, True)]
+
+
+def pairs(seeds: range, networks: list[tuple[str, bool]] = NETWORKS) -> Iterator[Pair]:
+    """Rewritten ones, for each seed one of each network, way and store, where there is something to do."""
     for seed in seeds:
-        for number, (family, tied) in enumerate((family, tied) for family in FAMILIES for tied in (False, True)):
+        for number, (family, tied) in enumerate(networks):
             for at, (way, kinds) in enumerate(WAYS.items()):
                 for store, (stored, to) in STORES.items():
                     if (seed + number + at + len(store)) % 2 and way not in ("centred", "nothing"):

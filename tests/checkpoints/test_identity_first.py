@@ -25,7 +25,7 @@ FAMILIES = ("gpt2", "llama", "mistral", "qwen2")
 SINGLE = Fraction(float(np.float32(1e-5)))
 
 
-def with_numbers(one: MadeCheckpoint, **numbers: Fraction) -> MadeCheckpoint:
+def with_numbers(one: MadeCheckpoint, **numbers: Any) -> MadeCheckpoint:
     return replace(one, form=replace(one.form, **numbers))
 
 
