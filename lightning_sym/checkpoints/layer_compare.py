@@ -121,6 +121,8 @@ def _compare(
     )
     _without_weights(found, masks, second)
     moves = _choose_bias(found, masks, units)
+    if moves:
+        units["output_bias"], kinds["output_bias"] = units["moved_bias"], kinds["moved_bias"]
     _blame_norms(found, masks, second)
     for name, axes in COLUMNS.items():
         if name in found:
@@ -148,15 +150,9 @@ def _kinds(
     for name, norm in READERS.items():
         if fitted or any(getattr(block, f"{norm}_bias").any() for block in blocks):
             found[f"{name}_bias"] = coarsest(stored[f"{name}_bias"], stored[name])
-    if (
-        fitted
-        or any(block.value_bias is not None and block.value_bias.any() for block in blocks)
-        or (found["value_bias"] != stored["value_bias"])
-    ):
-        found["output_bias"] = coarsest(found["value_bias"], stored["output_bias"], stored["output"])
-    if fitted:
-        found["down_bias"] = coarsest(stored["down_bias"], stored["down"])
-    return found
+    for name in ("output", "down") if fitted else ():
+        found[f"{name}_bias"] = coarsest(stored[f"{name}_bias"], stored[name])
+    return found | {"moved_bias": coarsest(found["value_bias"], stored["output_bias"], stored["output"])}
 
 
 def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm) -> dict[str, Floats]:
@@ -185,6 +181,7 @@ def _carried_sizes(first: Block, gauge: LayerGauge, stream: StreamMap, form: Che
         "key_bias": key,
         "value_bias": mixed(gauge.values, "value_bias", gauge.groups),
         "output_bias": moved("output_bias"),
+        "moved_bias": moved("moved_bias"),
         "down_bias": moved("down_bias"),
         "up_bias": sizes["up_bias"][gauge.neurons],
     }
@@ -219,7 +216,7 @@ def _without_weights(found: dict[str, Floats], masks: dict[str, Mask] | None, se
 def _choose_bias(found: dict[str, Floats], masks: dict[str, Mask] | None, units: dict[str, Floats]) -> bool:
     """Either the value bias goes along with the values, or it moves into the output bias: what fits better is said."""
     apart = [float((np.abs(found[name]) / units[name]).max(initial=0)) for name in ("value_bias", "output_bias")]
-    together = float((np.abs(found["moved_bias"]) / units["output_bias"]).max(initial=0))
+    together = float((np.abs(found["moved_bias"]) / units["moved_bias"]).max(initial=0))
     needed = True
     if masks is not None:
         wrong = {name: bool(masks[name].any()) for name in ("value_bias", "output_bias", "moved_bias")}

@@ -70,14 +70,13 @@ def block_units(block: Block, kinds: Mapping[str, str], others: dict[str, Floats
     """
     sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
     if centred:
-        sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "down_bias")}
+        sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "moved_bias", "down_bias")}
     rows = {"output": (0, 2), "down": 1} | {name: -1 for name in MAPS if getattr(block, name) is not None}
     for name, axis in rows.items():
         sizes[name] = np.abs(getattr(block, name)).max(axis=axis, keepdims=True, initial=0)
     for name in ("norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias"):
         sizes[name] = getattr(block, name)
-    found = {name: unit_at(size, kinds[name]) for name, size in sizes.items()}
-    return found | {"moved_bias": found["output_bias"]}
+    return {name: unit_at(size, kinds[name]) for name, size in sizes.items()}
 
 
 COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
@@ -119,7 +118,7 @@ def bias_sizes(block: Block) -> dict[str, Floats]:
     ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
     through = np.square(_floats(block.output)) * np.repeat(found["value_bias"] ** 2, ratio, axis=0)[:, None]
     own = np.square(_floats(np.zeros(block.output.shape[1]) if block.output_bias is None else block.output_bias))
-    found["output_bias"] = np.sqrt(own + through.sum(axis=(0, 2)))
+    found["output_bias"], found["moved_bias"] = np.sqrt(own), np.sqrt(own + through.sum(axis=(0, 2)))
     found["down_bias"] = np.abs(_floats(block.down_bias))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,19 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str], second: str, answer: str
     found, out, _ = run(capsys, *words)
     assert (found, json.loads(out)["answer"]) == (code, answer)
     assert run(capsys, *words, "--exact")[0] == exact_code
+
+
+def test_an_epsilon_in_float32_is_rounded(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shutil.copytree(f"{FOLDER}/model", tmp_path / "model")
+    config = tmp_path / "model" / "config.json"
+    config.write_text(config.read_text().replace("0.00001", "9.999999747378752e-06"))
+    words = ("same", f"{FOLDER}/model", str(tmp_path / "model"))
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "answer      rounding" in out
+    assert "stream      as it is\nlayer 0-1   nothing\n" in out
+    assert "epsilon of the norms (epsilon): 0.278 units of F32\n" in out
+    assert run(capsys, *words, "--exact")[0] == 1
 
 
 def test_the_text_is_that_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
