@@ -51,8 +51,7 @@ def require_memory(needed: int, allowed: int, what: str) -> None:
     """
     if isinstance(allowed, bool) or not isinstance(allowed, Real):
         raise BadInput(f"memory must be a number of bytes, got {shown(allowed)}")
-    allowed = min(allowed, _address_space())
-    allowed = 0 if allowed < 0 else allowed
+    allowed = 0 if allowed < 0 else min(allowed, _address_space())
     if not needed <= allowed:  # also where a limit is not a number
         raise TooLarge(f"{what} must fit into {_size(float(allowed))}, estimated need {_size(needed)}")
 
