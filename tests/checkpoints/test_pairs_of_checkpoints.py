@@ -36,11 +36,11 @@ def require_answers(some: Iterable[Pair]) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-def test_some_pairs() -> None:
-    for place, network in enumerate(NETWORKS):
-        right, bad = require_answers(islice(pairs(range(1), [network]), place, None, 24))
-        assert right >= 2
-        assert bad >= 1
+@pytest.mark.parametrize("place", range(0, 36, 4))
+@pytest.mark.parametrize(("family", "tied"), NETWORKS)
+def test_some_pairs(family: str, tied: bool, place: int) -> None:
+    right, _ = require_answers(islice(pairs(range(1), [(family, tied)]), place, place + 1))
+    assert right == 1
 
 
 @pytest.mark.parametrize(("family", "tied"), NETWORKS)
