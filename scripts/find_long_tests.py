@@ -9,7 +9,10 @@ in it, what names no test goes.
 
 from __future__ import annotations
 
+import argparse
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -40,7 +43,13 @@ class Times:
 
 
 def run(*words: str) -> tuple[int, Times]:
-    """The exit code of the tests, and what they took."""
+    """The exit code of the tests, and what they took; in a process of its own, for pytest starts once in each."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        return process.submit(_run, words).result()
+
+
+def _run(words: tuple[str, ...]) -> tuple[int, Times]:
+    """The same in this process."""
     times = Times()
     return int(pytest.main(["--rootdir", str(ROOT), *words], plugins=[times])), times
 
@@ -52,7 +61,9 @@ def write(long: set[str]) -> None:
 
 def main() -> int:
     """Measure until the others are short; the code of the last run, for its tests must pass."""
-    long = set(listed()) & run("--collect-only", "-qq")[1].names if "--add" in sys.argv[1:] else set()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--add", action="store_true", help="begin with the list as it stands")
+    long = set(listed()) & run("--collect-only", "-qq")[1].names if parser.parse_args().add else set()
     while True:
         write(long)
         code, times = run("-m", "not long", *WORKERS)
