@@ -26,17 +26,25 @@ ASKED = [*(word for part in PARTS for word in ("--only", part)), "--networks", "
 
 CHANGES = {
     "a constant": ("lightning_sym/network/ambient.py", "comb(inputs + degree - 1,", "comb(inputs + degree,"),
-    "a key": ("lightning_cli/commands/fiber.py", '"known_dimension": result', '"dimension_known": result'),
-    "a new key": ("lightning_cli/commands/degree.py", '"schema": SCHEMA,', '"schema": SCHEMA, "of": 1,'),
+    "a key": (
+        "lightning_cli/commands/fiber.py",
+        '"complete", TRUTH, "whether this is the whole fiber"',
+        '"whole", TRUTH, "whether this is the whole fiber", "complete"',
+    ),
+    "a new key": (
+        "lightning_cli/commands/degree.py",
+        'Field("architecture", ARCHITECTURE, "the network"),',
+        'Field("architecture", ARCHITECTURE, "the network"), Field("of", TEXT, "", lambda result: "1"),',
+    ),
     "a message": ("lightning_sym/network/weights.py", "is not yet decided for", "is not decided for"),
-    "a guard": ("lightning_sym/limits.py", "if self._spent > self._limit:", "if False:"),
+    "a guard": ("lightning_sym/limits.py", "if not self.allows(seconds):", "if False:"),
     "a checker": ("proofs_check/checker/verify.py", 'f"proved: {check(read(path))}"', '"proved: all"'),
     "a signature": ("lightning_sym/fibers/transform.py", "layer: int | None = None)", "layer: int | None = 1)"),
 }
 """What a copy changes: the file, what stands there, and what stands there in the copy."""
 FOUND = {
     "a constant": r"^changed: networks/\w+/0/ambient  and 5 more\n    - \d+\n    \+ \d+$",
-    "a key": r"^gone: networks/\w+/0-commands/1  stdout.known_dimension  and \d more$",
+    "a key": r"^gone: networks/\w+/0-commands/1  stdout.complete  and \d more$",
     "a new key": r"^new: networks/\w+/0-commands/7  stdout.of  and \d more$",
     "a message": r"^    - .* is not yet decided for .*\n    \+ .* is not decided for ",
     "a guard": r"^changed: limits/small/0/classify .*\n    - .*exact work must take.*\n    \+ .*regular",
