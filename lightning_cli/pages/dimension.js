@@ -158,7 +158,7 @@ const Dimension = (() => {
     if (new Set(inner).size > 1 || Math.min(widths[0], widths[l]) < delta) return { source, value: null, holds: false };
     const alpha = ranks.map((a, i) => Math.min(a, widths[i]));
     const value = alpha.reduce((sum, a, i) => sum + a * (2 * widths[i] - a), 0) + delta * (widths[0] + widths[l] - delta) - l;
-    return { source, value, holds: tokens > 1 && (l === 1 || Math.min(...alpha) > 1) };
+    return { source, value, holds: tokens > 1 && (l === 1 ? ranks[0] > 1 || widths[1] > 1 : Math.min(...alpha) > 1) };
   }
 
   function answer(shape, seed) {
