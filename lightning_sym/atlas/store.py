@@ -101,7 +101,8 @@ _TYPES: dict[str, tuple[type, ...]] = {name: get_args(kind) or (kind,) for name,
 """What SQLite gives for each column of a file that is not damaged."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_DISK = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 _TABLE = """
 create table networks (
@@ -150,6 +151,7 @@ class Atlas:
         require_arguments(Atlas.__init__, {"self": self, "file": file, "write": write})
         self.path = Path(file)
         self._named = f"an atlas must be an SQLite file that `sweep` has written, {str(file)[:60]!r}"
+        self._disk = f"an atlas must be on a disk that has room and can be read, {str(file)[:60]!r}"
         if write:
             try:
                 require_writable(file)
@@ -176,6 +178,8 @@ class Atlas:
             return BadInput(f"{self._named} is none: {error}")
         if code in _LOCKED:
             return BadInput(f"{self._named} was locked by another program for more than {PATIENCE:g} s")
+        if code in _FULL:
+            return BadInput(f"{self._disk} cannot be written or read: {error}")
         return BadInput(f"{self._named} {'cannot be written or read' if code in _DISK else 'is damaged'}: {error}")
 
     def _open(self, mode: str, new: bool) -> None:
@@ -184,7 +188,7 @@ class Atlas:
             f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=PATIENCE
         )
         # before anything is set: a file that is not ours stays as it was, with nothing beside it
-        if not (empty := new or (mode == "rw" and not self.path.stat().st_size)):
+        if not (empty := new or (mode == "rw" and self._is_empty())):
             self._require_known()
         self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
         if mode != "ro":
@@ -197,6 +201,13 @@ class Atlas:
                     self.connection.execute(f"pragma user_version = {VERSION}")
                     self.connection.execute(_TABLE)
             self._require_known()
+
+    def _is_empty(self) -> bool:
+        """Whether nothing was ever written into the file, as where the disk was full when it was made."""
+        if not self.path.stat().st_size:
+            return True
+        tables = self.connection.execute("select count(*) from sqlite_master").fetchone()[0]
+        return not tables and self._numbers() == (0, 0)
 
     def _require_known(self) -> None:
         application, version = self._numbers()

@@ -237,7 +237,7 @@ def sweep(
                     queue.take_back(batch[len(rows) :])
                     kept(rows)
         except BadInput as error:
-            if not measured:
+            if not known + measured:
                 raise
-            raise BadInput(f"{error}; the {measured:,} networks measured before are in the atlas") from error
+            raise BadInput(f"{error}; the {known + measured:,} networks measured before are in the atlas") from error
         return Sweep(os.fspath(file), measured, known, atlas.counts())
