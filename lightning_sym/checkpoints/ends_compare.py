@@ -24,7 +24,7 @@ from lightning_sym.checkpoints.exact_rings import Residues, Size, primes_for
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import CheckpointForm, Ends
 from lightning_sym.checkpoints.stream_fit import CHUNK
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Worst, nonzero, unit_at
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Worst, unit_at, without_gain
 from lightning_sym.errors import TooLarge
 
 Told = Callable[[int, int], None]
@@ -250,7 +250,7 @@ def _compare_logits(
         if form.norm == "layer" and masks[0] is not None:
             masks[0] = settled(masks[0], 1)
         found.equal &= masks[0] is not None and not masks[0].any() and not masks[1].any()
-        read = read / nonzero(gain)
+        read = without_gain(read, new, gain)
         if not tied and bias.any():
             made = (read @ bias)[:, None]
             explained = np.abs(added - made) <= PROPORTIONAL * np.abs(made)

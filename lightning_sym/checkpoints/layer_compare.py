@@ -22,8 +22,8 @@ from lightning_sym.checkpoints.units import (
     bias_sizes,
     block_units,
     coarsest,
-    nonzero,
     units_of_columns,
+    without_gain,
 )
 
 
@@ -102,8 +102,7 @@ def _compare(
         found = up_to_ones(found)
     for name, norm in READERS.items():
         if name in found:
-            gain = np.asarray(getattr(second, f"{norm}_gain"), dtype=np.float64)
-            found[name] = found[name] / nonzero(gain)
+            found[name] = without_gain(found[name], getattr(second, name), getattr(second, f"{norm}_gain"))
     kinds = _kinds(stored, (first, second), gauge, stream)
     bits = {name: DIGITS[kind][0] for name, kind in kinds.items()}
     units = block_units(second, kinds, _carried_sizes(first, gauge, stream, form), form.norm == "layer")
@@ -123,7 +122,7 @@ def _compare(
     moves = _choose_bias(found, masks, units)
     if moves:
         units["output_bias"], kinds["output_bias"] = units["moved_bias"], kinds["moved_bias"]
-    _blame_norms(found, masks, second)
+    _blame_norms(found, masks, second, units)
     for name, axes in COLUMNS.items():
         if name in found:
             units[name] = units_of_columns(found[name], units[name], getattr(second, name), axes, kinds[name])
@@ -236,11 +235,13 @@ PROPORTIONAL = 1e-3
 """How well a column must follow another one, or biases a map, to say that a gain, or a norm's bias, is what differs."""
 
 
-def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, second: Block) -> None:
+def _blame_norms(
+    found: dict[str, Floats], masks: dict[str, Mask] | None, second: Block, units: Mapping[str, Floats]
+) -> None:
     """Where the maps behind a norm differ in a whole column by one factor, it is the gain that differs.
 
     And where their biases differ by what they make of one vector, it is the norm's bias. What is blamed is only how the
-    difference is told; the equations stay as they are.
+    difference is told; the equations stay as they are, and what of an entry is left by more than a unit stays with it.
     """
     for norm in ("norm1", "norm2"):
         names = [name for name, of in READERS.items() if of == norm and name in found]
@@ -255,13 +256,22 @@ def _blame_norms(found: dict[str, Floats], masks: dict[str, Mask] | None, second
                 rest = np.abs(rows[:, j] - factor * weights[:, j]).max(initial=0)
                 if factor and rest <= PROPORTIONAL * np.abs(rows[:, j]).max(initial=0):
                     blamed[j] = gain[j] * factor
-                    _clear(found, masks, names, (..., j))
+                    for name in names:
+                        made = factor * np.asarray(getattr(second, name)[..., j], np.float64)
+                        _less(found, masks, name, (..., j), made, units)
         found[f"{norm}_gain"] = blamed
-        found[f"{norm}_bias"] = _blame_bias(found, masks, [name for name in names if name != "key"], second, norm)
+        found[f"{norm}_bias"] = _blame_bias(
+            found, masks, [name for name in names if name != "key"], second, norm, units
+        )
 
 
 def _blame_bias(
-    found: dict[str, Floats], masks: dict[str, Mask] | None, names: list[str], second: Block, norm: str
+    found: dict[str, Floats],
+    masks: dict[str, Mask] | None,
+    names: list[str],
+    second: Block,
+    norm: str,
+    units: Mapping[str, Floats],
 ) -> Floats:
     width = len(getattr(second, f"{norm}_gain"))
     none = np.zeros(width)
@@ -277,12 +287,22 @@ def _blame_bias(
         return none
     if np.linalg.norm(differences - weights @ fitted) > PROPORTIONAL * np.linalg.norm(differences):
         return none
-    _clear(found, masks, biases, ...)
+    for name, bias in zip(names, biases, strict=True):
+        _less(found, masks, bias, ..., np.asarray(getattr(second, name), np.float64) @ fitted, units)
     return np.asarray(fitted)
 
 
-def _clear(found: dict[str, Floats], masks: dict[str, Mask] | None, names: list[str], index: Any) -> None:
-    for name in names:
-        found[name][index] = 0
-        if masks is not None:
-            masks[name][index] = False
+def _less(
+    found: dict[str, Floats],
+    masks: dict[str, Mask] | None,
+    name: str,
+    index: Any,
+    made: Floats,
+    units: Mapping[str, Floats],
+) -> None:
+    """Take what something else makes of entries out of their differences; what is left below a unit is nothing."""
+    rest = found[name][index] - made
+    left = np.abs(rest) > np.broadcast_to(units[name], found[name].shape)[index]
+    found[name][index] = np.where(left, rest, 0)
+    if masks is not None:
+        masks[name][index] &= left

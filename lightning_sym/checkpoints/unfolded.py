@@ -1,8 +1,8 @@
 """What differs, with norms carried along, not folded: a wrong gain is told as one, not as all maps that read it.
 
 The equations compare maps with the gain and the bias of their norm in them, so that norms may be folded. Where that
-explains not all of a layer, norms and maps are compared by themselves; what leaves fewer tensors unexplained is said.
-What is equal, and what the answer is, has no part in it.
+explains not all of a layer, norms and maps are compared by themselves; what leaves fewer tensors unexplained is said,
+if it leaves some: what is equal, and what the answer is, has no part in it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def told_layer(
             if masks is not None:
                 masks[name] = differences[name] != 0
         other = replace(bare, differences=differences, masks=masks, units=found.units)
-        if _unexplained(other, names, limit) < _unexplained(found, names, limit):
+        # fewer, but never none: what differs is only told otherwise
+        if 0 < _unexplained(other, names, limit) < _unexplained(found, names, limit):
             found = _with_half(found, other, names, of_mlp=half == MLP)
     return found
 
@@ -117,4 +118,5 @@ def told_ends(
             difference = floats(after) - _carried(before, stream, name)
             size = np.maximum(np.abs(floats(after)), np.abs(floats(after) - difference))
             tensors[name].add(difference, unit_at(size, stored(name)), floats(after), mask=difference != 0)
-    return replace(found, tensors=tensors)
+    norm = (tensors[name].units for name in ("final_gain", "final_bias") if name in tensors)
+    return replace(found, tensors=tensors) if max(norm, default=0) > limit else found

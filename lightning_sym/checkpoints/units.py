@@ -93,10 +93,20 @@ def units_of_columns(differences: Floats, units: Floats, array: Any, axes: Any, 
     return np.where(off > GROSS * most, np.minimum(units, unit_at(most, stored)), units)
 
 
-def nonzero(gain: Any) -> Floats:
-    """A gain to divide by: the smallest other one in place of zeros."""
-    sizes = np.abs(np.asarray(gain, dtype=np.float64))
-    return np.where(sizes == 0, sizes[sizes != 0].min(initial=np.inf) if sizes.any() else 1e-300, gain)
+def without_gain(differences: Any, weights: Any, gain: Any) -> Floats:
+    """Differences of rows times a gain, as differences of the rows `weights`.
+
+    Where the gain is 0 no row makes a difference: there it counts as it does beside the row times its gain.
+
+    Example:
+        >>> without_gain(np.array([[4.0, 3.0]]), np.array([[1.0, 8.0]]), np.array([2.0, 0.0])).tolist()
+        [[2.0, 12.0]]
+    """
+    gain, sizes = np.asarray(gain, dtype=np.float64), np.abs(np.asarray(weights, dtype=np.float64))
+    largest = sizes.max(axis=-1, keepdims=True, initial=0)
+    read = (sizes * np.abs(gain)).max(axis=-1, keepdims=True, initial=0)
+    beside = np.where((read > 0) & (largest > 0), read / np.where(largest > 0, largest, 1.0), 1e-300)
+    return np.asarray(differences / np.where(gain == 0, beside, gain))
 
 
 MAPS = {"query": 1, "key": 1, "value": 1, "gate": 2, "up": 2}

@@ -50,7 +50,10 @@ class Reason(StrEnum):
     INPUT = "input", "the outputs for an input differ"
     BALLS = "balls", "balls that contain the outputs for an input do not meet"
     VISIBLE = "visible", "equal functions have the same visible weights, and only they"
-    ONE_LAYER = "one layer", "sums of values differ that the function of one layer determines, its heads merged and moved"
+    ONE_LAYER = (
+        "one layer",
+        "sums of values differ that the function of one layer determines, its heads merged and moved",
+    )
     WORDS = "words", "words differ, or what the function determines of the scores of two tokens"
     DETERMINED = "determined", "streams of equal functions move together, as one of them is determined by its function"
     EVALUATIONS = "evaluations", "the outputs for random integer inputs agree, which proves nothing"
