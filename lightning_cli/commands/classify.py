@@ -26,7 +26,7 @@ from lightning_cli.writing.fields import (
     one_of,
     optional,
 )
-from lightning_cli.writing.shared_fields import BOUNDS, NETWORK, PROOF
+from lightning_cli.writing.shared_fields import BOUNDS, NETWORK, PROOF, equations_of
 
 if TYPE_CHECKING:
     from lightning_sym.geometry.classify import Classification
@@ -131,9 +131,9 @@ SINGULAR_IDEAL = JsonAnswer(
         Field("degree", optional(natural(1)), "of the locus, null where it is not known"),
         Field(
             "equations",
-            optional(by_name(each(SPELLED_POLYNOMIAL))),
+            optional(by_name(each(TEXT))),
             "generators of the ideal of the locus by degree, null where they were not looked for",
-            lambda found: None if found.equations is None else found.equations.generators,
+            lambda found: None if found.equations is None else equations_of(found.equations),
         ),
         Field(
             "complete_to_degree",

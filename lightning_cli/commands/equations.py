@@ -21,7 +21,7 @@ from lightning_cli.writing.fields import (
     natural,
     optional,
 )
-from lightning_cli.writing.shared_fields import ARCHITECTURE, PROOF
+from lightning_cli.writing.shared_fields import ARCHITECTURE, PROOF, equations_of
 
 if TYPE_CHECKING:
     from lightning_sym.varieties.known_ideal import Equations
@@ -41,12 +41,6 @@ def _polynomial(found: Equations) -> str | None:
     from lightning_sym.varieties.hilbert_polynomial import formula
 
     return formula(found)
-
-
-def _equations(found: Equations) -> dict[int, list[str]]:
-    from lightning_sym.varieties.equations_text import equation_text
-
-    return {degree: [equation_text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}
 
 
 ANSWER = JsonAnswer(
@@ -98,7 +92,7 @@ ANSWER = JsonAnswer(
             "equations",
             by_name(each(TEXT), names=DEGREES),
             "the minimal generators by degree, as SymPy reads them",
-            _equations,
+            equations_of,
         ),
     ),
 )

@@ -102,6 +102,14 @@ CONDITION = group(
 
 PROOF = "where it is proved: the page and its theorems"
 
+
+def equations_of(found: Any) -> dict[int, list[str]]:
+    """All generators by degree, as SymPy reads them."""
+    from lightning_sym.varieties.equations_text import equation_text
+
+    return {degree: [equation_text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}
+
+
 STATUS = one_of("certified", "undecided")
 
 COUNTS = by_name(natural(1), names={"enum": ["certified", "undecided", "refused"]})

@@ -65,7 +65,8 @@ class SingularLocus(Result):
             counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
             reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"
             lines.append(("its equations", f"{counts or 'none'}; {reached}"))
-            lines += [("", text) for text in _shown([p for some in found.generators.values() for p in some])]
+            terms = [each for some in found.terms.values() for each in some]
+            lines += [("", text) for text in _shown(list(map(found.polynomial, terms[:MOST_SHOWN])), len(terms))]
         if self.partial_derivatives is not None:
             lines.append(("singular ideal", "the equation of M and its partial derivatives:"))
             lines += [("", text) for text in _shown(self.partial_derivatives)]
@@ -87,10 +88,11 @@ MOST_SHOWN = 12
 """Polynomials, and coordinates, that are printed."""
 
 
-def _shown(things: Sequence[Any]) -> list[str]:
+def _shown(things: Sequence[Any], number: int | None = None) -> list[str]:
     """The first ones as text: coordinates, or polynomials, with powers as `equations` writes them."""
+    number = len(things) if number is None else number
     texts = [str(x.as_expr()).replace("**", "^") if hasattr(x, "as_expr") else str(x) for x in things[:MOST_SHOWN]]
-    return texts + ([f"... {len(things):,} in all"] if len(things) > MOST_SHOWN else [])
+    return texts + ([f"... {number:,} in all"] if number > MOST_SHOWN else [])
 
 
 MOST_BITS = 100_000

@@ -139,17 +139,16 @@ class Equations(Result):
     @cached_property
     def generators(self) -> Mapping[int, tuple[Poly, ...]]:
         """The generators by degree, as SymPy polynomials over the integers in `symbols`."""
+        return {degree: tuple(map(self.polynomial, some)) for degree, some in self.terms.items()}
+
+    def polynomial(self, terms: Mapping[tuple[int, ...], int]) -> Poly:
+        """One of `terms` as a SymPy polynomial: there may be very many, and SymPy takes its time."""
         from sympy import ZZ, Poly
 
         def exponents(monomial: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(np.bincount(monomial, minlength=len(self.system)).tolist())
 
-        return {
-            degree: tuple(
-                Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=ZZ) for terms in some
-            )
-            for degree, some in self.terms.items()
-        }
+        return Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=ZZ)
 
     def at(self, point: Weights | Mapping[tuple[int, int, tuple[int, ...]], Any]) -> dict[int, list[Fraction]]:
         """The values of the generators, by degree, at a function of the linear span.
