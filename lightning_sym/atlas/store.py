@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from os import PathLike
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import Any, get_args, get_type_hints
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.atlas.guards import Watch, only_reads
 from lightning_sym.certificates.document import network_document
 from lightning_sym.errors import BadInput, LightningError, TooLarge
 from lightning_sym.limits import require_integer
@@ -293,14 +293,14 @@ class Atlas:
         require_integer(most, "the number of rows", 0)
         condition = f"where ({where})" if where else ""
         query = f"select {', '.join(COLUMNS)} from networks {condition} order by parameters, network limit ?"  # noqa: S608
-        self.connection.set_authorizer(_only_reads)
-        watch = _Watch()
+        self.connection.set_authorizer(only_reads)
+        watch = Watch(LONGEST)
         self.connection.set_progress_handler(watch, 10**5)
         try:
             for row in self.connection.execute(query, (most,)):
                 yield self._entry(row)
         except (sqlite3.Error, sqlite3.Warning) as error:
-            if not where or _code(error) in (*_LOCKED, *_DISK, sqlite3.SQLITE_CORRUPT):
+            if not where or _code(error) in (*_LOCKED, *_FULL, *_DISK, sqlite3.SQLITE_CORRUPT):
                 raise self._refusal(error) from error
             given = " ".join(where.split())[:60]
             if watch.over:
@@ -335,25 +335,3 @@ class Atlas:
 def _code(error: Exception) -> int:
     """Return what SQLite calls an error, without where in SQLite it happened; 0 where Python raised it."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-class _Watch:
-    """Ends a condition that takes too long; and is Python, so that Ctrl-C is seen while SQLite works."""
-
-    def __init__(self) -> None:
-        self.end = monotonic() + LONGEST
-
-    @property
-    def over(self) -> bool:
-        return monotonic() > self.end
-
-    def __call__(self) -> bool:
-        return self.over
-
-
-def _only_reads(action: int, first: str | None, second: Any, _base: Any, _trigger: Any) -> int:
-    """What a condition may do: read the table, and call functions that read nothing else."""
-    harmless = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) or (
-        action == sqlite3.SQLITE_FUNCTION and second not in ("load_extension", "readfile", "writefile")
-    )
-    return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY
