@@ -31,7 +31,7 @@ def spend(steps: int) -> None:
     old, left[0] = left[0], left[0] - steps
     if old // 10**8 > left[0] // 10**8 > 0 and sys.stderr.isatty():  # each ten seconds, about
         print(f"checking: {100 - 100 * left[0] // STEPS}% of the steps that a file may take", file=sys.stderr)
-    need(left[0] >= 0, f"checking must take at most {STEPS:,} steps, this takes more")
+    need(left[0] >= 0, f"checking must take at most {STEPS:,} steps, this takes {STEPS - left[0]:,} or more")
 def keep(size: int) -> None:
     """Said before numbers of so many bytes are made, so that no file takes more than 1 GiB of memory in all."""
     room[0] -= size

@@ -104,7 +104,7 @@ def test_another_seed_proves_the_same() -> None:
 def test_steps_are_counted_before_rows_are_made() -> None:
     document = good("tied_and_grouped")
     verify.left[0] = 1000
-    with pytest.raises(verify.Rejected, match="this takes more"):
+    with pytest.raises(verify.Rejected, match="steps, this takes"):
         verify.check(document)
     assert verify.left[0] < -10_000
 
