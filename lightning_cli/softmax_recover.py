@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, by_name, each, group, natural, one_of, optional
+from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, by_name, each, group, natural, one_of, optional
 from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE, SPELLED_MATRIX, SPELLED_NUMBER
 
 if TYPE_CHECKING:
@@ -30,60 +30,60 @@ ANSWER = JsonAnswer(
     "recover-softmax",
     "`lightning-sym recover --json` of a jet, and `lightning-sym recover --ask --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField(
             "answer",
             one_of("weights", "none", "undecided"),
             "whether some network of the shape has this jet, or gives these answers",
             "answer.value",
         ),
-        Field(
+        JsonField(
             "weights",
             optional(by_name(ANY_MATRIX)),
             "matrices by name, as in a file of weights; with a radius, their middles",
             "matrices",
         ),
-        Field(
+        JsonField(
             "radius",
             optional(SPELLED_NUMBER),
             "each entry of a virtual weight is within this of the true one; null where they are exact",
         ),
-        Field(
+        JsonField(
             "virtual_weights",
             by_name(SPELLED_MATRIX),
             "A1, A2, ..., as far as they are determined, and V",
             _virtual,
         ),
-        Field("reasons", each(TEXT), "what fails, a line each"),
-        Field("assumptions", each(TEXT), ASSUMPTIONS),
-        Field("queries", natural(), "how many were asked"),
-        Field("digits", optional(natural(1)), "behind the point in each number of an answer; null without queries"),
-        Field("checked", TEXT, "what was compared in the end"),
+        JsonField("reasons", each(TEXT), "what fails, a line each"),
+        JsonField("assumptions", each(TEXT), ASSUMPTIONS),
+        JsonField("queries", natural(), "how many were asked"),
+        JsonField("digits", optional(natural(1)), "behind the point in each number of an answer; null without queries"),
+        JsonField("checked", TEXT, "what was compared in the end"),
     ),
     title="recover of a jet, recover --ask",
 )
 
-NODES = group(Field("size", natural(1)), Field("places", natural()))
+NODES = group(JsonField("size", natural(1)), JsonField("places", natural()))
 
 PLAN = JsonAnswer(
     "query-plan",
     "`lightning-sym recover --ask --plan --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field("queries", natural(1), "how many will be asked at most"),
-        Field("digits", natural(1), "behind the point in each number of an answer"),
-        Field("bound", SPELLED_NUMBER, "of the entries of the virtual attention matrices"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField("queries", natural(1), "how many will be asked at most"),
+        JsonField("digits", natural(1), "behind the point in each number of an answer"),
+        JsonField("bound", SPELLED_NUMBER, "of the entries of the virtual attention matrices"),
+        JsonField(
             "denominators",
             optional(natural(1)),
             "a bound of the denominators of all virtual weights; null for balls",
         ),
-        Field(
+        JsonField(
             "nodes",
             each(NODES),
             "of each layer: how many points of a line, and the power of ten that they are multiples of",
         ),
-        Field("assumptions", each(TEXT), "what the answer will rest on, a line each"),
+        JsonField("assumptions", each(TEXT), "what the answer will rest on, a line each"),
     ),
     title="recover --ask --plan",
 )

@@ -13,9 +13,9 @@ from lightning_cli.writing.fields import (
     FLOAT,
     INTEGER,
     TEXT,
-    Field,
     JsonAnswer,
-    Kind,
+    JsonField,
+    JsonKind,
     each,
     group,
     natural,
@@ -30,50 +30,50 @@ if TYPE_CHECKING:
     from lightning_sym.atlas.store import Entry
 
 
-BIT = Kind({"enum": [0, 1]})
+BIT = JsonKind({"enum": [0, 1]})
 
 ROW = group(
-    Field("network", TEXT, "the architecture as certificates write it, JSON"),
-    Field("depth", natural(1), "layers"),
-    Field("widths", TEXT, "with commas"),
-    Field("ranks", TEXT, "with commas"),
-    Field("tokens", natural(1)),
-    Field("normalization", one_of("none", "softmax")),
-    Field("mask", one_of("none", "causal")),
-    Field("skip", BIT, "each layer adds its input"),
-    Field("heads", natural(1)),
-    Field("value_ranks", optional(TEXT), "with commas"),
-    Field("embed", optional(natural(1)), "columns of the embedding"),
-    Field("unembed", optional(natural(1)), "rows of the unembedding"),
-    Field("parameters", natural(1), "number of weights"),
-    Field("lower", optional(natural()), "lower bound, null where refused"),
-    Field("upper", optional(natural()), "upper bound, null where refused"),
-    Field("dimension", optional(natural()), "where they meet"),
-    Field("status", one_of("certified", "undecided", "refused")),
-    Field("reason", optional(TEXT), "what was refused"),
-    Field("evidence", optional(TEXT), "the smallest upper bounds, with commas"),
-    Field("formula", optional(TEXT), "where the paper prints a formula"),
-    Field("formula_value", optional(INTEGER), "what it gives"),
-    Field("formula_applies", optional(BIT), "whether its hypotheses hold"),
-    Field("formula_agrees", optional(BIT), "whether it gives the dimension"),
-    Field("fiber_dimension", optional(natural()), "parameters minus dimension"),
-    Field("seed", natural(), "picked the points"),
-    Field("prime", optional(INTEGER), "modulus of the lower bound"),
-    Field("inputs", optional(INTEGER), "inputs of the lower bound"),
-    Field("seconds", FLOAT.having(minimum=0), "how long it took"),
+    JsonField("network", TEXT, "the architecture as certificates write it, JSON"),
+    JsonField("depth", natural(1), "layers"),
+    JsonField("widths", TEXT, "with commas"),
+    JsonField("ranks", TEXT, "with commas"),
+    JsonField("tokens", natural(1)),
+    JsonField("normalization", one_of("none", "softmax")),
+    JsonField("mask", one_of("none", "causal")),
+    JsonField("skip", BIT, "each layer adds its input"),
+    JsonField("heads", natural(1)),
+    JsonField("value_ranks", optional(TEXT), "with commas"),
+    JsonField("embed", optional(natural(1)), "columns of the embedding"),
+    JsonField("unembed", optional(natural(1)), "rows of the unembedding"),
+    JsonField("parameters", natural(1), "number of weights"),
+    JsonField("lower", optional(natural()), "lower bound, null where refused"),
+    JsonField("upper", optional(natural()), "upper bound, null where refused"),
+    JsonField("dimension", optional(natural()), "where they meet"),
+    JsonField("status", one_of("certified", "undecided", "refused")),
+    JsonField("reason", optional(TEXT), "what was refused"),
+    JsonField("evidence", optional(TEXT), "the smallest upper bounds, with commas"),
+    JsonField("formula", optional(TEXT), "where the paper prints a formula"),
+    JsonField("formula_value", optional(INTEGER), "what it gives"),
+    JsonField("formula_applies", optional(BIT), "whether its hypotheses hold"),
+    JsonField("formula_agrees", optional(BIT), "whether it gives the dimension"),
+    JsonField("fiber_dimension", optional(natural()), "parameters minus dimension"),
+    JsonField("seed", natural(), "picked the points"),
+    JsonField("prime", optional(INTEGER), "modulus of the lower bound"),
+    JsonField("inputs", optional(INTEGER), "inputs of the lower bound"),
+    JsonField("seconds", FLOAT.having(minimum=0), "how long it took"),
 )
 
-TRIED = Field("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null")
+TRIED = JsonField("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null")
 
-COUNTED = Field("counts", COUNTS, "networks of the whole atlas, by status")
+COUNTED = JsonField("counts", COUNTS, "networks of the whole atlas, by status")
 
 ANSWER = JsonAnswer(
     "atlas",
     "`lightning-sym atlas --json`.",
     (
-        Field("file", TEXT, "the SQLite file"),
+        JsonField("file", TEXT, "the SQLite file"),
         COUNTED,
-        Field("networks", each(ROW), "the smallest ones that were asked for"),
+        JsonField("networks", each(ROW), "the smallest ones that were asked for"),
         TRIED,
     ),
 )

@@ -8,14 +8,14 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import WEIGHTS, OutputFile
-from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, Kind, natural
+from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, JsonKind, natural
 from lightning_cli.writing.shared_fields import ARCHITECTURE, MATRICES, MATRIX
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.canonical import Canonical
     from lightning_sym.network.architecture import Architecture
 
-WEIGHTS_BY_NAME = Kind(
+WEIGHTS_BY_NAME = JsonKind(
     {
         "type": "object",
         "patternProperties": {"^([QKVO][0-9.]+|E|U)$": MATRIX.schema},
@@ -28,17 +28,17 @@ ANSWER = JsonAnswer(
     "canonical",
     "`lightning-sym canonical --json`.",
     (
-        Field(
+        JsonField(
             "network",
             TEXT,
             "that of the canonical weights, in words, the kind of attention first",
             lambda result: options.network_line(_shape(result)),
         ),
-        Field("architecture", ARCHITECTURE, "the network", lambda result: _shape(result)),
-        Field("tokens", natural(1), "t"),
-        Field("theorem", TEXT, "what says that the function determines these weights"),
-        Field("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
-        Field("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
+        JsonField("architecture", ARCHITECTURE, "the network", lambda result: _shape(result)),
+        JsonField("tokens", natural(1), "t"),
+        JsonField("theorem", TEXT, "what says that the function determines these weights"),
+        JsonField("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
+        JsonField("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
     ),
 )
 

@@ -13,9 +13,9 @@ from lightning_cli.writing.fields import (
     SPELLED,
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
-    Kind,
+    JsonField,
+    JsonKind,
     by_name,
     each,
     group,
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from lightning_sym.limits import Progress
 
 FORM = group(
-    Field("family", TEXT, "whose layout the files have"),
-    Field("layers", natural(1), "number of layers"),
-    Field("width", natural(1), "of the residual stream"),
-    Field("heads", natural(1), "query heads of a layer"),
-    Field("groups", natural(1), "heads of keys and values of a layer"),
-    Field("head_width", natural(1), "of queries, keys and values"),
-    Field("inner", natural(1), "neurons of an MLP"),
-    Field("vocabulary", natural(1), "number of token ids"),
-    Field("context", natural(1), "largest number of tokens"),
-    Field("norm", one_of("layer", "rms"), "LayerNorm or RMSNorm"),
-    Field("epsilon", SPELLED, "of the norms, exactly"),
-    Field("theta", optional(SPELLED), "base of the rotary frequencies, null where positions are learned"),
-    Field("activation", one_of("gelu", "gelu_new", "silu"), "of the MLP"),
-    Field("tied", TRUTH, "whether the unembedding is the embedding"),
+    JsonField("family", TEXT, "whose layout the files have"),
+    JsonField("layers", natural(1), "number of layers"),
+    JsonField("width", natural(1), "of the residual stream"),
+    JsonField("heads", natural(1), "query heads of a layer"),
+    JsonField("groups", natural(1), "heads of keys and values of a layer"),
+    JsonField("head_width", natural(1), "of queries, keys and values"),
+    JsonField("inner", natural(1), "neurons of an MLP"),
+    JsonField("vocabulary", natural(1), "number of token ids"),
+    JsonField("context", natural(1), "largest number of tokens"),
+    JsonField("norm", one_of("layer", "rms"), "LayerNorm or RMSNorm"),
+    JsonField("epsilon", SPELLED, "of the norms, exactly"),
+    JsonField("theta", optional(SPELLED), "base of the rotary frequencies, null where positions are learned"),
+    JsonField("activation", one_of("gelu", "gelu_new", "silu"), "of the MLP"),
+    JsonField("tied", TRUTH, "whether the unembedding is the embedding"),
 )
 
 BOUNDS = each(natural(), 2, 2)
@@ -56,23 +56,23 @@ BOUNDS = each(natural(), 2, 2)
 BALL = each(FLOAT, 2, 2)
 
 CIRCUIT = group(
-    Field("rank", BOUNDS, "bounds of the rank over the rationals"),
-    Field("numerical", BOUNDS, "bounds of the number of singular values above a hundredth of the largest"),
-    Field("frobenius", BALL, "norm, and its radius"),
-    Field("spectral", BALL, "the largest singular value, and its radius"),
-    Field(
+    JsonField("rank", BOUNDS, "bounds of the rank over the rationals"),
+    JsonField("numerical", BOUNDS, "bounds of the number of singular values above a hundredth of the largest"),
+    JsonField("frobenius", BALL, "norm, and its radius"),
+    JsonField("spectral", BALL, "the largest singular value, and its radius"),
+    JsonField(
         "nearest",
         optional(BOUNDS),
         "layer and number of the other head with the largest cosine, null where there is none",
     ),
-    Field("cosine", optional(BALL), "of the two, and its radius"),
+    JsonField("cosine", optional(BALL), "of the two, and its radius"),
 )
 
 HEAD = group(
-    Field("layer", natural(), "from 0"),
-    Field("head", natural(), "query head of the layer, from 0"),
-    Field("qk", CIRCUIT, "the form of its scores; with rotary positions at distance 0"),
-    Field("ov", CIRCUIT, "the map that it writes with"),
+    JsonField("layer", natural(), "from 0"),
+    JsonField("head", natural(), "query head of the layer, from 0"),
+    JsonField("qk", CIRCUIT, "the form of its scores; with rotary positions at distance 0"),
+    JsonField("ov", CIRCUIT, "the map that it writes with"),
 )
 
 
@@ -85,42 +85,42 @@ ANSWER = JsonAnswer(
     "circuits",
     "`lightning-sym circuits --json`.",
     (
-        Field("checkpoint", TEXT, "how it was called", "name"),
-        Field("network", FORM, "the network", "form"),
-        Field("heads", each(HEAD), "layer by layer"),
-        Field(
+        JsonField("checkpoint", TEXT, "how it was called", "name"),
+        JsonField("network", FORM, "the network", "form"),
+        JsonField("heads", each(HEAD), "layer by layer"),
+        JsonField(
             "conditions",
             optional(each(CONDITION)),
             "of the theorems, tested on the attention alone",
             lambda found: None if found.conditions is None else found.conditions.conditions,
         ),
-        Field(
+        JsonField(
             "theorem",
             optional(TEXT),
             "what holds of the attention alone, null where no theorem is certified",
             _theorem,
         ),
-        Field("absent", each(TEXT), "what the network has and the theorems do not know"),
-        Field("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
+        JsonField("absent", each(TEXT), "what the network has and the theorems do not know"),
+        JsonField("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
     ),
 )
 
-LISTED = each(Kind({"type": ["number", "array"], "items": {"type": "number"}}))
+LISTED = each(JsonKind({"type": ["number", "array"], "items": {"type": "number"}}))
 
-NUMBERS = Kind(LISTED.schema, lambda array: array.tolist())
+NUMBERS = JsonKind(LISTED.schema, lambda array: array.tolist())
 
 BALLS = group(
-    Field("middle", NUMBERS, "of each number"),
-    Field("radius", NUMBERS, "how far it is from the middle at most"),
+    JsonField("middle", NUMBERS, "of each number"),
+    JsonField("radius", NUMBERS, "how far it is from the middle at most"),
 )
 
 FINGERPRINT = JsonAnswer(
     "fingerprint",
     "`lightning-sym circuits --fingerprint --json`.",
     (
-        Field("checkpoint", TEXT, "how it was called", "name"),
-        Field("network", FORM, "the network", "form"),
-        Field(
+        JsonField("checkpoint", TEXT, "how it was called", "name"),
+        JsonField("network", FORM, "the network", "form"),
+        JsonField(
             "numbers",
             by_name(BALLS),
             "by place; a list a head, or one list",
@@ -138,23 +138,23 @@ COMPARISON = JsonAnswer(
     "fingerprint-comparison",
     "`lightning-sym circuits --against --json`.",
     (
-        Field("first", TEXT, "how it was called"),
-        Field("second", TEXT, "how it was called"),
-        Field(
+        JsonField("first", TEXT, "how it was called"),
+        JsonField("second", TEXT, "how it was called"),
+        JsonField(
             "answer",
             one_of("different", "identical", "no_difference_seen"),
             "different: proved by balls, no listed symmetry takes one to the other; identical: every tensor, byte by "
             "byte; no difference seen proves nothing",
             _said,
         ),
-        Field("apart", each(TEXT), "places that are proved different"),
-        Field(
+        JsonField("apart", each(TEXT), "places that are proved different"),
+        JsonField(
             "distance",
             optional(FLOAT),
             "largest difference of two numbers as a share of the largest of their list, null where the networks cannot "
             "be compared",
         ),
-        Field("farthest", TEXT, "where that is"),
+        JsonField("farthest", TEXT, "where that is"),
     ),
 )
 

@@ -14,9 +14,9 @@ from lightning_cli.writing.fields import (
     SPELLED,
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
-    Kind,
+    JsonField,
+    JsonKind,
     by_name,
     each,
     group,
@@ -48,21 +48,21 @@ LABELS = each(one_of("regular", "critical", "singular", "boundary")).having(uniq
 
 COMMON_SPACE = "dimension of the intersection of the row space of V and the column space of A"
 
-TANGENT = group(Field("lower", natural()), Field("upper", optional(natural())), Field("source", TEXT))
+TANGENT = group(JsonField("lower", natural()), JsonField("upper", optional(natural())), JsonField("source", TEXT))
 
-EQUATIONS = in_order(Field("degree", natural()), Field("bound", natural()))
+EQUATIONS = in_order(JsonField("degree", natural()), JsonField("bound", natural()))
 
-RANK = group(Field("lower", natural()), Field("upper", natural()))
+RANK = group(JsonField("lower", natural()), JsonField("upper", natural()))
 
 RANKS = group(
-    Field("attention", natural()),
-    Field("value", natural()),
-    Field("common", natural(), COMMON_SPACE),
-    Field("differential", natural()),
-    Field("domain", natural()),
-    Field("restricted", natural()),
-    Field("tangent", natural()),
-    Field("fiber_points", optional(natural(1))),
+    JsonField("attention", natural()),
+    JsonField("value", natural()),
+    JsonField("common", natural(), COMMON_SPACE),
+    JsonField("differential", natural()),
+    JsonField("domain", natural()),
+    JsonField("restricted", natural()),
+    JsonField("tangent", natural()),
+    JsonField("fiber_points", optional(natural(1))),
 )
 
 ANSWER = JsonAnswer(
@@ -70,40 +70,42 @@ ANSWER = JsonAnswer(
     "`lightning-sym classify --json`.",
     (
         *NETWORK,
-        Field("labels", LABELS, "what the point is", _labels),
-        Field("decided", TRUTH, "whether all that is asked is decided"),
-        Field("reasons", each(TEXT), "in words"),
-        Field("dimension", BOUNDS, "of the set of functions"),
-        Field(
+        JsonField("labels", LABELS, "what the point is", _labels),
+        JsonField("decided", TRUTH, "whether all that is asked is decided"),
+        JsonField("reasons", each(TEXT), "in words"),
+        JsonField("dimension", BOUNDS, "of the set of functions"),
+        JsonField(
             "tangent_dimension",
             TANGENT,
             "of the Zariski tangent space, at the point, of the closure of the set of functions; null where no upper "
             "bound is known",
         ),
-        Field(
+        JsonField(
             "equations",
             optional(EQUATIONS),
             "the degree up to which all equations are known, and the dimension that they leave to the tangent space; "
             "null where they were not asked for",
         ),
-        Field("rank_in_weights", RANK, "of the differential in queries, keys and values", "weight_rank"),
-        Field("ranks", optional(RANKS), "the exact ranks that decide a point of one layer"),
+        JsonField("rank_in_weights", RANK, "of the differential in queries, keys and values", "weight_rank"),
+        JsonField("ranks", optional(RANKS), "the exact ranks that decide a point of one layer"),
     ),
 )
 
 ORBIT = group(
-    Field("value", natural(), "rk V"),
-    Field("attention", natural(), "rk A"),
-    Field("common", natural(), COMMON_SPACE),
-    Field("dimension", natural(), "of the set of functions of this orbit"),
-    Field(
+    JsonField("value", natural(), "rk V"),
+    JsonField("attention", natural(), "rk A"),
+    JsonField("common", natural(), COMMON_SPACE),
+    JsonField("dimension", natural(), "of the set of functions of this orbit"),
+    JsonField(
         "tangent_dimension",
-        group(Field("lower", natural(), of="tangent_dimension"), Field("upper", natural(), of="tangent_dimension")),
+        group(
+            JsonField("lower", natural(), of="tangent_dimension"), JsonField("upper", natural(), of="tangent_dimension")
+        ),
         "of the Zariski tangent space of the closure of the set of all functions",
         itself,
     ),
-    Field("fiber_points", optional(natural(1)), "points of the projective fiber, null for the function 0"),
-    Field("labels", LABELS, "what its points are", _labels),
+    JsonField("fiber_points", optional(natural(1)), "points of the projective fiber, null for the function 0"),
+    JsonField("labels", LABELS, "what its points are", _labels),
 )
 
 ORBITS = JsonAnswer(
@@ -111,43 +113,43 @@ ORBITS = JsonAnswer(
     "`lightning-sym classify --orbits --json`.",
     (
         *NETWORK,
-        Field("dimension", natural(), "of the set of functions"),
-        Field("singular_dimension", optional(natural()), "dimension of the singular locus, null if it is empty"),
-        Field("source", TEXT, PROOF, _source("orbit_table")),
-        Field("orbits", each(ORBIT), "one for each orbit of functions, the function 0 first", itself),
+        JsonField("dimension", natural(), "of the set of functions"),
+        JsonField("singular_dimension", optional(natural()), "dimension of the singular locus, null if it is empty"),
+        JsonField("source", TEXT, PROOF, _source("orbit_table")),
+        JsonField("orbits", each(ORBIT), "one for each orbit of functions, the function 0 first", itself),
     ),
 )
 
-SPELLED_POLYNOMIAL = Kind(TEXT.schema, lambda polynomial: str(polynomial.as_expr()))
+SPELLED_POLYNOMIAL = JsonKind(TEXT.schema, lambda polynomial: str(polynomial.as_expr()))
 
 SINGULAR_IDEAL = JsonAnswer(
     "singular-ideal",
     "`lightning-sym classify --singular-ideal --json`.",
     (
         *NETWORK,
-        Field("locus", TEXT, "the singular points, in words"),
-        Field("source", TEXT, PROOF, _source("singular_locus")),
-        Field("dimension", optional(natural(-1)), "of the locus, -1 if it is empty, null where it is not known"),
-        Field("degree", optional(natural(1)), "of the locus, null where it is not known"),
-        Field(
+        JsonField("locus", TEXT, "the singular points, in words"),
+        JsonField("source", TEXT, PROOF, _source("singular_locus")),
+        JsonField("dimension", optional(natural(-1)), "of the locus, -1 if it is empty, null where it is not known"),
+        JsonField("degree", optional(natural(1)), "of the locus, null where it is not known"),
+        JsonField(
             "equations",
             optional(by_name(each(TEXT))),
             "generators of the ideal of the locus by degree, null where they were not looked for",
             lambda found: None if found.equations is None else equations_of(found.equations),
         ),
-        Field(
+        JsonField(
             "complete_to_degree",
             optional(natural()),
             "up to this degree all equations follow from these",
             lambda found: None if found.equations is None else found.equations.complete_to_degree,
         ),
-        Field(
+        JsonField(
             "partial_derivatives",
             optional(each(SPELLED_POLYNOMIAL)),
             "of the equation of the set of functions, where it is a hypersurface: with it they generate the singular "
             "ideal",
         ),
-        Field("coordinates", each(SPELLED), "what the variables are"),
+        JsonField("coordinates", each(SPELLED), "what the variables are"),
     ),
     title="singular ideal",
 )

@@ -10,9 +10,9 @@ from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
 from lightning_cli.writing.fields import (
     TEXT,
-    Field,
     JsonAnswer,
-    Kind,
+    JsonField,
+    JsonKind,
     each,
     group,
     in_order,
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from lightning_sym.varieties.conserved import ConservedQuantities
 
 QUANTITY = in_order(
-    Field("formula", TEXT),
-    Field("kind", one_of("symmetric", "skew-symmetric", "full", "scalar")),
-    Field("shape", each(natural(1), 2, 2)),
-    Field("entries", natural(1)),
-    Field("independent", natural()),
-    Field("symmetry", TEXT),
-    Field("value", optional(Kind(each(each(NUMBER)).schema, exact))),
+    JsonField("formula", TEXT),
+    JsonField("kind", one_of("symmetric", "skew-symmetric", "full", "scalar")),
+    JsonField("shape", each(natural(1), 2, 2)),
+    JsonField("entries", natural(1)),
+    JsonField("independent", natural()),
+    JsonField("symmetry", TEXT),
+    JsonField("value", optional(JsonKind(each(each(NUMBER)).schema, exact))),
 )
 
 
@@ -47,44 +47,44 @@ def _quantities(result: ConservedQuantities, values: dict[str, ObjectArray] | No
     ]
 
 
-LIE_ALGEBRA = group(Field("ranks", each(natural(), 1), of="lie_ranks"), Field("prime", natural(2)))
+LIE_ALGEBRA = group(JsonField("ranks", each(natural(), 1), of="lie_ranks"), JsonField("prime", natural(2)))
 
 
 ANSWER = JsonAnswer(
     "conserved",
     "`lightning-sym conserved --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
+        JsonField(
             "count",
             optional(natural()),
             "how many independent quantities gradient flow keeps near generic weights, null while undecided",
             "count",
         ),
-        Field(
+        JsonField(
             "lower",
             natural(),
             "the bound from below: the rank of the differentials of the quantities listed, or parameters - 1 where all "
             "functions are multiples of one",
             "lower",
         ),
-        Field(
+        JsonField(
             "upper",
             natural(),
             "the bound from above: parameters minus the rank of the Lie algebra that gradients generate, from below",
             "upper",
         ),
-        Field("status", STATUS, "whether the two meet", "status.value"),
-        Field("source", TEXT, PROOF),
-        Field("quantities", each(QUANTITY), "moments of linear symmetries, matrix by matrix"),
-        Field(
+        JsonField("status", STATUS, "whether the two meet", "status.value"),
+        JsonField("source", TEXT, PROOF),
+        JsonField("quantities", each(QUANTITY), "moments of linear symmetries, matrix by matrix"),
+        JsonField(
             "lie_algebra",
             LIE_ALGEBRA,
             "ranks modulo the prime of gradients, then with brackets of two, of three, and so on",
             itself,
         ),
-        Field("seed", natural(), "picked the points"),
+        JsonField("seed", natural(), "picked the points"),
     ),
 )
 

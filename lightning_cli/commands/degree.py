@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, Kind, natural, one_of, optional
+from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, JsonKind, natural, one_of, optional
 from lightning_cli.writing.shared_fields import ARCHITECTURE
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ ANSWER = JsonAnswer(
     "degree",
     "`lightning-sym degree --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field("degree", optional(natural(1)), "of the closure of the set of functions, null while open"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField("degree", optional(natural(1)), "of the closure of the set of functions, null while open"),
+        JsonField(
             "source",
             one_of("product", "flags", "two_layers", "span", "open"),
             "what gives it: an intersection number on a product of determinantal varieties, or over a variety of "
@@ -27,14 +27,14 @@ ANSWER = JsonAnswer(
             "nothing yet",
             "source.value",
         ),
-        Field("dimension", optional(natural()), "of the closure, null where nothing was computed"),
-        Field(
+        JsonField("dimension", optional(natural()), "of the closure, null where nothing was computed"),
+        JsonField(
             "fiber_points",
-            optional(Kind({"enum": [1, 2, 3]})),
+            optional(JsonKind({"enum": [1, 2, 3]})),
             "how many matrices, up to scale, give the same general function; null where no theorem applies",
             "points",
         ),
-        Field("reason", optional(TEXT), "why it is open, else null", lambda result: result.reason or None),
+        JsonField("reason", optional(TEXT), "why it is open, else null", lambda result: result.reason or None),
     ),
 )
 

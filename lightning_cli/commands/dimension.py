@@ -14,8 +14,8 @@ from lightning_cli.writing.fields import (
     INTEGER,
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
+    JsonField,
     by_name,
     group,
     itself,
@@ -39,50 +39,50 @@ def _permutations(result: CertifiedDimension) -> int | None:
 
 
 FORMULA = group(
-    Field("source", TEXT, of="formula.source"),
-    Field("value", optional(INTEGER), of="formula.value"),
-    Field("applies", TRUTH, of="formula.applies"),
-    Field("reason", TEXT, of="formula.reason"),
-    Field("agrees", optional(TRUTH), of="formula_agrees"),
+    JsonField("source", TEXT, of="formula.source"),
+    JsonField("value", optional(INTEGER), of="formula.value"),
+    JsonField("applies", TRUTH, of="formula.applies"),
+    JsonField("reason", TEXT, of="formula.reason"),
+    JsonField("agrees", optional(TRUTH), of="formula_agrees"),
 )
 
 LOWER_BOUND = group(
-    Field("prime", natural(1)),
-    Field("inputs", natural(), "0 where no Jacobian was taken", "rows"),
-    Field("taylor_degree", optional(natural(1)), of="order"),
-    Field(
+    JsonField("prime", natural(1)),
+    JsonField("inputs", natural(), "0 where no Jacobian was taken", "rows"),
+    JsonField("taylor_degree", optional(natural(1)), of="order"),
+    JsonField(
         "exponentials",
         optional(one_of("free")),
         of=lambda result: "free" if result.has_free_exponentials else None,
     ),
-    Field("matrices", optional(natural(1)), "full ranks of the network's own matrices, in place of a Jacobian"),
+    JsonField("matrices", optional(natural(1)), "full ranks of the network's own matrices, in place of a Jacobian"),
 )
 
 UPPER_BOUNDS = by_name(natural(), names={"enum": list(EVIDENCE)}).having(minProperties=1)
 
-PERMUTATIONS = group(Field("head_permutations", optional(natural(1)), of=_permutations))
+PERMUTATIONS = group(JsonField("head_permutations", optional(natural(1)), of=_permutations))
 
 ANSWER = JsonAnswer(
     "dimension",
     "`lightning-sym dimension --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
-        Field("dimension", optional(natural()), "the certified dimension, null while undecided", "value"),
-        Field("lower", natural(), "the bound from below"),
-        Field("upper", natural(), "the smallest bound from above"),
-        Field("status", STATUS, "whether the two meet", "status.value"),
-        Field("fiber_dimension", optional(natural()), "of a generic fiber"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
+        JsonField("dimension", optional(natural()), "the certified dimension, null while undecided", "value"),
+        JsonField("lower", natural(), "the bound from below"),
+        JsonField("upper", natural(), "the smallest bound from above"),
+        JsonField("status", STATUS, "whether the two meet", "status.value"),
+        JsonField("fiber_dimension", optional(natural()), "of a generic fiber"),
+        JsonField(
             "discrete_symmetries",
             PERMUTATIONS,
             "besides, not counted in the dimension; null where the number is too long",
             itself,
         ),
-        Field("formula", FORMULA, "what the paper prints, which was not used", itself),
-        Field("upper_bounds", UPPER_BOUNDS, "by evidence, those that were computed"),
-        Field("lower_bound", LOWER_BOUND, "how the bound from below was found", itself),
-        Field("seed", natural(), "picked the points"),
+        JsonField("formula", FORMULA, "what the paper prints, which was not used", itself),
+        JsonField("upper_bounds", UPPER_BOUNDS, "by evidence, those that were computed"),
+        JsonField("lower_bound", LOWER_BOUND, "how the bound from below was found", itself),
+        JsonField("seed", natural(), "picked the points"),
     ),
 )
 

@@ -13,8 +13,8 @@ from lightning_cli.writing.fields import (
     INTEGER,
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
+    JsonField,
     by_name,
     each,
     group,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from lightning_sym.varieties.known_ideal import Equations
 
 COORDINATE = group(
-    Field("name", TEXT.having(pattern="^c_[0-9]+$")),
-    Field("row", natural(1)),
-    Field("token", natural(1)),
-    Field("monomial", TEXT, of=lambda coordinate: coordinate.monomial()),
-    Field("torus_weight", each(INTEGER), of="weight"),
+    JsonField("name", TEXT.having(pattern="^c_[0-9]+$")),
+    JsonField("row", natural(1)),
+    JsonField("token", natural(1)),
+    JsonField("monomial", TEXT, of=lambda coordinate: coordinate.monomial()),
+    JsonField("torus_weight", each(INTEGER), of="weight"),
 )
 
 DEGREES = {"pattern": "^[1-9][0-9]*$"}
@@ -47,48 +47,48 @@ ANSWER = JsonAnswer(
     "equations",
     "`lightning-sym equations --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field("linear_span", natural(1), "dimension of the linear span, which is the number of coordinates"),
-        Field("dimension", optional(natural()), "certified dimension of the closure, null while undecided"),
-        Field("degree", optional(natural(1)), "of the closure, null where nothing proves it"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField("linear_span", natural(1), "dimension of the linear span, which is the number of coordinates"),
+        JsonField("dimension", optional(natural()), "certified dimension of the closure, null while undecided"),
+        JsonField("degree", optional(natural(1)), "of the closure, null where nothing proves it"),
+        JsonField(
             "hilbert_function",
             each(optional(natural()), 2),
             "of the coordinate ring inside the linear span, from degree 0 on; null where the two bounds do not meet",
         ),
-        Field(
+        JsonField(
             "hilbert_polynomial",
             optional(TEXT.having(pattern="k")),
             "of the closure, in k, by binomial coefficients as SymPy reads them; null where it is not proved",
             _polynomial,
         ),
-        Field(
+        JsonField(
             "generators",
             by_name(optional(natural(1)), names=DEGREES),
             "how many minimal generators each degree has, where there are any; null where that is not certified",
             "counts",
         ),
-        Field("complete_to_degree", natural(), "all equations up to this degree follow from those found"),
-        Field("complete", TRUTH, "whether it is proved that these equations generate the ideal", "is_complete"),
-        Field(
+        JsonField("complete_to_degree", natural(), "all equations up to this degree follow from those found"),
+        JsonField("complete", TRUTH, "whether it is proved that these equations generate the ideal", "is_complete"),
+        JsonField(
             "stopped",
             optional(TEXT),
             "why no further degree was tried, null if all that were asked for were done",
         ),
-        Field("source", TEXT, PROOF),
-        Field(
+        JsonField("source", TEXT, PROOF),
+        JsonField(
             "constant",
             optional(TEXT.having(pattern="^c_[0-9]+$")),
             "the coordinate that is constantly 1 and makes the equations homogeneous, null where the closure is a cone",
             lambda found: None if found.is_cone else found.coordinates[found.system.constant].name,
         ),
-        Field(
+        JsonField(
             "coordinates",
             each(COORDINATE, 1),
             "the coefficients that are coordinates: of a monomial in the inputs, in a row of an output token; and by "
             "how much the torus scales each",
         ),
-        Field(
+        JsonField(
             "equations",
             by_name(each(TEXT), names=DEGREES),
             "the minimal generators by degree, as SymPy reads them",

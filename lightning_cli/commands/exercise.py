@@ -8,22 +8,24 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
-from lightning_cli.writing.fields import INTEGER, TEXT, TRUTH, Field, JsonAnswer, each, in_order, optional
+from lightning_cli.writing.fields import INTEGER, TEXT, TRUTH, JsonAnswer, JsonField, each, in_order, optional
 
-EXERCISE = in_order(Field("number", INTEGER), Field("title", TEXT), Field("question", TEXT), Field("takes", TEXT))
+EXERCISE = in_order(
+    JsonField("number", INTEGER), JsonField("title", TEXT), JsonField("question", TEXT), JsonField("takes", TEXT)
+)
 
 
 ANSWER = JsonAnswer(
     "exercise",
     "`lightning-sym exercise --json`.",
     (
-        Field(
+        JsonField(
             "exercises",
             each(EXERCISE),
             "all of them, or the one that was asked for: number, title, question and what an answer is",
         ),
-        Field("right", optional(TRUTH), "whether the answer is right; null if none was given"),
-        Field("because", optional(TEXT), "what was computed; null if no answer was given"),
+        JsonField("right", optional(TRUTH), "whether the answer is right; null if none was given"),
+        JsonField("because", optional(TEXT), "what was computed; null if no answer was given"),
     ),
 )
 

@@ -11,7 +11,7 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.writing.check_answer import HYPOTHESES, SCOPES
-from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, constant, each, either, group, in_order, one_of
+from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, constant, each, either, group, in_order, one_of
 from lightning_cli.writing.shared_fields import ANY_MATRIX
 
 if TYPE_CHECKING:
@@ -45,20 +45,22 @@ def _shown_document(shown: Shown) -> dict[str, Any]:
 
 
 MATRIX = in_order(
-    Field("label", TEXT),
-    Field("kind", constant("matrix")),
-    Field("rows", ANY_MATRIX),
-    Field("row_labels", each(TEXT)),
-    Field("column_labels", each(TEXT)),
+    JsonField("label", TEXT),
+    JsonField("kind", constant("matrix")),
+    JsonField("rows", ANY_MATRIX),
+    JsonField("row_labels", each(TEXT)),
+    JsonField("column_labels", each(TEXT)),
 )
 
-VALUE = in_order(Field("label", TEXT), Field("kind", one_of("formula", "number", "polynomial")), Field("value", TEXT))
+VALUE = in_order(
+    JsonField("label", TEXT), JsonField("kind", one_of("formula", "number", "polynomial")), JsonField("value", TEXT)
+)
 
 STEP = group(
-    Field("heading", TEXT),
-    Field("prose", TEXT),
-    Field("shown", each(either(MATRIX, VALUE, written=_shown_document))),
-    Field("answer", each(in_order(Field("label", TEXT), Field("words", TEXT)))),
+    JsonField("heading", TEXT),
+    JsonField("prose", TEXT),
+    JsonField("shown", each(either(MATRIX, VALUE, written=_shown_document))),
+    JsonField("answer", each(in_order(JsonField("label", TEXT), JsonField("words", TEXT)))),
 )
 
 
@@ -68,25 +70,25 @@ def _reach(part: Part) -> str:
     return reach(part)
 
 
-PART = group(Field("name", TEXT), Field("scope", SCOPES, of="scope.name"), Field("reach", TEXT, of=_reach))
+PART = group(JsonField("name", TEXT), JsonField("scope", SCOPES, of="scope.name"), JsonField("reach", TEXT, of=_reach))
 
 ANSWER = JsonAnswer(
     "explain",
     "`lightning-sym explain --json`. Labels and formulas are LaTeX, numbers are exact.",
     (
-        Field("id", TEXT, "of the claim"),
-        Field("source", TEXT, "where it stands in the paper"),
-        Field("title", TEXT, "what it is about in one line"),
-        Field("statement", TEXT, "in LaTeX"),
-        Field("hypotheses", TEXT, HYPOTHESES),
-        Field("intro", TEXT, "what the walk is about"),
-        Field("steps", each(STEP, 1), "what is said and shown, in order"),
-        Field(
+        JsonField("id", TEXT, "of the claim"),
+        JsonField("source", TEXT, "where it stands in the paper"),
+        JsonField("title", TEXT, "what it is about in one line"),
+        JsonField("statement", TEXT, "in LaTeX"),
+        JsonField("hypotheses", TEXT, HYPOTHESES),
+        JsonField("intro", TEXT, "what the walk is about"),
+        JsonField("steps", each(STEP, 1), "what is said and shown, in order"),
+        JsonField(
             "parts",
             each(PART, 1),
             "what is checked of the claim, at which scope, and how far the instances of the full size reach",
         ),
-        Field("check", TEXT, "the command that checks it", lambda claim: f"lightning-sym check {claim.id}"),
+        JsonField("check", TEXT, "the command that checks it", lambda claim: f"lightning-sym check {claim.id}"),
     ),
 )
 

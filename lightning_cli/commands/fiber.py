@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import TEXT, TRUTH, Field, JsonAnswer, each, group, natural, one_of, optional
+from lightning_cli.writing.fields import (
+    TEXT,
+    TRUTH,
+    JsonAnswer,
+    JsonField,
+    each,
+    group,
+    in_order,
+    natural,
+    one_of,
+    optional,
+)
 from lightning_cli.writing.shared_fields import MATRICES, NETWORK, VIRTUAL_WEIGHTS
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.answer import Fiber
 
 
-class Condition(NamedTuple):
-    """A condition of a theorem, and what is known of it."""
-
-    name: str
-    holds: bool | None
-    evidence: str
-
-
-def _conditions(result: Fiber) -> list[Condition]:
+def _conditions(result: Fiber) -> list[tuple[str, bool | None, str]]:
+    """Each condition that was tested: its name, whether it holds, and the evidence."""
     if result.components:
-        return [Condition("hypotheses", result.complete or None, result.tried or result.reason)]
-    return [Condition(str(c), c.holds, c.evidence) for c in result.conditions]
+        return [("hypotheses", result.complete or None, result.tried or result.reason)]
+    return [(str(c), c.holds, c.evidence) for c in result.conditions]
 
 
 def _theorem(result: Fiber) -> str | None:
@@ -36,28 +40,28 @@ def _theorem(result: Fiber) -> str | None:
 
 
 COMPONENT = group(
-    Field("description", TEXT),
-    Field("generators", each(TEXT)),
-    Field("dimension", natural()),
-    Field(
+    JsonField("description", TEXT),
+    JsonField("generators", each(TEXT)),
+    JsonField("dimension", natural()),
+    JsonField(
         "parameters",
         each(TEXT),
         "what Component.point in Python takes",
         lambda component: [parameter.name for parameter in component.parameters],
     ),
-    Field("point", optional(VIRTUAL_WEIGHTS), of="virtual"),
+    JsonField("point", optional(VIRTUAL_WEIGHTS), of="virtual"),
 )
 
-CONDITION = group(
-    Field("name", TEXT, "as the page of the theorem has it, with its layer"),
-    Field("holds", optional(TRUTH), "null if neither is known"),
-    Field("evidence", TEXT, "a rank or residues modulo a prime, or what is so over the rationals"),
+CONDITION = in_order(
+    JsonField("name", TEXT, "as the page of the theorem has it, with its layer"),
+    JsonField("holds", optional(TRUTH), "null if neither is known"),
+    JsonField("evidence", TEXT, "a rank or residues modulo a prime, or what is so over the rationals"),
 )
 
 SECOND = group(
-    Field("description", TEXT, "how it differs"),
-    Field("because", TEXT, "what shows that the function is the same"),
-    Field("weights", MATRICES, "all matrices by name", lambda second: second.weights.named()),
+    JsonField("description", TEXT, "how it differs"),
+    JsonField("because", TEXT, "what shows that the function is the same"),
+    JsonField("weights", MATRICES, "all matrices by name", lambda second: second.weights.named()),
 )
 
 ANSWER = JsonAnswer(
@@ -65,64 +69,64 @@ ANSWER = JsonAnswer(
     "`lightning-sym fiber --json`.",
     (
         *NETWORK,
-        Field(
+        JsonField(
             "virtual_weights",
             optional(VIRTUAL_WEIGHTS),
             "what the function depends on; null unless this is one-head lightning attention",
             "virtual",
         ),
-        Field("source", TEXT, "what describes the fiber"),
-        Field(
+        JsonField("source", TEXT, "what describes the fiber"),
+        JsonField(
             "reason",
             TEXT,
             "the hypotheses that were seen to hold; where there are no components the fiber in words",
             lambda result: result.reason or result.description,
         ),
-        Field(
+        JsonField(
             "tried",
             each(TEXT),
             "theorems that were tried and are not used, each with the hypothesis that fails",
             lambda result: [result.tried] if result.tried else [],
         ),
-        Field("complete", TRUTH, "whether this is the whole fiber"),
-        Field("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),
-        Field("components", each(COMPONENT), "families of virtual weights, for lightning attention with one head"),
-        Field(
+        JsonField("complete", TRUTH, "whether this is the whole fiber"),
+        JsonField("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),
+        JsonField("components", each(COMPONENT), "families of virtual weights, for lightning attention with one head"),
+        JsonField(
             "known_dimension",
             optional(natural()),
             "of the components, in virtual weights; null where there are none",
         ),
-        Field(
+        JsonField(
             "dimension",
             optional(natural()),
             "of the fiber in all weights: by a theorem, or near these weights, where the bounds meet",
         ),
-        Field(
+        JsonField(
             "bounds",
             optional(each(natural(), 2, 2)),
             "lower and upper bound for the dimension of the fiber near these weights, in all weights; null if not "
             "computed",
         ),
-        Field(
+        JsonField(
             "orbit",
             optional(natural()),
             "dimension of the orbit of the symmetries that all weights have, from below; null if not computed",
             lambda result: None if result.near is None else result.near.orbit,
         ),
-        Field("conditions", each(CONDITION), "what was tested", _conditions),
-        Field(
+        JsonField("conditions", each(CONDITION), "what was tested", _conditions),
+        JsonField(
             "theorem",
             optional(TEXT),
             "by number and page what says that this is the whole fiber; null if nothing does",
             _theorem,
         ),
-        Field("generators", each(TEXT), "what moves inside the fiber; where there are components they say it"),
-        Field(
+        JsonField("generators", each(TEXT), "what moves inside the fiber; where there are components they say it"),
+        JsonField(
             "minimal",
             TEXT,
             "in which sense no smaller network has this function; empty if that is not known",
         ),
-        Field(
+        JsonField(
             "another",
             optional(SECOND),
             "another network with this function, where a condition fails and one was found",

@@ -8,7 +8,7 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, each, in_order, optional
+from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, each, in_order, optional
 
 
 def _pages() -> list[tuple[str, str]]:
@@ -22,13 +22,13 @@ ANSWER = JsonAnswer(
     "page",
     "`lightning-sym page NAME --json`, `lightning-sym page --list --json`.",
     (
-        Field(
+        JsonField(
             "pages",
-            each(in_order(Field("name", TEXT), Field("title", TEXT))),
+            each(in_order(JsonField("name", TEXT), JsonField("title", TEXT))),
             "all pages that there are, by name",
         ),
-        Field("page", optional(TEXT), "the one that was written, null for a list"),
-        Field("output", optional(TEXT), "where it was written, null for a list"),
+        JsonField("page", optional(TEXT), "the one that was written, null for a list"),
+        JsonField("output", optional(TEXT), "where it was written, null for a list"),
     ),
 )
 

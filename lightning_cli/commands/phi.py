@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lightning_cli import options
-from lightning_cli.writing.fields import TEXT, TRUTH, Field, JsonAnswer, each, in_order, natural
+from lightning_cli.writing.fields import TEXT, TRUTH, JsonAnswer, JsonField, each, in_order, natural
 from lightning_cli.writing.shared_fields import ARCHITECTURE
 
 if TYPE_CHECKING:
@@ -32,26 +32,28 @@ ANSWER = JsonAnswer(
     "phi",
     "`lightning-sym phi --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField(
             "degree",
             natural(1),
             "of every polynomial in the inputs; the largest one where they are not homogeneous",
             "architecture.degree",
         ),
-        Field(
+        JsonField(
             "homogeneous",
             TRUTH,
             "false with skip connections: then all odd degrees up to the largest",
             lambda phi: not phi.architecture.skip,
         ),
-        Field("ambient_dimension", natural(1), "of all polynomial maps of these degrees and this shape", _ambient),
-        Field("terms", natural(), "of all outputs together", "term_count"),
-        Field("weights", each(TEXT), "names of symbolic weights", "weight_names"),
-        Field("inputs", each(TEXT, 1), "names of the inputs", "input_names"),
-        Field(
+        JsonField("ambient_dimension", natural(1), "of all polynomial maps of these degrees and this shape", _ambient),
+        JsonField("terms", natural(), "of all outputs together", "term_count"),
+        JsonField("weights", each(TEXT), "names of symbolic weights", "weight_names"),
+        JsonField("inputs", each(TEXT, 1), "names of the inputs", "input_names"),
+        JsonField(
             "outputs",
-            each(in_order(Field("row", natural(1)), Field("token", natural(1)), Field("polynomial", TEXT)), 1),
+            each(
+                in_order(JsonField("row", natural(1)), JsonField("token", natural(1)), JsonField("polynomial", TEXT)), 1
+            ),
             "the polynomials, as text or LaTeX",
         ),
     ),

@@ -13,8 +13,8 @@ from lightning_cli.output_file import WEIGHTS, OutputFile
 from lightning_cli.writing.fields import (
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
+    JsonField,
     by_name,
     constant,
     each,
@@ -31,50 +31,52 @@ if TYPE_CHECKING:
     from lightning_sym.network.architecture import Architecture
 
 FIELD = group(
-    Field("minimal_polynomial", TEXT),
-    Field("root", constant("r"), of=lambda result: "r"),
-    Field("between", each(TEXT, 2, 2), of="root_between"),
+    JsonField("minimal_polynomial", TEXT),
+    JsonField("root", constant("r"), of=lambda result: "r"),
+    JsonField("between", each(TEXT, 2, 2), of="root_between"),
 )
 
 COEFFICIENT = group(
-    Field("row", natural(1)),
-    Field("token", natural(1)),
-    Field("monomial", TEXT),
-    Field("given", TEXT),
-    Field("found", TEXT),
+    JsonField("row", natural(1)),
+    JsonField("token", natural(1)),
+    JsonField("monomial", TEXT),
+    JsonField("given", TEXT),
+    JsonField("found", TEXT),
 )
 
 ANSWER = JsonAnswer(
     "recover",
     "`lightning-sym recover --json`.",
     (
-        Field("architecture", ARCHITECTURE, "the network"),
-        Field(
+        JsonField("architecture", ARCHITECTURE, "the network"),
+        JsonField(
             "answer",
             one_of("weights", "none", "undecided"),
             "whether some network of the shape, with real weights, has this function",
             "answer.value",
         ),
-        Field(
+        JsonField(
             "weights",
             optional(by_name(ANY_MATRIX)),
             "matrices by name; entries are rational numbers, or polynomials in the root of the field",
             "matrices",
         ),
-        Field(
+        JsonField(
             "field",
             optional(FIELD),
             "the number field of the weights; null for the rationals",
             lambda result: None if None in (result.minimal_polynomial, result.root_between) else result,
         ),
-        Field("reasons", each(TEXT), "what fails, a line each"),
-        Field(
+        JsonField("reasons", each(TEXT), "what fails, a line each"),
+        JsonField(
             "coefficient",
             optional(COEFFICIENT),
             "a coefficient that is not what it must be, where one shows the answer",
             "difference",
         ),
-        Field("complex_weights", optional(TRUTH), "where there are no real weights: whether there are complex ones"),
+        JsonField(
+            "complex_weights", optional(TRUTH), "where there are no real weights: whether there are complex ones"
+        ),
     ),
 )
 

@@ -15,8 +15,8 @@ from lightning_cli.writing.fields import (
     SPELLED,
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
+    JsonField,
     by_name,
     each,
     either,
@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from lightning_sym.fibers.connection import Connection
     from lightning_sym.fibers.stream_symmetry import StreamSymmetry
 
-HEAD = in_order(Field("head", TEXT, "layer and head, such as 1.2; merged ones with + between"), Field("factor", NUMBER))
+HEAD = in_order(
+    JsonField("head", TEXT, "layer and head, such as 1.2; merged ones with + between"), JsonField("factor", NUMBER)
+)
 
-SIDES = in_order(Field("first", each(HEAD)), Field("second", each(HEAD)))
+SIDES = in_order(JsonField("first", each(HEAD)), JsonField("second", each(HEAD)))
 
 
 def _group_element(found: StreamSymmetry) -> StreamSymmetry | None:
@@ -51,11 +53,11 @@ def _named(name: str) -> Callable[[Any], Any]:
 
 
 STREAM_ELEMENT = group(
-    Field("between", MATRICES),
-    Field("query_key", MATRICES, of=_named("query_key")),
-    Field("value_output", MATRICES, of=_named("value_output")),
-    Field("scales", by_name(NUMBER), of=_named("scales")),
-    Field(
+    JsonField("between", MATRICES),
+    JsonField("query_key", MATRICES, of=_named("query_key")),
+    JsonField("value_output", MATRICES, of=_named("value_output")),
+    JsonField("scales", by_name(NUMBER), of=_named("scales")),
+    JsonField(
         "heads",
         by_name(each(natural(1))),
         "by layer, the head of the first network that comes first, second, ...",
@@ -64,12 +66,12 @@ STREAM_ELEMENT = group(
 )
 
 STREAMS = group(
-    Field("layers", each(each(SIDES)), "by layer, classes of heads with one pattern up to a factor"),
-    Field("arranged", TRUTH, "whether heads were merged, left out or moved to earlier layers first"),
-    Field("group_element", optional(STREAM_ELEMENT), of=_group_element),
+    JsonField("layers", each(each(SIDES)), "by layer, classes of heads with one pattern up to a factor"),
+    JsonField("arranged", TRUTH, "whether heads were merged, left out or moved to earlier layers first"),
+    JsonField("group_element", optional(STREAM_ELEMENT), of=_group_element),
 )
 
-MOVE = in_order(Field("name", TEXT), Field("layer", natural(1)), Field("description", TEXT))
+MOVE = in_order(JsonField("name", TEXT), JsonField("layer", natural(1)), JsonField("description", TEXT))
 
 
 def _moves(found: Connection) -> list[tuple[str, int, str]]:
@@ -80,20 +82,22 @@ def _plain_element(found: Connection) -> Connection | None:
     return None if None in (found.query_key, found.between, found.scales) else found
 
 
-PLAIN_ELEMENT = group(Field("query_key", MATRICES), Field("between", MATRICES), Field("scales", by_name(NUMBER)))
-
-SYMMETRY = group(
-    Field("factors", each(NUMBER)),
-    Field("value_factor", NUMBER),
-    Field("exchanged", TRUTH, of=lambda found: ("exchange", len(found.factors)) in found.moves),
-    Field("moves", each(MOVE), of=_moves),
-    Field("symmetric_parts", TRUTH),
-    Field("virtual_weights", VIRTUAL_WEIGHTS, of="virtual"),
-    Field("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.named()),
-    Field("group_element", optional(PLAIN_ELEMENT), of=_plain_element),
+PLAIN_ELEMENT = group(
+    JsonField("query_key", MATRICES), JsonField("between", MATRICES), JsonField("scales", by_name(NUMBER))
 )
 
-BALL = group(Field("midpoint", TEXT, "a decimal number, exact"), Field("radius", TEXT, "likewise"))
+SYMMETRY = group(
+    JsonField("factors", each(NUMBER)),
+    JsonField("value_factor", NUMBER),
+    JsonField("exchanged", TRUTH, of=lambda found: ("exchange", len(found.factors)) in found.moves),
+    JsonField("moves", each(MOVE), of=_moves),
+    JsonField("symmetric_parts", TRUTH),
+    JsonField("virtual_weights", VIRTUAL_WEIGHTS, of="virtual"),
+    JsonField("moved", optional(MATRICES), of=lambda found: None if found.moved is None else found.moved.named()),
+    JsonField("group_element", optional(PLAIN_ELEMENT), of=_plain_element),
+)
+
+BALL = group(JsonField("midpoint", TEXT, "a decimal number, exact"), JsonField("radius", TEXT, "likewise"))
 
 BALLS = each(each(BALL))
 
@@ -131,68 +135,68 @@ ANSWER = JsonAnswer(
     "same",
     "`lightning-sym same --json`.",
     (
-        Field("network", TEXT, "in words, the kind of attention first"),
-        Field("tokens", natural(1), "t"),
-        Field("answer", one_of("same", "different", "undecided"), "the answer", "answer.value"),
-        Field("reason", one_of(*REASONS), "what shows it", "reason.value"),
-        Field("because", TEXT, "the same in a sentence, with the theorem that is used"),
-        Field(
+        JsonField("network", TEXT, "in words, the kind of attention first"),
+        JsonField("tokens", natural(1), "t"),
+        JsonField("answer", one_of("same", "different", "undecided"), "the answer", "answer.value"),
+        JsonField("reason", one_of(*REASONS), "what shows it", "reason.value"),
+        JsonField("because", TEXT, "the same in a sentence, with the theorem that is used"),
+        JsonField(
             "differing",
             optional(TEXT),
             "softmax, different: the first virtual weight that the functions show and do not share, such as A~2",
             "differing",
         ),
-        Field(
+        JsonField(
             "symmetry",
             optional(SYMMETRY),
             "plain lightning networks: how one network is mapped to the other",
             "connection",
         ),
-        Field(
+        JsonField(
             "streams",
             optional(STREAMS),
             "streams that move together: which heads have one pattern, and the group element that maps the first "
             "network to the second",
             "symmetry",
         ),
-        Field(
+        JsonField(
             "input",
             optional(each(each(either(INTEGER, NUMBER, written=_entry)))),
             "where they differ",
             "input",
         ),
-        Field(
+        JsonField(
             "outputs",
             optional(each(either(MATRIX, BALLS), 2, 2)),
             "the two outputs there: exact, or balls that contain them",
             _outputs,
         ),
-        Field(
+        JsonField(
             "apart",
-            optional(in_order(Field("row", natural(1)), Field("token", natural(1)))),
+            optional(in_order(JsonField("row", natural(1)), JsonField("token", natural(1)))),
             "where two balls of the outputs do not meet",
             "entry",
         ),
-        Field("precision", optional(natural(2)), "bits that balls were computed with"),
-        Field(
+        JsonField("precision", optional(natural(2)), "bits that balls were computed with"),
+        JsonField(
             "evaluations",
             natural(),
             "evaluations at random inputs, all in agreement; exact ones, or for agreement by balls",
             "evaluations",
         ),
-        Field(
+        JsonField(
             "error_bound",
             optional(TEXT),
             "a bound for the probability that different functions agree so often",
             _error_bound,
         ),
-        Field(
+        JsonField(
             "distance",
             optional(SPELLED),
             "undecided: outputs at these inputs are no farther apart",
             "distance",
         ),
-        Field(
+        JsonField(
             "prefix",
             optional(natural(1)),
             "with a mask, and too many tokens: inputs and outputs are those of the first so many tokens",

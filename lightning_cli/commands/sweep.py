@@ -9,7 +9,7 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer, Size
 from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import TEXT, Field, JsonAnswer, natural, optional
+from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, natural, optional
 from lightning_cli.writing.shared_fields import COUNTS, TRIAL
 
 if TYPE_CHECKING:
@@ -20,11 +20,13 @@ ANSWER = JsonAnswer(
     "sweep",
     "`lightning-sym sweep --json`.",
     (
-        Field("file", TEXT, "the SQLite file"),
-        Field("measured", natural(), "networks measured now"),
-        Field("known", natural(), "networks of the family that the atlas had before"),
-        Field("counts", COUNTS, "networks of the whole atlas, by status"),
-        Field("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null"),
+        JsonField("file", TEXT, "the SQLite file"),
+        JsonField("measured", natural(), "networks measured now"),
+        JsonField("known", natural(), "networks of the family that the atlas had before"),
+        JsonField("counts", COUNTS, "networks of the whole atlas, by status"),
+        JsonField(
+            "trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null"
+        ),
     ),
 )
 

@@ -7,8 +7,8 @@ from typing import Any
 from lightning_cli.writing.fields import (
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
+    JsonField,
     constant,
     each,
     group,
@@ -22,30 +22,30 @@ PICTURE = JsonAnswer(
     "picture",
     "`lightning-sym figure NAME --json`, all but Figure 3.",
     (
-        Field("figure", one_of("1", "dimensions", "fiber", "roots", "singular"), "its name", "name"),
-        Field("title", TEXT, "what is shown, one line"),
-        Field("caption", TEXT, "what of it is exact"),
-        Field("columns", each(TEXT), "names of the columns of the table"),
-        Field("rows", ANY_MATRIX, "the table: exact numbers, matrices and words"),
-        Field("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
+        JsonField("figure", one_of("1", "dimensions", "fiber", "roots", "singular"), "its name", "name"),
+        JsonField("title", TEXT, "what is shown, one line"),
+        JsonField("caption", TEXT, "what of it is exact"),
+        JsonField("columns", each(TEXT), "names of the columns of the table"),
+        JsonField("rows", ANY_MATRIX, "the table: exact numbers, matrices and words"),
+        JsonField("output", optional(TEXT), "the picture that was drawn, null if none was asked for"),
     ),
 )
 
 POINT = group(
-    Field("width", natural(1)),
-    Field("parameters", natural(1), of="estimated.architecture.parameter_count"),
-    Field("estimated", optional(natural()), of="estimated.value"),
-    Field("lower", natural(), of="estimated.lower"),
-    Field("upper", natural(), of="estimated.upper"),
-    Field("status", STATUS, of="estimated.status.value"),
-    Field("expected", natural()),
-    Field("agrees", optional(TRUTH)),
+    JsonField("width", natural(1)),
+    JsonField("parameters", natural(1), of="estimated.architecture.parameter_count"),
+    JsonField("estimated", optional(natural()), of="estimated.value"),
+    JsonField("lower", natural(), of="estimated.lower"),
+    JsonField("upper", natural(), of="estimated.upper"),
+    JsonField("status", STATUS, of="estimated.status.value"),
+    JsonField("expected", natural()),
+    JsonField("agrees", optional(TRUTH)),
 )
 
 
-def _fixed(word: str, value: Any, meaning: str) -> Field:
+def _fixed(word: str, value: Any, meaning: str) -> JsonField:
     """A field that has one value."""
-    return Field(word, constant(value), meaning, lambda told: value)
+    return JsonField(word, constant(value), meaning, lambda told: value)
 
 
 FIGURE_3 = JsonAnswer(
@@ -57,8 +57,8 @@ FIGURE_3 = JsonAnswer(
         _fixed("attention_ranks", [2, 2], "a_1, a_2"),
         _fixed("tokens", 3, "t"),
         _fixed("normalization", "softmax", "of the scores"),
-        Field("points", each(POINT, 1), "one a width: certified, and by Eq. 16", "numbers"),
-        Field("output", optional(TEXT), "the picture that was written"),
+        JsonField("points", each(POINT, 1), "one a width: certified, and by Eq. 16", "numbers"),
+        JsonField("output", optional(TEXT), "the picture that was written"),
     ),
 )
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lightning_cli.writing.fields import (
     FLOAT,
     TEXT,
-    Field,
     JsonAnswer,
-    Kind,
+    JsonField,
+    JsonKind,
     by_name,
     each,
     group,
@@ -72,21 +72,23 @@ def _found(name: str) -> Callable[[ClaimToTell | PartToTell], Any]:
 
 
 PART = group(
-    Field("name", TEXT, "what is shown", "part.name"),
-    Field(
+    JsonField("name", TEXT, "what is shown", "part.name"),
+    JsonField(
         "scope",
         SCOPES,
         "how far it reaches",
         "part.scope.name",
     ),
-    Field("expected", VERDICTS, of="part.expected.value"),
-    Field("verdict", optional(VERDICTS), of=_verdict),
-    Field("instance", TEXT, "what one instance is", "part.instance"),
-    Field("instances", optional(natural()), of=_found("instances")),
-    Field("witness", optional(TEXT), "where the statement fails, or is undecided", _found("witness")),
-    Field("findings", each(TEXT), "what was found out about the hypotheses", lambda told: told.found("findings") or ()),
-    Field("tallies", each(TEXT), "what was counted", lambda told: told.found("tallies") or ()),
-    Field(
+    JsonField("expected", VERDICTS, of="part.expected.value"),
+    JsonField("verdict", optional(VERDICTS), of=_verdict),
+    JsonField("instance", TEXT, "what one instance is", "part.instance"),
+    JsonField("instances", optional(natural()), of=_found("instances")),
+    JsonField("witness", optional(TEXT), "where the statement fails, or is undecided", _found("witness")),
+    JsonField(
+        "findings", each(TEXT), "what was found out about the hypotheses", lambda told: told.found("findings") or ()
+    ),
+    JsonField("tallies", each(TEXT), "what was counted", lambda told: told.found("tallies") or ()),
+    JsonField(
         "examples",
         by_name(TEXT),
         "the first, second and last instance, in short",
@@ -95,48 +97,48 @@ PART = group(
 )
 
 CLAIM = group(
-    Field("id", TEXT, of="claim.id"),
-    Field("source", TEXT, "where it stands in the paper", "claim.source"),
-    Field(
+    JsonField("id", TEXT, of="claim.id"),
+    JsonField("source", TEXT, "where it stands in the paper", "claim.source"),
+    JsonField(
         "statement",
         TEXT,
         "the title: what it is about in one line; what is stated is in `latex` and `hypotheses`",
         "claim.title",
     ),
-    Field("latex", TEXT, "the statement", "claim.statement"),
-    Field("hypotheses", TEXT, HYPOTHESES, "claim.hypotheses"),
-    Field("verdict", optional(VERDICTS), of=_verdict),
-    Field("expected", VERDICTS, of="claim.expected.value"),
-    Field("instances", optional(natural()), of=_found("instances")),
-    Field("seconds", optional(FLOAT.having(minimum=0)), of=_seconds),
-    Field("error", optional(TEXT), "of the program", _found("error")),
-    Field("parts", each(PART, 1), of=ClaimToTell.parts),
+    JsonField("latex", TEXT, "the statement", "claim.statement"),
+    JsonField("hypotheses", TEXT, HYPOTHESES, "claim.hypotheses"),
+    JsonField("verdict", optional(VERDICTS), of=_verdict),
+    JsonField("expected", VERDICTS, of="claim.expected.value"),
+    JsonField("instances", optional(natural()), of=_found("instances")),
+    JsonField("seconds", optional(FLOAT.having(minimum=0)), of=_seconds),
+    JsonField("error", optional(TEXT), "of the program", _found("error")),
+    JsonField("parts", each(PART, 1), of=ClaimToTell.parts),
 )
 
 COMPARED = ("claim", "part", "scope", "verdict", "instances", "witness", "findings", "tallies")
 
-EITHER = Kind({"type": ["string", "integer", "null"]})
+EITHER = JsonKind({"type": ["string", "integer", "null"]})
 
 DIFFERENCE = group(
-    Field("claim", TEXT),
-    Field("part", TEXT, "its name; empty where the claim as a whole is meant"),
-    Field("what", one_of(*COMPARED), "claim and part: one that is gone"),
-    Field("before", EITHER),
-    Field("now", EITHER),
+    JsonField("claim", TEXT),
+    JsonField("part", TEXT, "its name; empty where the claim as a whole is meant"),
+    JsonField("what", one_of(*COMPARED), "claim and part: one that is gone"),
+    JsonField("before", EITHER),
+    JsonField("now", EITHER),
 )
 
 BASELINE = group(
-    Field("compared", natural(), "claims that stand in both"),
-    Field("differences", each(DIFFERENCE)),
-    Field("notes", each(TEXT), "what could not be compared, and why"),
+    JsonField("compared", natural(), "claims that stand in both"),
+    JsonField("differences", each(DIFFERENCE)),
+    JsonField("notes", each(TEXT), "what could not be compared, and why"),
 )
 
 CHECK = JsonAnswer(
     "check",
     "`lightning-sym check --json`. With `--list` everything that running would give is null.",
     (
-        Field("claims", each(CLAIM, 1), "the claims, in the paper's order, with their parts"),
-        Field("baseline", optional(BASELINE), "with `--baseline`: how the run differs from the file; else null"),
+        JsonField("claims", each(CLAIM, 1), "the claims, in the paper's order, with their parts"),
+        JsonField("baseline", optional(BASELINE), "with `--baseline`: how the run differs from the file; else null"),
     ),
 )
 

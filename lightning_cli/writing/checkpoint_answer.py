@@ -14,8 +14,8 @@ from lightning_cli.writing.fields import (
     SPELLED,
     TEXT,
     TRUTH,
-    Field,
     JsonAnswer,
+    JsonField,
     each,
     group,
     in_order,
@@ -44,25 +44,25 @@ def is_checkpoint(path: str) -> bool:
 
 
 SYMMETRY = group(
-    Field("exact", TRUTH, "whether all its numbers are exact; else they are fitted floats"),
-    Field("stream", TEXT, "what was done to the residual stream, in words"),
-    Field("layers", each(each(TEXT)), "what was done in each layer, in words"),
+    JsonField("exact", TRUTH, "whether all its numbers are exact; else they are fitted floats"),
+    JsonField("stream", TEXT, "what was done to the residual stream, in words"),
+    JsonField("layers", each(each(TEXT)), "what was done in each layer, in words"),
 )
 
 
 RESIDUAL = in_order(
-    Field("tensor", TEXT, "what the second checkpoint's files call it"),
-    Field("piece", TEXT, "what it is, such as 3.query"),
-    Field("units", FINITE, "its largest difference"),
-    Field("stored", one_of("F16", "BF16", "F32", "F64"), "the type whose units these are"),
-    Field(
+    JsonField("tensor", TEXT, "what the second checkpoint's files call it"),
+    JsonField("piece", TEXT, "what it is, such as 3.query"),
+    JsonField("units", FINITE, "its largest difference"),
+    JsonField("stored", one_of("F16", "BF16", "F32", "F64"), "the type whose units these are"),
+    JsonField(
         "entry",
         optional(each(natural())),
         "where: row and column of the matrix (out, in), or the place in a vector",
     ),
-    Field("difference", FINITE, "the entry less what the symmetry makes of the first checkpoint"),
-    Field("differing", optional(natural()), "how many entries differ, where that is known exactly"),
-    Field("explained", TRUTH, "whether it counts as rounding"),
+    JsonField("difference", FINITE, "the entry less what the symmetry makes of the first checkpoint"),
+    JsonField("differing", optional(natural()), "how many entries differ, where that is known exactly"),
+    JsonField("explained", TRUTH, "whether it counts as rounding"),
 )
 
 
@@ -73,19 +73,19 @@ def _residuals(result: CheckpointComparison) -> list[tuple[Any, ...]]:
     ]
 
 
-BALL = in_order(Field("midpoint", TEXT), Field("radius", TEXT))
+BALL = in_order(JsonField("midpoint", TEXT), JsonField("radius", TEXT))
 
 APART = group(
-    Field("ids", each(natural()), "the token ids read", "prompt"),
-    Field("token", natural(), "the token id whose logits these are"),
-    Field("first", BALL, "of the first checkpoint", lambda apart: apart.first.written()),
-    Field("second", BALL, "of the second checkpoint", lambda apart: apart.second.written()),
+    JsonField("ids", each(natural()), "the token ids read", "prompt"),
+    JsonField("token", natural(), "the token id whose logits these are"),
+    JsonField("first", BALL, "of the first checkpoint", lambda apart: apart.first.written()),
+    JsonField("second", BALL, "of the second checkpoint", lambda apart: apart.second.written()),
 )
 
 LOGITS = group(
-    Field("ids", each(each(natural())), "the prompts", "prompts"),
-    Field("bound", SPELLED, "no logit differs by more, an exact number"),
-    Field("apart", optional(APART), "logits that are proved to differ"),
+    JsonField("ids", each(each(natural())), "the prompts", "prompts"),
+    JsonField("bound", SPELLED, "no logit differs by more, an exact number"),
+    JsonField("apart", optional(APART), "logits that are proved to differ"),
 )
 
 
@@ -93,47 +93,47 @@ CHECKPOINTS = JsonAnswer(
     "same-checkpoints",
     "`lightning-sym same --json` of two checkpoints.",
     (
-        Field("first", TEXT, "the first checkpoint"),
-        Field("second", TEXT, "the second checkpoint"),
-        Field(
+        JsonField("first", TEXT, "the first checkpoint"),
+        JsonField("second", TEXT, "the second checkpoint"),
+        JsonField(
             "answer",
             one_of("same", "rounding", "different", "undecided"),
             "whether the second is a rewriting of the first",
             "answer.value",
         ),
-        Field(
+        JsonField(
             "complete",
             TRUTH,
             "whether the list of symmetries is known to be complete for networks of this kind",
             lambda told: False,
         ),
-        Field(
+        JsonField(
             "symmetry",
             optional(SYMMETRY),
             "what was done to the first checkpoint, as far as it was found; null where the forms allow no comparison",
             "description",
         ),
-        Field(
+        JsonField(
             "output",
             optional(TEXT),
             "the file that the symmetry was written into, as numbers; null where none was written",
         ),
-        Field(
+        JsonField(
             "units",
             FINITE,
             "the largest difference, in units in the last place of the stored type; null if it has no finite number",
             "units",
         ),
-        Field("limit", FLOAT, "units up to which a difference counts as rounding"),
-        Field(
+        JsonField("limit", FLOAT, "units up to which a difference counts as rounding"),
+        JsonField(
             "residuals",
             each(RESIDUAL),
             "tensors that are not exactly what the symmetry makes of the first checkpoint's, the largest difference "
             "first",
             _residuals,
         ),
-        Field("logits", optional(LOGITS), "logits of both for a prompt, compared in balls"),
-        Field("tried", each(TEXT), "what was not compared, or did not succeed, and why"),
+        JsonField("logits", optional(LOGITS), "logits of both for a prompt, compared in balls"),
+        JsonField("tried", each(TEXT), "what was not compared, or did not succeed, and why"),
     ),
 )
 

@@ -24,43 +24,43 @@ def _as_it_is(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Kind:
+class JsonKind:
     """What a value may be, as JSON Schema says it, and how such a value is written."""
 
     schema: Schema
     written: Callable[[Any], Any] = _as_it_is
 
-    def having(self, **keywords: Any) -> Kind:
+    def having(self, **keywords: Any) -> JsonKind:
         """The same kind with further keywords of JSON Schema."""
-        return Kind(self.schema | keywords, self.written)
+        return JsonKind(self.schema | keywords, self.written)
 
 
-TEXT = Kind({"type": "string"})
-TRUTH = Kind({"type": "boolean"})
-INTEGER = Kind({"type": "integer"})
-FINITE = Kind({"type": ["number", "null"]}, lambda number: number if isfinite(number) else None)
+TEXT = JsonKind({"type": "string"})
+TRUTH = JsonKind({"type": "boolean"})
+INTEGER = JsonKind({"type": "integer"})
+FINITE = JsonKind({"type": ["number", "null"]}, lambda number: number if isfinite(number) else None)
 """A float, or null where it is infinite or no number."""
-FLOAT = Kind({"type": "number"})
-SPELLED = Kind(TEXT.schema, str)
+FLOAT = JsonKind({"type": "number"})
+SPELLED = JsonKind(TEXT.schema, str)
 """What is spelled by `str`."""
 
 
-def natural(least: int = 0) -> Kind:
+def natural(least: int = 0) -> JsonKind:
     """An integer that is at least this."""
-    return Kind({"type": "integer", "minimum": least})
+    return JsonKind({"type": "integer", "minimum": least})
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> JsonKind:
     """One of a few words."""
-    return Kind({"enum": list(words)})
+    return JsonKind({"enum": list(words)})
 
 
-def constant(value: Any) -> Kind:
+def constant(value: Any) -> JsonKind:
     """This very value."""
-    return Kind({"const": value})
+    return JsonKind({"const": value})
 
 
-def optional(kind: Kind) -> Kind:
+def optional(kind: JsonKind) -> JsonKind:
     """A value of this kind, or null."""
     schema = kind.schema
     if "enum" in schema:
@@ -69,38 +69,38 @@ def optional(kind: Kind) -> Kind:
         schema = schema | {"type": [schema["type"], "null"]}
     else:
         schema = {"anyOf": [schema, {"type": "null"}]}
-    return Kind(schema, lambda value: None if value is None else kind.written(value))
+    return JsonKind(schema, lambda value: None if value is None else kind.written(value))
 
 
-def each(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
+def each(kind: JsonKind, least: int = 0, most: int | None = None) -> JsonKind:
     """A list of values of this kind, of at least and at most so many."""
     bounds = ({"minItems": least} if least else {}) | ({} if most is None else {"maxItems": most})
-    return Kind({"type": "array", "items": kind.schema} | bounds, lambda values: [kind.written(x) for x in values])
+    return JsonKind({"type": "array", "items": kind.schema} | bounds, lambda values: [kind.written(x) for x in values])
 
 
-def by_name(kind: Kind, *, names: Schema | None = None) -> Kind:
+def by_name(kind: JsonKind, *, names: Schema | None = None) -> JsonKind:
     """Values of this kind by names that the answer chooses, which `names` may describe."""
     schema = {"type": "object", "additionalProperties": kind.schema} | ({"propertyNames": names} if names else {})
-    return Kind(schema, lambda values: {str(name): kind.written(value) for name, value in values.items()})
+    return JsonKind(schema, lambda values: {str(name): kind.written(value) for name, value in values.items()})
 
 
-def either(*kinds: Kind, written: Callable[[Any], Any] = _as_it_is) -> Kind:
+def either(*kinds: JsonKind, written: Callable[[Any], Any] = _as_it_is) -> JsonKind:
     """A value of one of these kinds."""
-    return Kind({"anyOf": [kind.schema for kind in kinds]}, written)
+    return JsonKind({"anyOf": [kind.schema for kind in kinds]}, written)
 
 
-def group(*fields: Field) -> Kind:
+def group(*fields: JsonField) -> JsonKind:
     """An object with these fields, which stand in the value."""
-    return Kind(schema_of(fields), lambda value: document_of(fields, value))
+    return JsonKind(schema_of(fields), lambda value: document_of(fields, value))
 
 
-def in_order(*fields: Field) -> Kind:
+def in_order(*fields: JsonField) -> JsonKind:
     """An object with these fields, whose values come as a tuple in their order."""
 
     def written(values: Any) -> dict[str, Any]:
         return {each.word: each.kind.written(value) for each, value in zip(fields, values, strict=True)}
 
-    return Kind(schema_of(fields), written)
+    return JsonKind(schema_of(fields), written)
 
 
 def itself(result: Any) -> Any:
@@ -109,7 +109,7 @@ def itself(result: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Field:
+class JsonField:
     """A word, what it means, what it may be, and where it stands in the result: the attribute of that name.
 
     Attributes:
@@ -120,7 +120,7 @@ class Field:
     """
 
     word: str
-    kind: Kind
+    kind: JsonKind
     meaning: str = ""
     of: str | Callable[[Any], Any] = ""
 
@@ -134,12 +134,12 @@ class Field:
         return ({"description": self.meaning} if self.meaning else {}) | self.kind.schema
 
 
-def document_of(fields: tuple[Field, ...], result: Any) -> dict[str, Any]:
+def document_of(fields: tuple[JsonField, ...], result: Any) -> dict[str, Any]:
     """Values by word, as JSON has them."""
     return {each.word: each.value(result) for each in fields}
 
 
-def schema_of(fields: tuple[Field, ...]) -> Schema:
+def schema_of(fields: tuple[JsonField, ...]) -> Schema:
     """An object with these fields and no others."""
     described = {each.word: each.schema() for each in fields}
     return {"type": "object", "properties": described, "required": list(described), "additionalProperties": False}
@@ -149,10 +149,10 @@ SHARED: dict[str, Schema] = {}
 """What several schemas refer to, by name."""
 
 
-def shared(name: str, meaning: str, kind: Kind) -> Kind:
+def shared(name: str, meaning: str, kind: JsonKind) -> JsonKind:
     """This kind as one that schemas refer to by its name."""
     SHARED[name] = {"description": meaning} | kind.schema
-    return Kind({"$ref": f"{COMMON}#/$defs/{name}"}, kind.written)
+    return JsonKind({"$ref": f"{COMMON}#/$defs/{name}"}, kind.written)
 
 
 def common_schema() -> Schema:
@@ -176,7 +176,7 @@ class JsonAnswer:
 
     name: str
     said: str
-    fields: tuple[Field, ...]
+    fields: tuple[JsonField, ...]
     version: int = 1
     title: str = ""
 
@@ -194,6 +194,6 @@ class JsonAnswer:
 
     def schema(self) -> Schema:
         """The schema file."""
-        own = Field("schema", Kind({"const": self.identifier}), "name and version of this schema")
+        own = JsonField("schema", JsonKind({"const": self.identifier}), "name and version of this schema")
         head = {"$schema": DRAFT, "$id": f"{self.name}.schema.json"}
         return head | {"title": self.title or self.name, "description": self.said} | schema_of((own, *self.fields))

@@ -10,8 +10,8 @@ from lightning_cli.writing.fields import (
     SPELLED,
     TEXT,
     TRUTH,
-    Field,
-    Kind,
+    JsonField,
+    JsonKind,
     by_name,
     each,
     group,
@@ -24,28 +24,28 @@ from lightning_cli.writing.output import exact, spelled
 
 NUMBER = shared("number", "an exact number", SPELLED.having(pattern="^-?[0-9]+(/[0-9]+)?$"))
 
-MATRIX = shared("matrix", "a matrix, row by row", Kind(each(each(NUMBER, 1), 1).schema, exact))
+MATRIX = shared("matrix", "a matrix, row by row", JsonKind(each(each(NUMBER, 1), 1).schema, exact))
 
 VIRTUAL_WEIGHTS = shared(
-    "virtual_weights", "A~1, ..., A~l, and V~", group(Field("attention", each(MATRIX)), Field("value", MATRIX))
+    "virtual_weights", "A~1, ..., A~l, and V~", group(JsonField("attention", each(MATRIX)), JsonField("value", MATRIX))
 )
 
 _NETWORK = group(
-    Field("widths", each(natural(1), 2), "d_0, ..., d_l"),
-    Field("attention_ranks", each(natural(1), 1), "a_1, ..., a_l"),
-    Field("tokens", natural(1), "t"),
-    Field(
+    JsonField("widths", each(natural(1), 2), "d_0, ..., d_l"),
+    JsonField("attention_ranks", each(natural(1), 1), "a_1, ..., a_l"),
+    JsonField("tokens", natural(1), "t"),
+    JsonField(
         "normalization",
         TEXT,
         "none, softmax, or the name of another",
         lambda network: "none" if network.normalization is None else network.normalization.name,
     ),
-    Field("heads", natural(1)),
-    Field("value_ranks", optional(each(natural(1), 1)), "b_1, ..., b_l where there are output projections"),
-    Field("skip", TRUTH),
-    Field("mask", one_of("none", "causal"), of=lambda network: "causal" if network.causal else "none"),
-    Field("embed", optional(natural(1))),
-    Field("unembed", optional(natural(1))),
+    JsonField("heads", natural(1)),
+    JsonField("value_ranks", optional(each(natural(1), 1)), "b_1, ..., b_l where there are output projections"),
+    JsonField("skip", TRUTH),
+    JsonField("mask", one_of("none", "causal"), of=lambda network: "causal" if network.causal else "none"),
+    JsonField("embed", optional(natural(1))),
+    JsonField("unembed", optional(natural(1))),
 )
 
 OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -63,41 +63,41 @@ def architecture_json(network: Any) -> dict[str, Any]:
     return written
 
 
-ARCHITECTURE = shared("architecture", "the network", Kind(_NETWORK.schema, architecture_json))
+ARCHITECTURE = shared("architecture", "the network", JsonKind(_NETWORK.schema, architecture_json))
 
 BOUNDS = shared(
     "bounds",
     "the value, null while undecided, and its two bounds",
-    group(Field("value", optional(natural())), Field("lower", natural()), Field("upper", natural())),
+    group(JsonField("value", optional(natural())), JsonField("lower", natural()), JsonField("upper", natural())),
 )
 
 NETWORK = (
-    Field(
+    JsonField(
         "network",
         TEXT,
         "in words, the kind of attention first",
         lambda result: options.network_line(result.architecture),
     ),
-    Field("architecture", ARCHITECTURE, "the network"),
+    JsonField("architecture", ARCHITECTURE, "the network"),
 )
 """The network that an answer is about, in words and by its options."""
 
-SPELLED_NUMBER = Kind(TEXT.schema, spelled)
+SPELLED_NUMBER = JsonKind(TEXT.schema, spelled)
 """A number that may be more than rational."""
 
-ANY_MATRIX = Kind(each(each(TEXT)).schema)
+ANY_MATRIX = JsonKind(each(each(TEXT)).schema)
 """A matrix of entries that are spelled already."""
 
-SPELLED_MATRIX = Kind(ANY_MATRIX.schema, exact)
+SPELLED_MATRIX = JsonKind(ANY_MATRIX.schema, exact)
 """A matrix whose entries may be more than rational numbers."""
 
 MATRICES = by_name(MATRIX)
 
 CONDITION = group(
-    Field("name", TEXT, "as the page has it"),
-    Field("layer", natural(), "its layer, or the number of the space"),
-    Field("holds", optional(TRUTH), "null where it is not known"),
-    Field("evidence", TEXT, "what shows it"),
+    JsonField("name", TEXT, "as the page has it"),
+    JsonField("layer", natural(), "its layer, or the number of the space"),
+    JsonField("holds", optional(TRUTH), "null where it is not known"),
+    JsonField("evidence", TEXT, "what shows it"),
 )
 
 PROOF = "where it is proved: the page and its theorems"
@@ -116,20 +116,20 @@ COUNTS = by_name(natural(1), names={"enum": ["certified", "undecided", "refused"
 """Networks of an atlas by their status."""
 
 TRIAL = group(
-    Field("formula", TEXT, "as it was typed"),
-    Field("agree", natural(), "certified networks where it gives the dimension"),
-    Field("refuted", natural(), "networks whose bounds exclude its value"),
-    Field("undecided", natural(), "networks whose bounds leave its value open"),
-    Field("without", natural(), "networks that it says nothing about, or that were refused"),
-    Field(
+    JsonField("formula", TEXT, "as it was typed"),
+    JsonField("agree", natural(), "certified networks where it gives the dimension"),
+    JsonField("refuted", natural(), "networks whose bounds exclude its value"),
+    JsonField("undecided", natural(), "networks whose bounds leave its value open"),
+    JsonField("without", natural(), "networks that it says nothing about, or that were refused"),
+    JsonField(
         "counterexample",
         optional(
             group(
-                Field("architecture", ARCHITECTURE, of="counterexample.architecture"),
-                Field("dimension", optional(natural()), "where its bounds meet", "counterexample.dimension"),
-                Field("lower", natural(), "lower bound", "counterexample.lower"),
-                Field("upper", natural(), "upper bound", "counterexample.upper"),
-                Field("value", INTEGER, "what the formula gives"),
+                JsonField("architecture", ARCHITECTURE, of="counterexample.architecture"),
+                JsonField("dimension", optional(natural()), "where its bounds meet", "counterexample.dimension"),
+                JsonField("lower", natural(), "lower bound", "counterexample.lower"),
+                JsonField("upper", natural(), "upper bound", "counterexample.upper"),
+                JsonField("value", INTEGER, "what the formula gives"),
             )
         ),
         "the smallest network of the refuted ones",

@@ -14,7 +14,7 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.pieces import Space, act, pieces, spaces, stream
+from lightning_sym.network.pieces import WeightSpace, act, pieces, spaces, stream
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
@@ -50,11 +50,11 @@ def _by_head(given: Mapping[Any, Any] | None, shape: Architecture, what: str) ->
     return {places[key]: value for key, value in (given or {}).items()}
 
 
-def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> dict[Space, Pair]:
+def _streams(given: Mapping[int, npt.ArrayLike] | None, shape: Architecture) -> dict[WeightSpace, Pair]:
     """The changes of basis of the stream, $G_0, ..., G_l$, by space; with skip connections all are the same."""
     places = [stream(shape, i) for i in range(shape.depth + 1)]
     allowed = [i for i, space in enumerate(places) if space.free]
-    found: dict[Space, Pair] = {}
+    found: dict[WeightSpace, Pair] = {}
     for i, matrix in (given or {}).items():
         if type(i) is not int or i not in allowed:
             if not allowed:
@@ -135,7 +135,7 @@ def transform(
         factor = exact_number(value, f"the scale of {_called(shape, *place)}")
         if factor == 0:
             raise BadInput(f"the scale of {_called(shape, *place)} must not be 0")
-        element[Space("scale", place, 1)] = _Multiple(factor), _Multiple(1 / factor)
+        element[WeightSpace("scale", place, 1)] = _Multiple(factor), _Multiple(1 / factor)
     orders = _orders(heads, shape)
     touched = [piece for piece in pieces(shape) if not element.keys().isdisjoint(piece.spaces)]
     held = {piece.name: RationalMatrix.of(weights.held(piece.name)) for piece in touched}

@@ -40,7 +40,7 @@ class Shaped(Protocol):
     def require(self, what: str, proved: Collection[str]) -> None: ...
 
 
-class Space(NamedTuple):
+class WeightSpace(NamedTuple):
     """Where rows or columns of weights live, or what rescales them.
 
     Attributes:
@@ -65,11 +65,11 @@ class Space(NamedTuple):
 class Axis(NamedTuple):
     r"""The rows or the columns of a weight: they move with their space, by $g$, or against it, by $g^{-\top}$."""
 
-    space: Space
+    space: WeightSpace
     up: bool
 
 
-class Piece(NamedTuple):
+class WeightPiece(NamedTuple):
     """A weight.
 
     Attributes:
@@ -83,7 +83,7 @@ class Piece(NamedTuple):
     name: str
     rows: Axis
     columns: Axis
-    scale: tuple[Space, int] | None = None
+    scale: tuple[WeightSpace, int] | None = None
     by_head: bool = True
 
     @property
@@ -92,33 +92,33 @@ class Piece(NamedTuple):
         return self.rows.space.size, self.columns.space.size
 
     @property
-    def spaces(self) -> tuple[Space, ...]:
+    def spaces(self) -> tuple[WeightSpace, ...]:
         """Every space that it moves with or against."""
         both = (self.rows.space, self.columns.space)
         return both if self.scale is None else (*both, self.scale[0])
 
 
-def stream(network: Shaped, layer: int) -> Space:
+def stream(network: Shaped, layer: int) -> WeightSpace:
     """The residual stream behind a layer, in front of the first one for 0.
 
     Example:
         >>> from lightning_sym import Architecture
         >>> stream(Architecture((2, 3, 1), (1, 1), 2), 1)
-        Space(kind='stream', place=(1,), size=3, free=True)
+        WeightSpace(kind='stream', place=(1,), size=3, free=True)
     """
     network.require("the list of streams", SHAPED)
     ends, last = (network.embed is not None, network.unembed is not None), network.depth
     if network.skip:
-        return Space("stream", (), network.widths[0], all(ends))
+        return WeightSpace("stream", (), network.widths[0], all(ends))
     free = ends[0] if layer == 0 else ends[1] if layer == last else True
-    return Space("stream", (layer,), network.widths[layer], free)
+    return WeightSpace("stream", (layer,), network.widths[layer], free)
 
 
 LISTED = 256
 """Heads of all layers together up to which a network keeps its table: there may be very many."""
 
 
-def pieces(network: Shaped, heads: int | None = None) -> Iterator[Piece]:
+def pieces(network: Shaped, heads: int | None = None) -> Iterator[WeightPiece]:
     """Every weight of a network, in the canonical order; with `heads`, of each layer only the first so many.
 
     Raises:
@@ -145,38 +145,40 @@ def _kept(network: Shaped, what: str, heads: int, make: Callable[[], Any]) -> An
     return kept[what, heads]
 
 
-def _pieces(network: Shaped, heads: int) -> Iterator[Piece]:
+def _pieces(network: Shaped, heads: int) -> Iterator[WeightPiece]:
     """Make them, one after the other."""
     if network.embed is not None:
-        read = Axis(Space("input", (), network.embed, free=False), up=False)
-        yield Piece("E", Axis(stream(network, 0), up=True), read, by_head=False)
+        read = Axis(WeightSpace("input", (), network.embed, free=False), up=False)
+        yield WeightPiece("E", Axis(stream(network, 0), up=True), read, by_head=False)
     for layer in range(1, network.depth + 1):
         for head in range(1, heads + 1):
             yield from attention_head(network, layer, head)
     if network.unembed is not None:
-        written = Axis(Space("output", (), network.unembed, free=False), up=True)
-        yield Piece("U", written, Axis(stream(network, network.depth), up=False), by_head=False)
+        written = Axis(WeightSpace("output", (), network.unembed, free=False), up=True)
+        yield WeightPiece("U", written, Axis(stream(network, network.depth), up=False), by_head=False)
 
 
-def attention_head(network: Shaped, layer: int, head: int) -> Iterator[Piece]:
+def attention_head(network: Shaped, layer: int, head: int) -> Iterator[WeightPiece]:
     """The weights of one head; a variant of attention is another function like this one."""
     network.require("the weights of a head", SHAPED)
     name, place = network.head_name(layer, head), (layer, head)
-    scores = Space("query-key", place, network.attention_ranks[layer - 1])
-    scale = None if network.normalization is not None else Space("scale", place, 1)
+    scores = WeightSpace("query-key", place, network.attention_ranks[layer - 1])
+    scale = None if network.normalization is not None else WeightSpace("scale", place, 1)
     read, write = Axis(stream(network, layer - 1), up=False), Axis(stream(network, layer), up=True)
-    yield Piece("Q" + name, Axis(scores, up=False), read, None if scale is None else (scale, 1))
-    yield Piece("K" + name, Axis(scores, up=True), read)
+    yield WeightPiece("Q" + name, Axis(scores, up=False), read, None if scale is None else (scale, 1))
+    yield WeightPiece("K" + name, Axis(scores, up=True), read)
     shrinks = None if scale is None else (scale, -1)
     if network.value_ranks is None:
-        yield Piece("V" + name, write, read, shrinks)
+        yield WeightPiece("V" + name, write, read, shrinks)
         return
-    value = Space("value-output", place, network.value_ranks[layer - 1])
-    yield Piece("V" + name, Axis(value, up=True), read, shrinks)
-    yield Piece("O" + name, write, Axis(value, up=False))
+    value = WeightSpace("value-output", place, network.value_ranks[layer - 1])
+    yield WeightPiece("V" + name, Axis(value, up=True), read, shrinks)
+    yield WeightPiece("O" + name, write, Axis(value, up=False))
 
 
-def act(weights: Mapping[str, Any], element: Mapping[Space, tuple[Any, Any]], moved: Iterator[Piece]) -> dict[str, Any]:
+def act(
+    weights: Mapping[str, Any], element: Mapping[WeightSpace, tuple[Any, Any]], moved: Iterator[WeightPiece]
+) -> dict[str, Any]:
     """The weights after an element of the group, over any ring: those of `moved`, by name.
 
     Args:
@@ -188,7 +190,7 @@ def act(weights: Mapping[str, Any], element: Mapping[Space, tuple[Any, Any]], mo
         >>> import numpy as np
         >>> from lightning_sym import Architecture
         >>> network, one = Architecture((1, 1), (1,), 1), np.array([[1]])
-        >>> scale = Space("scale", (1, 1), 1)
+        >>> scale = WeightSpace("scale", (1, 1), 1)
         >>> act(dict.fromkeys(("Q1", "K1", "V1"), one), {scale: (2 * one, one / 2)}, pieces(network))["V1"].tolist()
         [[0.5]]
     """
@@ -207,7 +209,7 @@ def act(weights: Mapping[str, Any], element: Mapping[Space, tuple[Any, Any]], mo
     return result
 
 
-def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -> dict[Space, list[Piece]]:
+def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -> dict[WeightSpace, list[WeightPiece]]:
     """The spaces whose basis is free, each with the weights that move with or against it; of so many heads, as above.
 
     Example:
@@ -220,9 +222,9 @@ def spaces(network: Shaped, kind: str | None = None, heads: int | None = None) -
     return {k: v for found in by_kind.values() for k, v in found.items()} if kind is None else by_kind.get(kind, {})
 
 
-def _spaces(network: Shaped, heads: int) -> dict[str, dict[Space, list[Piece]]]:
+def _spaces(network: Shaped, heads: int) -> dict[str, dict[WeightSpace, list[WeightPiece]]]:
     """The same by their kinds."""
-    found: dict[str, dict[Space, list[Piece]]] = {}
+    found: dict[str, dict[WeightSpace, list[WeightPiece]]] = {}
     for piece in pieces(network, heads):
         for space in piece.spaces:
             if space.free:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import Form, run
-from lightning_sym.network.pieces import Space, act, pieces, spaces, stream
+from lightning_sym.network.pieces import WeightSpace, act, pieces, spaces, stream
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.normalization import SOFTMAX
@@ -88,7 +88,7 @@ def _layer_identity(skip: bool, value_ranks: tuple[int] | None, normalized: bool
     return said
 
 
-def _letter(space: Space, shape: Architecture) -> Words:
+def _letter(space: WeightSpace, shape: Architecture) -> Words:
     """A name for the element of a space: $G$ in front of the layer, $H$ behind it, $C$ for queries and keys."""
     head = str(space.place[-1]) if space.place and shape.heads > 1 else ""
     if space.kind == "scale":

@@ -33,8 +33,8 @@ CHANGES = {
     ),
     "a new key": (
         "lightning_cli/commands/degree.py",
-        'Field("architecture", ARCHITECTURE, "the network"),',
-        'Field("architecture", ARCHITECTURE, "the network"), Field("of", TEXT, "", lambda result: "1"),',
+        'JsonField("architecture", ARCHITECTURE, "the network"),',
+        'JsonField("architecture", ARCHITECTURE, "the network"), JsonField("of", TEXT, "", lambda result: "1"),',
     ),
     "a message": ("lightning_sym/network/weights.py", "is not yet decided for", "is not decided for"),
     "a guard": ("lightning_sym/limits.py", "if not self.allows(seconds):", "if False:"),

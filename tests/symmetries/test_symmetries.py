@@ -16,7 +16,7 @@ from lightning_sym import Architecture, Layer, Weights
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.attention import attention_layer, network_output
 from lightning_sym.network.jacobian import random_layers, random_weights, weight_gradients
-from lightning_sym.network.pieces import Piece, act, pieces, spaces, stream
+from lightning_sym.network.pieces import WeightPiece, act, pieces, spaces, stream
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import rational_matrix
 from lightning_sym.symmetries.families import orbit_dimension_at, symmetry_count, tangent_directions_mod_p
@@ -49,7 +49,7 @@ def test_the_whole_group_leaves_the_function_alone(shape: Architecture, seed: in
     assert np.array_equal(old, new)
 
 
-def broken(piece: Piece, how: str) -> Piece:
+def broken(piece: WeightPiece, how: str) -> WeightPiece:
     """The same weight with one mistake in its row of the table."""
     if how == "scale":
         return piece._replace(scale=None if piece.scale is None else (piece.scale[0], -piece.scale[1]))
@@ -67,7 +67,7 @@ SEEN_BY_NOTHING = {("E", "columns"), ("U", "rows")}  # the spaces of inputs and 
 def test_every_axis_and_every_scale_of_the_table_matters(
     letter: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(network: Architecture, heads: int | None = None) -> Iterator[Piece]:
+    def wrong(network: Architecture, heads: int | None = None) -> Iterator[WeightPiece]:
         for piece in pieces(network, heads):
             yield broken(piece, how) if piece.name[0] == letter else piece
 
@@ -81,7 +81,7 @@ def test_every_axis_and_every_scale_of_the_table_matters(
 
 
 def test_a_wrong_action_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgets_the_query(weights: Mapping[str, Any], element: Any, moved: Iterator[Piece]) -> dict[str, Any]:
+    def forgets_the_query(weights: Mapping[str, Any], element: Any, moved: Iterator[WeightPiece]) -> dict[str, Any]:
         return act(weights, element, moved) | {name: m for name, m in weights.items() if name[0] == "Q"}
 
     monkeypatch.setattr(symmetries, "act", forgets_the_query)
