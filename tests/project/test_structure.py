@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 
 # a file of lightning_sym imports from its own room, without circles, and from the rooms and files that stand above it
 ORDER = [
-    "errors", "extras", "version", "arguments", "limits", "whole_files", "processes", "threads", "display", "rings",
-    "exact", "network", "symmetries", "dimension", "fibers", "varieties", "geometry", "certificates", "atlas",
+    "lazy", "errors", "extras", "version", "arguments", "limits", "whole_files", "processes", "threads", "display",
+    "rings", "exact", "network", "symmetries", "dimension", "fibers", "varieties", "geometry", "certificates", "atlas",
     "checkpoints", "testing", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]
@@ -165,10 +165,10 @@ def test_no_forward_pass_but_one() -> None:
 
 def test_public_names_are_the_same_for_people_and_for_type_checkers() -> None:
     tree = ast.parse((ROOT / "lightning_sym" / "__init__.py").read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    typed = {node.module: tuple(a.name for a in node.names) for node in block.body if isinstance(node, ast.ImportFrom)}
-    assert typed == lightning_sym._ROOMS
-    assert sorted(lightning_sym.__all__) == sorted(lightning_sym._PLACES)
+    (block,) = (node for node in tree.body if isinstance(node, ast.With))
+    typed = [a for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names]
+    assert {a.name for a in typed} == {a.asname for a in typed} == set(lightning_sym.__all__)
+    assert set(lightning_sym.__all__) <= set(dir(lightning_sym))
     for name in lightning_sym.__all__:
         assert getattr(lightning_sym, name).__module__ if name != "SOFTMAX" else lightning_sym.SOFTMAX
     with pytest.raises(AttributeError, match="no attribute 'dimensions'"):

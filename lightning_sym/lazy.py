@@ -1,0 +1,92 @@
+"""Imports that happen when something is first asked for: who needs one room does not wait for the others.
+
+The statements stand at the top of a file as any others do, where people, linters and type checkers read them, inside of
+`with lazy_imports(__name__)`. What is imported there are modules, used as `module.name`; or the public names of a
+package, which then calls `public_names`. Nothing comes into `sys.modules` before it is needed, as it would with
+`importlib.util.LazyLoader`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+
+
+class LazyModule(ModuleType):
+    """Stands for a module, and imports it when an attribute of it is asked for.
+
+    Example:
+        >>> LazyModule("fractions").Fraction(1, 2)
+        Fraction(1, 2)
+    """
+
+    def __getattr__(self, name: str) -> object:
+        """Return the attribute that the module has now; special ones, which tools ask everything for, load nothing."""
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} is loaded later, and has no attribute {name!r} now")
+        return getattr(import_module(self.__name__), name)
+
+
+@contextmanager
+def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
+    """Make each import of a module in the block a `LazyModule`.
+
+    Args:
+        importer: the name of the module in which the block stands; what others import meanwhile is imported at once.
+
+    Yields:
+        By name what was imported from where, to be filled by the block.
+    """
+    import_now = builtins.__import__
+    places: dict[str, str] = {}
+
+    def import_later(
+        name: str,
+        globals: Mapping[str, object] | None = None,  # noqa: A002 - the names that Python gives them
+        locals: Mapping[str, object] | None = None,  # noqa: A002
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType | SimpleNamespace:
+        if globals is None or globals.get("__name__") != importer:
+            return import_now(name, globals, locals, fromlist or (), level)
+        if not fromlist:
+            return LazyModule(name)
+        places.update(dict.fromkeys(fromlist, name))
+        return SimpleNamespace(**{each: LazyModule(f"{name}.{each}") for each in fromlist})
+
+    builtins.__import__ = import_later  # type: ignore[assignment]
+    try:
+        yield places
+    finally:
+        builtins.__import__ = import_now
+
+
+Names = tuple[list[str], Callable[[str], object], Callable[[], list[str]]]
+
+
+def public_names(package: str, places: Mapping[str, str]) -> Names:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package whose names are imported when they are asked for.
+
+    Args:
+        package: its name; `lazy_imports` has bound the names in it, and this takes them away again.
+        places: by name the module that defines it.
+    """
+    namespace = vars(sys.modules[package])
+    for name in places:
+        del namespace[name]
+
+    def __getattr__(name: str) -> object:  # noqa: N807 - what modules call it
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = namespace[name] = getattr(import_module(places[name]), name)
+        return value
+
+    def __dir__() -> list[str]:  # noqa: N807
+        """Return what a session completes: public names and what every module has; rooms go by their own names."""
+        return sorted({*(name for name in namespace if name.startswith("__")), *places})
+
+    return sorted(places), __getattr__, __dir__
