@@ -10,6 +10,9 @@ PROGRAM_ERROR = 4
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # as a shell says it of a program that the signal ended
 
+CODES = {True: AS_EXPECTED, False: NOT_AS_EXPECTED, None: UNDECIDED}
+"""Of an answer that is as one would have it, of one that is not, and of none."""
+
 _WORST_FIRST = (PROGRAM_ERROR, NOT_AS_EXPECTED, UNDECIDED, AS_EXPECTED)
 
 

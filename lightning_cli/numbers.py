@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf
 from typing import Any
 
 import click
 
-_LONGEST_SHOWN = 40
-
-
-def _shown(value: Any) -> str:
-    text = str(value)
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
+from lightning_sym.arguments import shown
 
 
 def _spelled(limit: float) -> str:
@@ -46,7 +42,7 @@ class Integer(click.IntRange):
         text = str(value).strip()
         if not (text.isascii() and text.isdigit() and len(text) <= 19 and self.least <= int(text) <= self.most):
             most = "2^63 - 1" if self.most == 2**63 - 1 else f"{self.most:,}"
-            self.fail(f"must be an integer from {self.least} to {most}, got {_shown(value)}", param, ctx)
+            self.fail(f"must be an integer from {self.least} to {most}, got {shown(value)}", param, ctx)
         return int(text)
 
     def _describe_range(self) -> str:
@@ -81,8 +77,19 @@ class Amount(click.FloatRange):
         if not (0 < number < self.below or (number == 0 and self.zero) or (number == inf and self.endless)):
             least = "0 or a positive number of" if self.zero else "a positive number of"
             high = ", or inf" if self.endless else "" if self.below == inf else f" below {_spelled(self.below)}"
-            self.fail(f"must be {least} {self.what}{high}, got {_shown(value)}", param, ctx)
+            self.fail(f"must be {least} {self.what}{high}, got {shown(value)}", param, ctx)
         return number
+
+
+class Gibibytes(Amount):
+    """A size of memory in GiB, which the command gets in bytes."""
+
+    def __init__(self) -> None:
+        super().__init__("GiB", 2**40)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of bytes."""
+        return int(super().convert(value, param, ctx) * 2**30)
 
 
 class Sizes(click.ParamType[Any]):
@@ -99,7 +106,7 @@ class Sizes(click.ParamType[Any]):
         for word in words:
             text = word.strip()
             if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0):
-                self.fail(f"must be {self.form}, got {_shown(text or value)}", param, ctx)  # of `1,,2` all of it
+                self.fail(f"must be {self.form}, got {shown(text or value)}", param, ctx)  # of `1,,2` all of it
             sizes.append(int(text))
         return tuple(sizes)
 
@@ -115,7 +122,7 @@ class Size(Sizes):
             return value
         sizes = super().convert(value, param, ctx)
         if len(sizes) != 1:
-            self.fail(f"must be {self.form}, got {_shown(value)}", param, ctx)
+            self.fail(f"must be {self.form}, got {shown(value)}", param, ctx)
         return sizes[0]
 
 
@@ -130,5 +137,24 @@ class TokenIds(click.ParamType[Any]):
         words = [word.strip() for word in str(value).split(",")]
         if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
             form = "token ids, integers of at least 0 with commas between them"
-            self.fail(f"must be {form}, got {_shown(value)}", param, ctx)
+            self.fail(f"must be {form}, got {shown(value)}", param, ctx)
         return tuple(map(int, words))
+
+
+class Rational(click.ParamType[Any]):
+    """A positive rational number."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        if isinstance(value, Fraction):
+            return value
+        text = str(value)
+        try:
+            plain = len(text) <= 100 and text.isascii() and not {*text.lower()} & {*"e_"}
+            number = Fraction(text) if plain else Fraction(0)
+        except (ValueError, ZeroDivisionError):
+            number = Fraction(0)
+        if number <= 0:
+            self.fail(f"must be a positive number, such as 4 or 5/2, got {shown(text)}", param, ctx)
+        return number

@@ -1,52 +1,120 @@
-"""Options shared by the commands that take an architecture."""
+"""Options that several commands have, and what is made of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from lightning_cli.numbers import Amount, Integer, Size, Sizes, TokenIds
+from lightning_cli.numbers import Amount, Gibibytes, Integer, Size, Sizes, TokenIds
 from lightning_cli.output_file import OutputFile
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 
-F = TypeVar("F", bound=Callable[..., Any])
+with lazy_imports(__name__):
+    from lightning_sym.network import architecture as architectures
+    from lightning_sym.network import form as forms
+    from lightning_sym.network import weight_files, weights
+    from lightning_sym.rings import normalization as normalizations
+
+Command = Callable[..., Any]
+Option = Callable[[Command], Command]
 
 FORMATS = ("sympy", "latex", "macaulay2", "singular", "oscar", "sage", "json")
 """What `--format` knows: `lightning_sym.network.formats.FORMATS`, which takes longer to import."""
 
 
-def widths(required: bool = True) -> Callable[[F], F]:
-    """The option `--widths`."""
+def together(*options: Option, make: Callable[..., dict[str, Any]] | None = None) -> Option:
+    """Return several options as one decorator, in the order of `--help`.
+
+    Args:
+        options: the options.
+        make: is called with their values by name; what it returns, by name, the command gets in place of them.
+    """
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    if make is None:
+        return decorated
+    made, names = make, [option.name for option in decorated(lambda: None).__click_params__]  # type: ignore[attr-defined]
+
+    def decorated_and_made(command: Command) -> Command:
+        @wraps(command)
+        def called(**given: Any) -> Any:
+            return command(**made(**{name: given.pop(name) for name in names}), **given)
+
+        return decorated(called)
+
+    return decorated_and_made
+
+    return decorated
+
+
+def output(what: str, *names: str, help: str, endings: tuple[str, ...] = (), **more: Any) -> Option:  # noqa: A002
+    """Return an option for a file that is written: what it is, its names, and the endings that it may have."""
+    return click.option(*names, type=OutputFile(what, endings), help=help, **{"metavar": "FILE"} | more)
+
+
+def certificate(what: str) -> Option:
+    """Return the option `--certificate`, of a command that can write `what`."""
+    return output("a certificate", "--certificate", help=f"{what} into FILE, for `lightning-sym verify`.")
+
+
+def widths(*, required: bool = True) -> Option:
+    """Return the option `--widths`."""
     return click.option("--widths", type=Sizes(), required=required, help="Widths d_0,...,d_l; at least two of them.")
 
 
-def ranks(required: bool = True) -> Callable[[F], F]:
-    """The option `--ranks`."""
-    return click.option(
-        "--ranks",
-        type=Sizes(),
-        required=required,
-        help="Query/key widths a_1,...,a_l; one value stands for all layers.",
-    )
+def ranks(*, required: bool = True) -> Option:
+    """Return the option `--ranks`."""
+    said = "Query/key widths a_1,...,a_l; one value stands for all layers."
+    return click.option("--ranks", type=Sizes(), required=required, help=said)
 
 
-def tokens_option(required: bool = True) -> Callable[[F], F]:
-    """The option `--tokens`."""
-    return click.option("--tokens", type=Size(), required=required, help="Number of tokens t.")
+def tokens(said: str = "Number of tokens t.", **more: Any) -> Option:
+    """Return the option `--tokens`, which is required unless more is said of it."""
+    return click.option("--tokens", type=Size(), help=said, **more or {"required": True})
 
 
-tokens = tokens_option()
-
-tokens_or_two = click.option("--tokens", type=Size(), default=2, show_default=True, help="Number of tokens t.")
-
-seed = click.option("--seed", type=Integer(), default=0, show_default=True, help="Picks the inputs.")
+def seed(said: str) -> Option:
+    """Return the option `--seed`."""
+    return click.option("--seed", type=Integer(), default=0, show_default=True, help=said)
 
 
-_ENDS = (
-    click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
-    click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+def work(said: str) -> Option:
+    """Return the option `--work`."""
+    amount = Amount("seconds", endless=True)
+    return click.option("--work", type=amount, default=60.0, show_default=True, metavar="SECONDS", help=said)
+
+
+def shape_if_given() -> Option:
+    """Return the options `--widths`, `--ranks` and `--tokens` where something else may stand in their place."""
+    return together(widths(required=False), ranks(required=False), tokens(required=False))
+
+
+AT_MOST_WORK = work("Refuse exact arithmetic that is estimated, roughly, to take more than this in all.")
+
+SEED = seed("Picks the inputs.")
+
+SEED_OF_POINTS = seed("Picks the points; never changes a certified number.")
+
+TOKENS_OR_TWO = tokens(default=2, show_default=True)
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+
+MEMORY = click.option(
+    "--memory",
+    type=Gibibytes(),
+    default=4.0,
+    show_default=True,
+    metavar="GIB",
+    help="Refuse what is estimated to need more memory than this.",
 )
 
 _VALUE_RANKS = click.option(
@@ -56,141 +124,99 @@ _VALUE_RANKS = click.option(
     "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
 )
 
-
-def transformer(command: F) -> F:
-    """The options that turn a lightning network into a transformer without MLPs."""
-    for option in (
-        *_ENDS,
-        click.option(
-            "--mask",
-            type=click.Choice(["none", "causal"]),
-            default="none",
-            show_default=True,
-            help="causal: token i attends to the tokens up to i only.",
-        ),
-        click.option("--skip", is_flag=True, help="Each layer adds its input; needs equal widths."),
-        _VALUE_RANKS,
-        click.option("--heads", type=Size(), default=1, show_default=True, help="Heads of each layer."),
-        click.option(
-            "--normalization",
-            type=click.Choice(["none", "softmax"]),
-            default="none",
-            show_default=True,
-            help="none is lightning attention.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def more_weights(command: F) -> F:
-    """The options of a transformer that weights of a file show by themselves."""
-    for option in (
-        *_ENDS,
-        _VALUE_RANKS,
-        click.option("--heads", type=Size(), help="Heads of each layer; 1 unless said."),
-    ):
-        command = option(command)
-    return command
-
-
-as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
-
-memory = click.option(
-    "--memory",
-    type=Amount("GiB", 2**40),
-    default=4.0,
-    show_default=True,
-    metavar="GIB",
-    help="Refuse what is estimated to need more memory than this.",
+_ENDS = together(
+    click.option("--embed", type=Size(), help="n, for a matrix d_0 x n before the layers."),
+    click.option("--unembed", type=Size(), help="m, for a matrix m x d_l behind the layers."),
 )
 
+_NORMALIZATIONS, _MASKS = click.Choice(["none", "softmax"]), click.Choice(["none", "causal"])
 
-work = click.option(
-    "--work",
-    type=Amount("seconds", endless=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Refuse exact arithmetic that is estimated, roughly, to take more than this in all.",
+TRANSFORMER: Option = together(
+    click.option(
+        "--normalization", type=_NORMALIZATIONS, default="none", show_default=True, help="none is lightning attention."
+    ),
+    click.option("--heads", type=Size(), default=1, show_default=True, help="Heads of each layer."),
+    _VALUE_RANKS,
+    click.option("--skip", is_flag=True, help="Each layer adds its input; needs equal widths."),
+    click.option(
+        "--mask",
+        type=_MASKS,
+        default="none",
+        show_default=True,
+        help="causal: token i attends to the tokens up to i only.",
+    ),
+    _ENDS,
 )
+"""The options that turn a lightning network into a transformer without MLPs."""
+
+MORE_WEIGHTS: Option = together(
+    click.option("--heads", type=Size(), help="Heads of each layer; 1 unless said."), _VALUE_RANKS, _ENDS
+)
+"""The options of a transformer that weights of a file show by themselves."""
+
+FORM_APART: Option = together(
+    click.option(
+        "--normalization",
+        type=_NORMALIZATIONS,
+        help="For a file that does not say; none, the default, is lightning attention.",
+    ),
+    click.option("--mask", type=_MASKS, help="For a file that does not say; none is the default."),
+    click.option("--skip", is_flag=True, help="For a file that does not say: each layer adds its input."),
+)
+"""The options that say which network the weights of a file are of."""
+
+FORM: Option = together(FORM_APART, make=lambda **form: {"form": form})
+"""The same, which the command gets as one dictionary, `form`."""
+
+OF_CHECKPOINTS: Option = together(
+    click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
+    output("a symmetry", "--output", help="Checkpoints: write the symmetry into FILE."),
+    click.option("--ids", type=TokenIds(), default=(), help="Checkpoints: token ids whose logits are compared."),
+    click.option(
+        "--units",
+        type=Amount("units", zero=True),
+        default=4.0,
+        show_default=True,
+        help="Checkpoints: units in the last place up to which a difference counts as rounding.",
+    ),
+    make=lambda **given: {"of_checkpoints": given},
+)
+"""The options for two checkpoints, which the command gets as one dictionary, `of_checkpoints`."""
 
 
-def weight_form(command: F) -> F:
-    """The options that say which network the weights of a file are of."""
-    for option in (
-        click.option("--skip", is_flag=True, help="For a file that does not say: each layer adds its input."),
-        click.option(
-            "--mask", type=click.Choice(["none", "causal"]), help="For a file that does not say; none is the default."
-        ),
-        click.option(
-            "--normalization",
-            type=click.Choice(["none", "softmax"]),
-            help="For a file that does not say; none, the default, is lightning attention.",
-        ),
-    ):
-        command = option(command)
-    return command
+def typed(names: Iterable[str]) -> dict[str, str]:
+    """Return those options of the command that runs which stand on the command line, as they are typed, by name."""
+    context, wanted = click.get_current_context(), {*names}
+    return {
+        option.name: option.opts[0]
+        for option in context.command.params
+        if option.name in wanted and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    }
 
 
-OF_CHECKPOINTS = ("exact", "ids", "output", "units")
-"""Options for two checkpoints."""
-
-OF_WEIGHTS = ("tokens", "normalization", "mask", "skip", "seed", "work", "certificate")
-"""Options for two files of weights."""
-
-
-def checkpoint_pair(command: F) -> F:
-    """The options for two checkpoints."""
-    for option in (
-        click.option(
-            "--units",
-            type=Amount("units", zero=True),
-            default=4.0,
-            show_default=True,
-            help="Checkpoints: units in the last place up to which a difference counts as rounding.",
-        ),
-        click.option("--ids", type=TokenIds(), default=(), help="Checkpoints: token ids whose logits are compared."),
-        click.option(
-            "--output", type=OutputFile("a symmetry"), metavar="FILE", help="Checkpoints: write the symmetry into FILE."
-        ),
-        click.option("--exact", is_flag=True, help="Checkpoints: exit with 1 where they are the same up to rounding."),
-    ):
-        command = option(command)
-    return command
-
-
-def require_kind(checkpoints: bool) -> None:
-    """Refuse options that are not for what is compared.
+def require_no_shape(option: str, names: Iterable[str]) -> None:
+    """Refuse options with these names, as another one says what the network is.
 
     Raises:
-        BadInput: one of the other kind was given.
+        click.UsageError: one of them was typed.
     """
-    from lightning_sym.errors import BadInput
-
-    context = click.get_current_context()
-    for name in OF_WEIGHTS if checkpoints else OF_CHECKPOINTS:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            kinds = ("files of weights", "checkpoints (folders, .gguf)")
-            told = kinds if checkpoints else kinds[::-1]
-            raise BadInput(f"--{name} must go with two {told[0]}, got {told[1]}")
+    if told := typed(names):
+        raise click.UsageError(f"{option} names the shape itself: leave out {', '.join(told.values())}")
 
 
-def load_weights(file: str, *, normalization: str | None, mask: str | None, skip: bool) -> Any:
-    """The weights of a file, of the network that the file or the options name; a contradiction is refused.
+def load_weights(
+    file: str, *, normalization: str | None = None, mask: str | None = None, skip: bool = False
+) -> weights.Weights:
+    """Return the weights of a file, of the network that the file or the options name; a contradiction is refused.
 
     Raises:
         BadInput: the file cannot be read, or names another network than the options.
     """
-    from lightning_sym.errors import BadInput
-    from lightning_sym.network.form import NetworkForm
-    from lightning_sym.network.weight_files import load_weights_and_form
-
-    weights, form = load_weights_and_form(file)
+    read, form = weight_files.load_weights_and_form(file)
     if form is None:
         said = {"normalization": normalization or "none", "mask": mask or "none", "skip": skip}
         try:
-            return weights.with_form(NetworkForm.from_json(said))
+            return read.with_form(forms.NetworkForm.from_json(said))
         except BadInput as error:
             raise type(error)(f"{file}: {error}") from error
     own = form.to_json()
@@ -198,22 +224,10 @@ def load_weights(file: str, *, normalization: str | None, mask: str | None, skip
         if value is not None and value != own[key]:
             shown = "" if value is True else f" {value}"
             raise BadInput(f"--{key}{shown} must agree with {file}, whose form says {key} {str(own[key]).lower()}")
-    return weights
+    return read
 
 
-def network_line(*networks: Any) -> str:
-    """What an answer is about, in one line: the library's, which takes longer to import."""
-    from lightning_sym.network.architecture import network_line as line
-
-    return line(*networks)
-
-
-def memory_bytes(gibibytes: float) -> int:
-    """The limit in bytes."""
-    return int(gibibytes * 2**30)
-
-
-def architecture(
+def network_of(
     widths: tuple[int, ...] | None,
     ranks: tuple[int, ...] | None,
     tokens: int,
@@ -225,25 +239,23 @@ def architecture(
     mask: str | None = None,
     embed: int | None = None,
     unembed: int | None = None,
-) -> Any:
-    """The architecture the options name; a single rank, or value rank, is repeated.
+) -> architectures.Architecture:
+    """Return the architecture that options name; a single rank, or value rank, is repeated.
 
     Raises:
         click.UsageError: there are no widths or no ranks, where a file of weights could stand in their place.
     """
     if widths is None or ranks is None:
         raise click.UsageError("give --widths and --ranks, or --weights FILE")
-    from lightning_sym.network.architecture import Architecture
-    from lightning_sym.rings.normalization import SOFTMAX
 
     def one_a_layer(sizes: tuple[int, ...]) -> tuple[int, ...]:
         return sizes * (len(widths) - 1) if len(sizes) == 1 and len(widths) > 2 else sizes
 
-    return Architecture(
+    return architectures.Architecture(
         widths,
         one_a_layer(ranks),
         tokens,
-        normalization=SOFTMAX if normalization == "softmax" else None,
+        normalization=normalizations.SOFTMAX if normalization == "softmax" else None,
         heads=heads or 1,
         value_ranks=None if value_ranks is None else one_a_layer(value_ranks),
         skip=skip,
@@ -253,21 +265,33 @@ def architecture(
     )
 
 
-def weights_or_shape(file: str | None, tokens: int, **shape: Any) -> tuple[Any, Any]:
-    """The weights of a file, or `None` without one, and the network: theirs, or the one that the options name.
+NETWORK: Option = together(
+    widths(), ranks(), tokens(), TRANSFORMER, make=lambda **given: {"network": network_of(**given)}
+)
+"""The options that name a network, which the command gets as `network`."""
+
+
+def _weights_or_shape(weight_file: str | None, tokens: int, **shape: Any) -> dict[str, Any]:
+    """Return the weights of a file, or None without one, and the network: theirs, or the one that the options name.
 
     Raises:
         click.UsageError: both name a shape, or neither does.
         BadInput: as for `load_weights`.
     """
-    if file is None:
-        return None, architecture(tokens=tokens, **shape)
-    context = click.get_current_context()
-    typed = {n: v for n, v in shape.items() if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
-    form = {name: typed.pop(name, None) for name in ("normalization", "mask")}
-    skip = bool(typed.pop("skip", False))
-    if typed:
-        said = ", ".join(f"--{name.replace('_', '-')}" for name in shape if name in typed)
-        raise click.UsageError(f"--weights names the shape itself: leave out {said}")
-    weights = load_weights(file, **form, skip=skip)
-    return weights, weights.architecture(tokens)
+    if weight_file is None:
+        return {"weights": None, "network": network_of(tokens=tokens, **shape)}
+    form = ("normalization", "mask", "skip")
+    require_no_shape("--weights", shape.keys() - form)
+    weights = load_weights(weight_file, **{name: shape[name] for name in typed(form)})
+    return {"weights": weights, "network": weights.architecture(tokens)}
+
+
+def weights_or_network(*more: Option) -> Option:
+    """Return the options of a shape, and more, with `--weights`: the command gets them as `weights` and `network`."""
+    return together(widths(required=False), ranks(required=False), tokens(), *more, make=_weights_or_shape)
+
+
+def weight_file(said: str, **more: Any) -> Option:
+    """Return the option `--weights`, which stands in place of what is said."""
+    told = f"Exact weights from a .json, .npz or .safetensors file, in place of {said}"
+    return click.option("--weights", "weight_file", type=click.Path(), help=told, **more)

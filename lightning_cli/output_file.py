@@ -1,11 +1,22 @@
-"""The options `--output`, `--certificate` and their like: a file that cannot be written is refused before the work."""
+"""Files that commands write: refused before the work if they cannot be written, complete or not there at all."""
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import click
+
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    import tempfile
+
+    from lightning_sym import whole_files
 
 WEIGHTS = (".json", ".npz", ".safetensors")
 """What a file of weights may end in."""
@@ -31,9 +42,6 @@ class OutputFile(click.Path):
         """
         path = str(value)
         if path and self.endings and os.path.splitext(path)[1] not in self.endings:
-            from lightning_sym.arguments import shown
-            from lightning_sym.errors import BadInput
-
             known = f"{', '.join(self.endings[:-1])} or {self.endings[-1]}"
             raise BadInput(f"{self.what} must be written to {known}, got {shown(path)}")
         require_output_file(self.what, path)
@@ -50,9 +58,73 @@ def require_output_file(what: str, path: str) -> None:
     Raises:
         BadInput: with the reason.
     """
-    from lightning_sym.whole_files import cannot_write, require_writable
-
     try:
-        require_writable(path)
+        whole_files.require_writable(path)
     except OSError as error:
-        raise cannot_write(what, path, error) from error
+        raise whole_files.cannot_write(what, path, error) from error
+
+
+def write_file(what: str, path: str | Path, content: str | bytes) -> None:
+    """Write a file; it appears complete, or nothing changes.
+
+    Raises:
+        BadInput: it cannot be written; the message calls it `what`.
+    """
+    try:
+        with whole_files.replacing(path) as file:
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    except OSError as error:
+        raise whole_files.cannot_write(what, path, error) from error
+
+
+def require_directory(what: str, directory: str) -> Path:
+    """Return a directory that can be written to, found out by writing; nothing of this stays.
+
+    Args:
+        what: goes there, for the message.
+        directory: its path; it need not be there.
+
+    Raises:
+        BadInput: it is none, or cannot be made, or cannot be written to.
+    """
+    target = Path(directory)
+    made: list[Path] = []
+    if not directory:
+        raise BadInput(f"{what} must go into a directory that can be written to, got no name")
+    try:
+        with suppress(FileNotFoundError):
+            target.stat()  # a long name is refused at once, and so is one behind a file
+        for folder in (*reversed(target.parents), target):
+            if not os.path.lexists(folder):
+                folder.mkdir()
+                made.append(folder)
+        with tempfile.TemporaryFile(dir=target) as file:
+            file.write(b"some")
+    except OSError as error:
+        raise _no_directory(what, directory, error) from error
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):  # someone else uses it meanwhile
+                folder.rmdir()
+    return target
+
+
+def write_files(what: str, directory: Path, texts: dict[str, str]) -> None:
+    """Write texts into files of a directory, by name; all appear complete, or nothing changes.
+
+    Raises:
+        BadInput: the directory cannot be written to; the message calls the texts `what`.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as together:
+            for name, text in texts.items():
+                file = together.enter_context(whole_files.replacing(directory / name))
+                file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise _no_directory(what, str(directory), error) from error
+
+
+def _no_directory(what: str, directory: str, error: OSError) -> BadInput:
+    reason = error.strerror or error
+    return BadInput(f"{what} must go into a directory that can be written to, {shown(directory)} cannot: {reason}")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 
 class LazyModule(ModuleType):
@@ -65,7 +66,7 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
         builtins.__import__ = import_now
 
 
-Names = tuple[list[str], Callable[[str], object], Callable[[], list[str]]]
+Names = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
 
 
 def public_names(package: str, places: Mapping[str, str]) -> Names:
@@ -79,7 +80,7 @@ def public_names(package: str, places: Mapping[str, str]) -> Names:
     for name in places:
         del namespace[name]
 
-    def __getattr__(name: str) -> object:  # noqa: N807 - what modules call it
+    def __getattr__(name: str) -> Any:  # noqa: N807 - what modules call it
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = namespace[name] = getattr(import_module(places[name]), name)

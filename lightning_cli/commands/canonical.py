@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.output_file import WEIGHTS, OutputFile
-from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, JsonKind, natural
+from lightning_cli.output_file import WEIGHTS
+from lightning_cli.writing.fields import TEXT, JsonKind, field, json_answer, kind_of, natural
+from lightning_cli.writing.output import progress_bar, write
 from lightning_cli.writing.shared_fields import ARCHITECTURE, MATRICES, MATRIX
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from lightning_sym.fibers.canonical import Canonical
-    from lightning_sym.network.architecture import Architecture
+with lazy_imports(__name__):
+    from lightning_sym.fibers import canonical
+    from lightning_sym.network import architecture as architectures
+    from lightning_sym.network import weight_files
 
 WEIGHTS_BY_NAME = JsonKind(
     {
@@ -21,31 +25,29 @@ WEIGHTS_BY_NAME = JsonKind(
         "patternProperties": {"^([QKVO][0-9.]+|E|U)$": MATRIX.schema},
         "additionalProperties": False,
     },
-    MATRICES.written,
+    kind_of(MATRICES).written,
 )
 
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "canonical",
-    "`lightning-sym canonical --json`.",
-    (
-        JsonField(
-            "network",
-            TEXT,
-            "that of the canonical weights, in words, the kind of attention first",
-            lambda result: options.network_line(_shape(result)),
-        ),
-        JsonField("architecture", ARCHITECTURE, "the network", lambda result: _shape(result)),
-        JsonField("tokens", natural(1), "t"),
-        JsonField("theorem", TEXT, "what says that the function determines these weights"),
-        JsonField("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
-        JsonField("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
+    field(
+        "network",
+        str,
+        "that of the canonical weights, in words, the kind of attention first",
+        lambda result: architectures.network_line(_shape(result)),
     ),
+    field("architecture", ARCHITECTURE, "the network", lambda result: _shape(result)),
+    field("tokens", natural(1), "t"),
+    field("theorem", str, "what says that the function determines these weights"),
+    field("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
+    field("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
 )
 
 ANSWERS = (ANSWER,)
 
 
-def _shape(result: Canonical) -> Architecture:
+def _shape(result: canonical.Canonical) -> architectures.Architecture:
+    """Return the network of the canonical weights."""
     return result.weights.architecture(result.tokens)
 
 
@@ -59,24 +61,21 @@ Examples:
 Exit codes: 0 the canonical weights, 2 bad input, or weights that no theorem decides.""",
 )
 @click.argument("file", type=click.Path())
-@options.tokens_or_two
-@options.weight_form
-@click.option(
-    "-o", "--output", type=OutputFile("weights", WEIGHTS), metavar="FILE", help="Write the canonical weights into FILE."
-)
+@options.TOKENS_OR_TWO
+@options.FORM
+@options.output("weights", "-o", "--output", help="Write the canonical weights into FILE.", endings=WEIGHTS)
 @click.option("--hash", "only_hash", is_flag=True, help="Print the SHA-256 digest of form, tokens and weights alone.")
-@options.memory
-@options.work
-@options.as_json
+@options.MEMORY
+@options.AT_MOST_WORK
+@options.AS_JSON
 def command(
+    *,
     file: str,
     tokens: int,
-    normalization: str | None,
-    mask: str | None,
-    skip: bool,
+    form: dict[str, Any],
     output: str | None,
     only_hash: bool,
-    memory: float,
+    memory: int,
     work: float,
     as_json: bool,
 ) -> int:
@@ -87,23 +86,14 @@ def command(
     functions are. Where no theorem says that the function determines the weights they are refused, with the condition
     that is not known to hold.
     """
-    from lightning_cli.writing.output import progress_bar, write_answer, write_json
-    from lightning_sym.errors import BadInput
-    from lightning_sym.fibers.canonical import canonical
-    from lightning_sym.network.weight_files import save_weights
-
     if as_json and only_hash:
         raise BadInput("--json has the hash too, give one of --hash and --json")
-    limit = options.memory_bytes(memory)
-    weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
+    weights = options.load_weights(file, **form)
     with progress_bar() as progress:
-        result = canonical(weights, tokens, memory=limit, work=work, progress=progress)
+        result = canonical.canonical(weights, tokens, memory=memory, work=work, progress=progress)
     if output is not None:
-        save_weights(result.weights, output)
-    if as_json:
-        write_json(ANSWER.document(result))
-    elif only_hash:
-        click.echo(result.hash)
-    else:
-        write_answer(result)
+        weight_files.save_weights(result.weights, output)
+    if not only_hash:
+        return write(ANSWER, result, as_json=as_json)
+    click.echo(result.hash)
     return exit_codes.AS_EXPECTED

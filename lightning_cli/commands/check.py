@@ -8,18 +8,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.output_file import OutputFile, require_output_file
+from lightning_cli.output_file import require_directory, require_output_file
 from lightning_cli.writing.check_answer import CHECK, check_document
+from lightning_cli.writing.output import console, write_json
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from proofs_check.claim import Claim
-    from proofs_check.run import ClaimResult, Progress
+with lazy_imports(__name__):
+    from rich import console as consoles
+    from rich import live, text
 
+    from lightning_cli.writing import check_text
+    from lightning_cli.writing import report as reports
+    from proofs_check import baseline as baselines
+    from proofs_check import certificates as written_certificates
+    from proofs_check import claim as claimed
+    from proofs_check import registry, run, workers
 
 ANSWERS = (CHECK,)
 
@@ -27,20 +36,24 @@ SILENCE = 10.0
 """Seconds without a word where stderr is no terminal."""
 
 
+Results = dict[str, "run.ClaimResult"]
+"""By the id of its claim."""
+
+
 class _Display(NamedTuple):
     """What is told while the claims run."""
 
-    progress: Progress
-    finished: Callable[[Claim, ClaimResult], None]
+    progress: run.Progress
+    finished: Callable[[claimed.Claim, run.ClaimResult], None]
 
 
 @contextmanager
-def _display(claims: Sequence[Claim], results: dict[str, ClaimResult], quiet: bool) -> Iterator[_Display]:
-    """On stderr: all claims on a terminal; elsewhere, unless it is to be quiet, how many are done, now and then."""
+def _display(claims: Sequence[claimed.Claim], results: Results, *, quiet: bool) -> Iterator[_Display]:
+    """Show on stderr all claims on a terminal; elsewhere, unless it is to be quiet, how many are done, now and then."""
     if not sys.stderr.isatty():
         told = monotonic()
 
-        def count_claims(claim: Claim, result: ClaimResult) -> None:
+        def count_claims(claim: claimed.Claim, result: run.ClaimResult) -> None:
             nonlocal told
             if not quiet and monotonic() >= told + SILENCE:
                 told = monotonic()
@@ -48,36 +61,32 @@ def _display(claims: Sequence[Claim], results: dict[str, ClaimResult], quiet: bo
 
         yield _Display(lambda claim_id, count: None, count_claims)
         return
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.text import Text
-
     counts: dict[str, int] = {}
 
     class AllClaims:
         """Drawn anew on every refresh."""
 
-        def __rich__(self) -> Group:
+        def __rich__(self) -> consoles.Group:
             lines = []
             for claim in claims:
                 if (result := results.get(claim.id)) is not None:
                     verdict = result.verdict.value if result.verdict else "program error"
                     style = "green" if result.as_expected else "red"
-                    lines.append(Text(f"  {claim.id:27} {verdict} ({result.seconds:.1f} s)", style=style))
+                    lines.append(text.Text(f"  {claim.id:27} {verdict} ({result.seconds:.1f} s)", style=style))
                 elif claim.id in counts:
-                    lines.append(Text(f"> {claim.id:27} {counts[claim.id]:,} instances"))
+                    lines.append(text.Text(f"> {claim.id:27} {counts[claim.id]:,} instances"))
                 else:
-                    lines.append(Text(f"  {claim.id:27} waiting", style="dim"))
-            return Group(*lines)
+                    lines.append(text.Text(f"  {claim.id:27} waiting", style="dim"))
+            return consoles.Group(*lines)
 
-    with Live(AllClaims(), console=Console(stderr=True), transient=True, refresh_per_second=8):
+    with live.Live(AllClaims(), console=consoles.Console(stderr=True), transient=True, refresh_per_second=8):
         yield _Display(counts.__setitem__, lambda claim, result: None)
 
 
-def exit_code(results: Sequence[ClaimResult]) -> int:
+def exit_code(results: Sequence[run.ClaimResult]) -> int:
     """The worst of the claims."""
 
-    def code(result: ClaimResult) -> int:
+    def code(result: run.ClaimResult) -> int:
         if result.verdict is None:
             return exit_codes.PROGRAM_ERROR
         if result.as_expected:
@@ -92,44 +101,37 @@ def exit_code(results: Sequence[ClaimResult]) -> int:
 
 
 def _require_certificates(directory: str) -> Path:
-    """The directory: what can stand in the way of certificates is said before anything runs.
+    """Return the directory: what can stand in the way of certificates is said before anything runs.
 
     Raises:
         BadInput: it cannot be one, cannot be written to, or holds something already.
     """
-    from lightning_cli.writing.output import require_writable
-    from lightning_sym.errors import BadInput
-
-    target = require_writable(directory, "certificates")
+    target = require_directory("certificates", directory)
     if target.is_dir() and next(target.iterdir(), None) is not None:
         raise BadInput(f"certificates must go into a new or an empty directory, {str(target)!r} is not empty")
     return target
 
 
-def _finish_certificates(directory: Path, claims: Sequence[Claim], results: dict[str, ClaimResult]) -> None:
-    """Write the list of them, if every claim ran to its end, and say what there is."""
-    from proofs_check.certificates import write_manifest
-
+def _finish_certificates(directory: Path, claims: Sequence[claimed.Claim], results: Results) -> None:
+    """Write the list of certificates, if every claim ran to its end, and say what there is."""
     parts = [(claim.id, part) for claim in claims for part in results[claim.id].parts]
     files = {name: digest for _, part in parts for name, digest in (part.certificates or {}).items()}
     if any(results[claim.id].error is not None for claim in claims):
         click.echo(f"certificates: {len(files):,} in {directory}, not all of them: there is no list of them", err=True)
         return
-    write_manifest(directory, files)
+    written_certificates.write_manifest(directory, files)
     click.echo(f"certificates: {len(files):,} in {directory}, checked by: lightning-sym verify {directory}", err=True)
     for claim_id, part in parts:
         if part.certificates is not None and not part.certificates:  # of a generic part; the others say None
             click.echo(f"no certificates: {claim_id}, {part.name}", err=True)
 
 
-def _write_baseline(path: str, results: dict[str, ClaimResult], quick: bool) -> None:
-    """Write it, unless there is nothing whole to be kept."""
-    from proofs_check.baseline import write_baseline
-
+def _write_baseline(path: str, results: Results, *, quick: bool) -> None:
+    """Write a baseline, unless there is nothing whole to be kept."""
     if any(result.error is not None for result in results.values()):
         click.echo(f"baseline: {path} is not written, a claim did not run to its end", err=True)
         return
-    write_baseline(path, results, quick)
+    baselines.write_baseline(path, results, quick)
     words = "check --quick" if quick else "check"
     click.echo(f"baseline: {path}, compared with by: lightning-sym {words} --baseline {path}", err=True)
 
@@ -165,11 +167,10 @@ the program.""",
     help="Compare verdicts, counts and witnesses with those in FILE; where there is no FILE yet, record them and exit "
     "with 3.",
 )
-@click.option(
-    "--write-baseline", type=OutputFile("a baseline"), metavar="FILE", help="Write them into FILE, over what is there."
-)
-@options.as_json
+@options.output("a baseline", "--write-baseline", help="Write them into FILE, over what is there.")
+@options.AS_JSON
 def command(
+    *,
     ids: tuple[str, ...],
     only_list: bool,
     quick: bool,
@@ -180,16 +181,12 @@ def command(
     as_json: bool,
 ) -> int:
     """Check the statements of the paper: all of them, or those with the given ids."""
-    from lightning_cli.writing import check_text
-    from lightning_cli.writing.output import console, write_json
-    from proofs_check.registry import all_claims, claim_by_id
-
     given = {"--report": report, "--certificates": certificates, "--baseline": baseline}
     for option, value in (given | {"--write-baseline": write_baseline}).items():
         if only_list and value is not None:
             raise click.UsageError(f"--list runs nothing that could be written down: leave out {option}")
-    claims = [claim_by_id(name) for name in dict.fromkeys(ids)] or list(all_claims())
-    results: dict[str, ClaimResult] = {}
+    claims = [registry.claim_by_id(name) for name in dict.fromkeys(ids)] or list(registry.all_claims())
+    results: Results = {}
     if only_list:
         if as_json:
             write_json(check_document(claims, results))
@@ -197,21 +194,14 @@ def command(
             check_text.print_list(claims, console())
         return exit_codes.AS_EXPECTED
 
-    report_directory = None
-    if report is not None:
-        from lightning_cli.writing.report import require_report
-
-        report_directory = require_report(report)
+    report_directory = None if report is None else reports.require_report(report)
     certificate_directory = None if certificates is None else _require_certificates(certificates)
-
-    from proofs_check.baseline import compare, nothing_compared, read_baseline
-    from proofs_check.workers import run_claims
 
     known = None
     # a file that is not there is recorded; the exit code is not 0, so that a misspelled path cannot pass
     first = baseline is not None and not os.path.exists(baseline)
     if baseline is not None and not first:
-        known = read_baseline(baseline, [claim.id for claim in claims])
+        known = baselines.read_baseline(baseline, [claim.id for claim in claims])
     written = [path for path in dict.fromkeys((write_baseline, baseline if first else None)) if path is not None]
     if first:
         require_output_file("a baseline", str(baseline))
@@ -221,23 +211,21 @@ def command(
     with (
         _display(claims, results, quiet=as_json or len(claims) == 1) as display,
         # closed on the way out, whatever the reason: that ends the processes
-        closing(run_claims(claims, quick, display.progress, certificate_directory)) as found,
+        closing(workers.run_claims(claims, quick, display.progress, certificate_directory)) as found,
     ):
         for result in found:
             results[result.id] = result
             display.finished(by_id[result.id], result)
-    compared = None if known is None else compare(known, results, quick, everything=not ids)
+    compared = None if known is None else baselines.compare(known, results, quick, everything=not ids)
     if first:
-        compared = nothing_compared(str(baseline))
+        compared = baselines.nothing_compared(str(baseline))
     if report_directory is not None:
-        from lightning_cli.writing.report import write_report
-
-        page, _ = write_report(report_directory, claims, results, quick)
+        page = reports.write_report(report_directory, claims, results, quick=quick)
         click.echo(f"report: {page}", err=True)
     if certificate_directory is not None:
         _finish_certificates(certificate_directory, claims, results)
     for path in written:
-        _write_baseline(path, results, quick)
+        _write_baseline(path, results, quick=quick)
     if as_json:
         write_json(check_document(claims, results, compared))
     else:

@@ -2,88 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from lightning_cli import exit_codes, options
-from lightning_cli.numbers import Integer
-from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import (
-    INTEGER,
-    TEXT,
-    TRUTH,
-    JsonAnswer,
-    JsonField,
-    by_name,
-    group,
-    itself,
-    natural,
-    one_of,
-    optional,
-)
+from lightning_cli import options
+from lightning_cli.writing.fields import by_name, field, group, itself, json_answer, natural, one_of, optional
 from lightning_cli.writing.model_answer import MODEL
+from lightning_cli.writing.output import progress_bar, write, write_certificate
 from lightning_cli.writing.shared_fields import ARCHITECTURE, STATUS
+from lightning_sym.errors import TooLarge
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from lightning_sym.dimension.certify import CertifiedDimension
+with lazy_imports(__name__):
+    from lightning_sym.certificates import dimension as certificates
+    from lightning_sym.certificates import transformers as model_certificates
+    from lightning_sym.dimension import answer_text, certify, transformers
+    from lightning_sym.network import architecture, model_config
 
 EVIDENCE = ("orbit", "factorization", "directions", "linear", "forms", "span", "products")
 
-
-def _permutations(result: CertifiedDimension) -> int | None:
-    from lightning_sym.dimension.answer_text import head_permutations
-
-    return head_permutations(result.architecture)
-
-
 FORMULA = group(
-    JsonField("source", TEXT, of="formula.source"),
-    JsonField("value", optional(INTEGER), of="formula.value"),
-    JsonField("applies", TRUTH, of="formula.applies"),
-    JsonField("reason", TEXT, of="formula.reason"),
-    JsonField("agrees", optional(TRUTH), of="formula_agrees"),
+    field("source", str, of="formula.source"),
+    field("value", optional(int), of="formula.value"),
+    field("applies", bool, of="formula.applies"),
+    field("reason", str, of="formula.reason"),
+    field("agrees", optional(bool), of="formula_agrees"),
 )
 
 LOWER_BOUND = group(
-    JsonField("prime", natural(1)),
-    JsonField("inputs", natural(), "0 where no Jacobian was taken", "rows"),
-    JsonField("taylor_degree", optional(natural(1)), of="order"),
-    JsonField(
-        "exponentials",
-        optional(one_of("free")),
-        of=lambda result: "free" if result.has_free_exponentials else None,
-    ),
-    JsonField("matrices", optional(natural(1)), "full ranks of the network's own matrices, in place of a Jacobian"),
+    field("prime", natural(1)),
+    field("inputs", natural(), "0 where no Jacobian was taken", "rows"),
+    field("taylor_degree", optional(natural(1)), of="order"),
+    field("exponentials", optional(one_of("free")), of=lambda result: "free" if result.has_free_exponentials else None),
+    field("matrices", optional(natural(1)), "full ranks of the network's own matrices, in place of a Jacobian"),
 )
 
 UPPER_BOUNDS = by_name(natural(), names={"enum": list(EVIDENCE)}).having(minProperties=1)
 
-PERMUTATIONS = group(JsonField("head_permutations", optional(natural(1)), of=_permutations))
+PERMUTATIONS = group(
+    field(
+        "head_permutations", optional(natural(1)), of=lambda result: answer_text.head_permutations(result.architecture)
+    )
+)
 
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "dimension",
-    "`lightning-sym dimension --json`.",
-    (
-        JsonField("architecture", ARCHITECTURE, "the network"),
-        JsonField("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
-        JsonField("dimension", optional(natural()), "the certified dimension, null while undecided", "value"),
-        JsonField("lower", natural(), "the bound from below"),
-        JsonField("upper", natural(), "the smallest bound from above"),
-        JsonField("status", STATUS, "whether the two meet", "status.value"),
-        JsonField("fiber_dimension", optional(natural()), "of a generic fiber"),
-        JsonField(
-            "discrete_symmetries",
-            PERMUTATIONS,
-            "besides, not counted in the dimension; null where the number is too long",
-            itself,
-        ),
-        JsonField("formula", FORMULA, "what the paper prints, which was not used", itself),
-        JsonField("upper_bounds", UPPER_BOUNDS, "by evidence, those that were computed"),
-        JsonField("lower_bound", LOWER_BOUND, "how the bound from below was found", itself),
-        JsonField("seed", natural(), "picked the points"),
+    field("architecture", ARCHITECTURE, "the network"),
+    field("parameters", natural(1), "entries of all weights", "architecture.parameter_count"),
+    field("dimension", optional(natural()), "the certified dimension, null while undecided", "value"),
+    field("lower", natural(), "the bound from below"),
+    field("upper", natural(), "the smallest bound from above"),
+    field("status", STATUS, "whether the two meet", "status.value"),
+    field("fiber_dimension", optional(natural()), "of a generic fiber"),
+    field(
+        "discrete_symmetries",
+        PERMUTATIONS,
+        "besides, not counted in the dimension; null where the number is too long",
+        itself,
     ),
+    field("formula", FORMULA, "what the paper prints, which was not used", itself),
+    field("upper_bounds", UPPER_BOUNDS, "by evidence, those that were computed"),
+    field("lower_bound", LOWER_BOUND, "how the bound from below was found", itself),
+    field("seed", natural(), "picked the points"),
 )
 
 ANSWERS = (ANSWER, MODEL)
@@ -115,38 +96,23 @@ model's own shape prove it once more, and --certificate writes what an independe
 \b
 Exit codes: 0 certified (with --config: proved), 2 bad input, 3 undecided (both bounds are shown).""",
 )
-@options.widths(required=False)
-@options.ranks(required=False)
-@options.tokens_option(required=False)
-@options.transformer
+@options.shape_if_given()
+@options.TRANSFORMER
 @click.option("--config", "config_file", type=click.Path(), help="A model's config.json in place of a shape.")
 @click.option("--attention-only", is_flag=True, help="Leave out, and list, what --config names besides attention.")
-@click.option(
-    "--seed",
-    type=Integer(),
-    default=0,
-    show_default=True,
-    help="Picks the points; never changes a certified number.",
-)
-@options.memory
-@click.option(
-    "--certificate",
-    type=OutputFile("a certificate"),
-    metavar="FILE",
-    help="Write what proves both bounds into FILE, for `lightning-sym verify`.",
-)
-@options.as_json
+@options.SEED_OF_POINTS
+@options.MEMORY
+@options.certificate("Write what proves both bounds")
+@options.AS_JSON
 def command(
-    widths: tuple[int, ...] | None,
-    ranks: tuple[int, ...] | None,
-    tokens: int | None,
+    *,
     config_file: str | None,
     attention_only: bool,
     seed: int,
-    memory: float,
+    memory: int,
     certificate: str | None,
     as_json: bool,
-    **transformer: Any,
+    **shape: Any,
 ) -> int:
     """Certify the dimension of the set of functions (the neuromanifold) of a network.
 
@@ -155,83 +121,45 @@ def command(
     own matrices), the upper bound comes from symmetries or from a variety through which the map factors. Where they
     meet the dimension is proved; the paper's formula stands beside it and is never used.
     """
-    limit = options.memory_bytes(memory)
-    if config_file is not None:
-        _require_no_shape(click.get_current_context())
-        return _of_config(
-            config_file,
-            attention_only=attention_only,
-            seed=seed,
-            memory=limit,
-            certificate=certificate,
-            as_json=as_json,
-        )
-    if attention_only:
-        raise click.UsageError("--attention-only says how to read --config FILE: give both")
-    for name, value in (("--widths", widths), ("--ranks", ranks), ("--tokens", tokens)):
-        if value is None:
-            raise click.UsageError(f"Missing option '{name}' (or give --config FILE)")
-    assert widths is not None and ranks is not None and tokens is not None  # noqa: S101, PT018 - for the type checker
-    network = options.architecture(widths, ranks, tokens, **transformer)
-
-    from lightning_cli.writing.output import progress_bar, write_answer, write_json
-    from lightning_sym.dimension.certify import Status, certified_dimension
-
+    if config_file is None:
+        if attention_only:
+            raise click.UsageError("--attention-only says how to read --config FILE: give both")
+        for name in ("widths", "ranks", "tokens"):
+            if shape[name] is None:
+                raise click.UsageError(f"Missing option '--{name}' (or give --config FILE)")
+        result = _certified(options.network_of(**shape), seed, memory, certificate)
+        return write(ANSWER, result, "dimension", as_json=as_json, holds=_is_known(result))
+    options.require_no_shape("--config", shape)
+    model = model_config.model_of(model_config.read(config_file), attention_only=attention_only)
+    if certificate is not None:
+        document = model_certificates.transformer_certificate(transformers.shape_of(model))
     with progress_bar() as progress:
-        result = certified_dimension(network, seed=seed, memory=limit, all_bounds=True, progress=progress)
-        if certificate is not None:
-            from lightning_sym.certificates.dimension import dimension_certificate
-            from lightning_sym.certificates.files import write_certificate
-            from lightning_sym.errors import TooLarge
+        found = transformers.model_dimension(model, seed=seed, memory=memory, progress=progress)
+    if certificate is not None:
+        write_certificate(certificate, document)
+    return write(MODEL, found, "dimension", as_json=as_json, holds=_is_known(found), config=config_file)
 
+
+def _is_known(result: certify.CertifiedDimension | transformers.ModelDimension) -> bool | None:
+    """Return whether the dimension is proved; `None` if it is not."""
+    return None if result.value is None else True
+
+
+def _certified(
+    network: architecture.Architecture, seed: int, memory: int, certificate: str | None
+) -> certify.CertifiedDimension:
+    """Return the dimension of a network; its certificate is written if it is asked for.
+
+    Raises:
+        TooLarge: also for the certificate alone; then the message has the dimension.
+    """
+    with progress_bar() as progress:
+        result = certify.certified_dimension(network, seed=seed, memory=memory, all_bounds=True, progress=progress)
+        if certificate is not None:
             try:
-                write_certificate(certificate, dimension_certificate(result, memory=limit, progress=progress))
+                document = certificates.dimension_certificate(result, memory=memory, progress=progress)
+                write_certificate(certificate, document)
             except TooLarge as error:  # what was found is not lost
                 found = f"from {result.lower} to {result.upper}" if result.value is None else str(result.value)
                 raise TooLarge(f"{error} (the dimension, without --certificate: {found})") from error
-    if certificate is not None:
-        click.echo(f"certificate: {certificate}", err=True)
-    if as_json:
-        write_json(ANSWER.document(result))
-    else:
-        write_answer(result, dimension="green" if result.value is not None else "yellow")
-    certified = result.status is Status.CERTIFIED
-    return exit_codes.AS_EXPECTED if certified else exit_codes.UNDECIDED
-
-
-def _of_config(
-    file: str, *, attention_only: bool, seed: int, memory: int, certificate: str | None, as_json: bool
-) -> int:
-    """Read the model, say what is proved of its dimension; the exit code."""
-    from lightning_cli.writing.output import progress_bar, write_answer, write_json
-    from lightning_sym.dimension.transformers import model_dimension, shape_of
-    from lightning_sym.network.model_config import model_of, read
-
-    model = model_of(read(file), attention_only=attention_only)
-    if certificate is not None:
-        from lightning_sym.certificates.files import write_certificate
-        from lightning_sym.certificates.transformers import transformer_certificate
-
-        document = transformer_certificate(shape_of(model))
-    with progress_bar() as progress:
-        result = model_dimension(model, seed=seed, memory=memory, progress=progress)
-    if certificate is not None:
-        write_certificate(certificate, document)
-        click.echo(f"certificate: {certificate}", err=True)
-    if as_json:
-        write_json(MODEL.document(result, config=file))
-    else:
-        write_answer(result, dimension="green" if result.value is not None else "yellow")
-    return exit_codes.UNDECIDED if result.value is None else exit_codes.AS_EXPECTED
-
-
-def _require_no_shape(context: click.Context) -> None:
-    """A config names the shape itself."""
-    own = {"config_file", "attention_only", "seed", "memory", "certificate", "as_json"}
-    typed = [
-        option.opts[0]
-        for option in context.command.params
-        if option.name not in own and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    ]
-    if typed:
-        raise click.UsageError(f"--config names the shape itself: leave out {', '.join(typed)}")
+    return result

@@ -2,98 +2,77 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
 
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.numbers import Amount, Integer
-from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import (
-    INTEGER,
-    TEXT,
-    TRUTH,
-    JsonAnswer,
-    JsonField,
-    by_name,
-    each,
-    group,
-    natural,
-    optional,
-)
+from lightning_cli.numbers import Integer
+from lightning_cli.output_file import write_file
+from lightning_cli.writing.fields import TEXT, by_name, each, field, group, json_answer, natural, optional
+from lightning_cli.writing.output import progress_bar
 from lightning_cli.writing.shared_fields import ARCHITECTURE, PROOF, equations_of
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from lightning_sym.varieties.known_ideal import Equations
+with lazy_imports(__name__):
+    from lightning_sym.network import architecture as architectures
+    from lightning_sym.varieties import equations, hilbert_polynomial, known_ideal
 
 COORDINATE = group(
-    JsonField("name", TEXT.having(pattern="^c_[0-9]+$")),
-    JsonField("row", natural(1)),
-    JsonField("token", natural(1)),
-    JsonField("monomial", TEXT, of=lambda coordinate: coordinate.monomial()),
-    JsonField("torus_weight", each(INTEGER), of="weight"),
+    field("name", TEXT.having(pattern="^c_[0-9]+$")),
+    field("row", natural(1)),
+    field("token", natural(1)),
+    field("monomial", str, of=lambda coordinate: coordinate.monomial()),
+    field("torus_weight", [int], of="weight"),
 )
 
 DEGREES = {"pattern": "^[1-9][0-9]*$"}
 
 
-def _polynomial(found: Equations) -> str | None:
-    from lightning_sym.varieties.hilbert_polynomial import formula
-
-    return formula(found)
-
-
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "equations",
-    "`lightning-sym equations --json`.",
-    (
-        JsonField("architecture", ARCHITECTURE, "the network"),
-        JsonField("linear_span", natural(1), "dimension of the linear span, which is the number of coordinates"),
-        JsonField("dimension", optional(natural()), "certified dimension of the closure, null while undecided"),
-        JsonField("degree", optional(natural(1)), "of the closure, null where nothing proves it"),
-        JsonField(
-            "hilbert_function",
-            each(optional(natural()), 2),
-            "of the coordinate ring inside the linear span, from degree 0 on; null where the two bounds do not meet",
-        ),
-        JsonField(
-            "hilbert_polynomial",
-            optional(TEXT.having(pattern="k")),
-            "of the closure, in k, by binomial coefficients as SymPy reads them; null where it is not proved",
-            _polynomial,
-        ),
-        JsonField(
-            "generators",
-            by_name(optional(natural(1)), names=DEGREES),
-            "how many minimal generators each degree has, where there are any; null where that is not certified",
-            "counts",
-        ),
-        JsonField("complete_to_degree", natural(), "all equations up to this degree follow from those found"),
-        JsonField("complete", TRUTH, "whether it is proved that these equations generate the ideal", "is_complete"),
-        JsonField(
-            "stopped",
-            optional(TEXT),
-            "why no further degree was tried, null if all that were asked for were done",
-        ),
-        JsonField("source", TEXT, PROOF),
-        JsonField(
-            "constant",
-            optional(TEXT.having(pattern="^c_[0-9]+$")),
-            "the coordinate that is constantly 1 and makes the equations homogeneous, null where the closure is a cone",
-            lambda found: None if found.is_cone else found.coordinates[found.system.constant].name,
-        ),
-        JsonField(
-            "coordinates",
-            each(COORDINATE, 1),
-            "the coefficients that are coordinates: of a monomial in the inputs, in a row of an output token; and by "
-            "how much the torus scales each",
-        ),
-        JsonField(
-            "equations",
-            by_name(each(TEXT), names=DEGREES),
-            "the minimal generators by degree, as SymPy reads them",
-            equations_of,
-        ),
+    field("architecture", ARCHITECTURE, "the network"),
+    field("linear_span", natural(1), "dimension of the linear span, which is the number of coordinates"),
+    field("dimension", optional(natural()), "certified dimension of the closure, null while undecided"),
+    field("degree", optional(natural(1)), "of the closure, null where nothing proves it"),
+    field(
+        "hilbert_function",
+        each(optional(natural()), 2),
+        "of the coordinate ring inside the linear span, from degree 0 on; null where the two bounds do not meet",
+    ),
+    field(
+        "hilbert_polynomial",
+        optional(TEXT.having(pattern="k")),
+        "of the closure, in k, by binomial coefficients as SymPy reads them; null where it is not proved",
+        lambda found: hilbert_polynomial.formula(found),
+    ),
+    field(
+        "generators",
+        by_name(optional(natural(1)), names=DEGREES),
+        "how many minimal generators each degree has, where there are any; null where that is not certified",
+        "counts",
+    ),
+    field("complete_to_degree", natural(), "all equations up to this degree follow from those found"),
+    field("complete", bool, "whether it is proved that these equations generate the ideal", "is_complete"),
+    field("stopped", optional(str), "why no further degree was tried, null if all that were asked for were done"),
+    field("source", str, PROOF),
+    field(
+        "constant",
+        optional(TEXT.having(pattern="^c_[0-9]+$")),
+        "the coordinate that is constantly 1 and makes the equations homogeneous, null where the closure is a cone",
+        lambda found: None if found.is_cone else found.coordinates[found.system.constant].name,
+    ),
+    field(
+        "coordinates",
+        each(COORDINATE, 1),
+        "the coefficients that are coordinates: of a monomial in the inputs, in a row of an output token; and by "
+        "how much the torus scales each",
+    ),
+    field(
+        "equations",
+        by_name([str], names=DEGREES),
+        "the minimal generators by degree, as SymPy reads them",
+        equations_of,
     ),
 )
 
@@ -120,42 +99,24 @@ Exit codes: 0 every degree that was asked for is certified; 2 bad input, or not 
 into --memory or --work; 3 undecided in some degree, or a degree that was asked for does not fit into
 these; 130 interrupted.""",
 )
-@options.widths()
-@options.ranks()
-@options.tokens
-@options.transformer
+@options.NETWORK
 @click.option("--degree", type=Integer(1, 1000), metavar="N", help="Find all equations up to this degree.")
 @click.option("--format", "form", type=click.Choice(options.FORMATS), help="Print what another system reads.")
-@click.option("--output", type=OutputFile("the output"), metavar="FILE", help="Write into FILE what would be printed.")
-@click.option(
-    "--seed",
-    type=Integer(),
-    default=0,
-    show_default=True,
-    help="Picks the points; never changes what is certified.",
-)
-@options.memory
-@click.option(
-    "--work",
-    type=Amount("seconds", endless=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop before a step with which all of them are estimated, roughly, to take longer.",
-)
-@options.as_json
+@options.output("the output", "--output", help="Write into FILE what would be printed.")
+@options.seed("Picks the points; never changes what is certified.")
+@options.MEMORY
+@options.work("Stop before a step with which all of them are estimated, roughly, to take longer.")
+@options.AS_JSON
 def command(
-    widths: tuple[int, ...],
-    ranks: tuple[int, ...],
-    tokens: int,
+    *,
+    network: architectures.Architecture,
     degree: int | None,
     form: str | None,
     output: str | None,
     seed: int,
-    memory: float,
+    memory: int,
     work: float,
     as_json: bool,
-    **transformer: Any,
 ) -> int:
     """Find the equations of the closure of the set of functions of a lightning network.
 
@@ -164,19 +125,15 @@ def command(
     and a rank from below shows that there are no others. The generators are minimal. Nothing is said beyond the degree
     reached.
     """
-    limit = options.memory_bytes(memory)
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--format {form} is another form than --json: give one")
-    network = options.architecture(widths, ranks, tokens, **transformer)
-
-    from lightning_cli.writing.output import progress_bar
-    from lightning_sym.varieties.equations import successive_equations
-
-    found: Equations | None = None
+    found: known_ideal.Equations | None = None
     interrupted = False
     try:
         with progress_bar() as progress:
-            for latest in successive_equations(network, degree, seed=seed, memory=limit, work=work, progress=progress):
+            for latest in equations.successive_equations(
+                network, degree, seed=seed, memory=memory, work=work, progress=progress
+            ):
                 found = latest
     except KeyboardInterrupt:
         if found is None:
@@ -192,9 +149,8 @@ def command(
     return exit_codes.UNDECIDED if undecided or short else exit_codes.AS_EXPECTED
 
 
-def _write(found: Equations, form: str | None, output: str | None) -> None:
-    import json
-
+def _write(found: known_ideal.Equations, form: str | None, output: str | None) -> None:
+    """Print the answer, or write it into a file, in one of the forms."""
     if form == "json":
         text = json.dumps(ANSWER.document(found), indent=2, ensure_ascii=False)
     else:
@@ -202,7 +158,5 @@ def _write(found: Equations, form: str | None, output: str | None) -> None:
     if output is None:
         click.echo(text)
         return
-    from lightning_cli.writing.text_files import write_text
-
-    write_text(output, text + "\n")
+    write_file("the output", output, text + "\n")
     click.echo(f"written: {output}", err=True)

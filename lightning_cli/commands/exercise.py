@@ -8,25 +8,25 @@ import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer
-from lightning_cli.writing.fields import INTEGER, TEXT, TRUTH, JsonAnswer, JsonField, each, in_order, optional
+from lightning_cli.writing.fields import field, in_order, json_answer, optional
+from lightning_cli.writing.output import write_json
+from lightning_sym.lazy import lazy_imports
 
-EXERCISE = in_order(
-    JsonField("number", INTEGER), JsonField("title", TEXT), JsonField("question", TEXT), JsonField("takes", TEXT)
-)
+with lazy_imports(__name__):
+    from proofs_check import exercises
+
+EXERCISE = in_order(field("number", int), field("title", str), field("question", str), field("takes", str))
 
 
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "exercise",
-    "`lightning-sym exercise --json`.",
-    (
-        JsonField(
-            "exercises",
-            each(EXERCISE),
-            "all of them, or the one that was asked for: number, title, question and what an answer is",
-        ),
-        JsonField("right", optional(TRUTH), "whether the answer is right; null if none was given"),
-        JsonField("because", optional(TEXT), "what was computed; null if no answer was given"),
+    field(
+        "exercises",
+        [EXERCISE],
+        "all of them, or the one that was asked for: number, title, question and what an answer is",
     ),
+    field("right", optional(bool), "whether the answer is right; null if none was given"),
+    field("because", optional(str), "what was computed; null if no answer was given"),
 )
 
 ANSWERS = (ANSWER,)
@@ -44,18 +44,15 @@ Exit codes: 0 asked, or answered rightly; 1 not the right answer; 2 bad input.""
 )
 @click.argument("number", type=Integer(), required=False, metavar="[N]")
 @click.option("--answer", metavar="ANSWER", help="A number, a shape or a file of weights: the exercise says which.")
-@options.as_json
-def command(number: int | None, answer: str | None, as_json: bool) -> int:
+@options.AS_JSON
+def command(*, number: int | None, answer: str | None, as_json: bool) -> int:
     """Ask one of ten exercises, or check an answer to it.
 
     Without N all of them are listed. No solution is stored: an answer is right if it does what was asked.
     """
-    from lightning_cli.writing.output import write_json
-    from proofs_check.exercises import EXERCISES, exercise
-
     if number is None and answer is not None:
         raise click.UsageError("--answer needs the number of an exercise")
-    asked = list(enumerate(EXERCISES, start=1)) if number is None else [(number, exercise(number))]
+    asked = list(enumerate(exercises.EXERCISES, start=1)) if number is None else [(number, exercises.exercise(number))]
     right, because = (None, None) if answer is None else asked[0][1].judge(answer)
     if as_json:
         shown = [(i, e.title, e.question, e.takes) for i, e in asked]

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.writing.check_answer import HYPOTHESES, SCOPES
-from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, constant, each, either, group, in_order, one_of
+from lightning_cli.writing.fields import constant, each, either, field, group, in_order, json_answer, one_of
+from lightning_cli.writing.output import console, write_json
 from lightning_cli.writing.shared_fields import ANY_MATRIX
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from proofs_check.blackboard.step import Number, Shown, Step
-    from proofs_check.claim import Claim, Part
+with lazy_imports(__name__):
+    from lightning_cli.writing import board_latex, board_page, board_text
+    from proofs_check import blackboard, instances, registry
+    from proofs_check.blackboard import step
 
 
-def _number(value: Number) -> str:
+def _number(value: step.Number) -> str:
     """`3/2`, or `2*x^2*y - r`, which computer algebra systems read."""
     if isinstance(value, Fraction):
         return str(value)
@@ -32,11 +36,10 @@ def _number(value: Number) -> str:
     return text or "0"
 
 
-def _shown_document(shown: Shown) -> dict[str, Any]:
-    from proofs_check.blackboard.step import Matrix
-
+def _shown_document(shown: step.Shown) -> dict[str, Any]:
+    """Return a thing on the board as JSON."""
     value = shown.value
-    if isinstance(value, Matrix):
+    if isinstance(value, step.Matrix):
         rows = [[_number(entry) for entry in row] for row in value.rows]
         return MATRIX.written((shown.label, "matrix", rows, value.row_labels, value.column_labels))  # type: ignore[no-any-return]
     kind = "formula" if isinstance(value, str) else "number" if isinstance(value, Fraction) else "polynomial"
@@ -45,51 +48,45 @@ def _shown_document(shown: Shown) -> dict[str, Any]:
 
 
 MATRIX = in_order(
-    JsonField("label", TEXT),
-    JsonField("kind", constant("matrix")),
-    JsonField("rows", ANY_MATRIX),
-    JsonField("row_labels", each(TEXT)),
-    JsonField("column_labels", each(TEXT)),
+    field("label", str),
+    field("kind", constant("matrix")),
+    field("rows", ANY_MATRIX),
+    field("row_labels", [str]),
+    field("column_labels", [str]),
 )
 
-VALUE = in_order(
-    JsonField("label", TEXT), JsonField("kind", one_of("formula", "number", "polynomial")), JsonField("value", TEXT)
-)
+VALUE = in_order(field("label", str), field("kind", one_of("formula", "number", "polynomial")), field("value", str))
 
 STEP = group(
-    JsonField("heading", TEXT),
-    JsonField("prose", TEXT),
-    JsonField("shown", each(either(MATRIX, VALUE, written=_shown_document))),
-    JsonField("answer", each(in_order(JsonField("label", TEXT), JsonField("words", TEXT)))),
+    field("heading", str),
+    field("prose", str),
+    field("shown", [either(MATRIX, VALUE, written=_shown_document)]),
+    field("answer", [in_order(field("label", str), field("words", str))]),
 )
 
 
-def _reach(part: Part) -> str:
-    from proofs_check.instances import reach
+PART = group(
+    field("name", str),
+    field("scope", SCOPES, of="scope.name"),
+    field("reach", str, of=lambda part: instances.reach(part)),
+)
 
-    return reach(part)
-
-
-PART = group(JsonField("name", TEXT), JsonField("scope", SCOPES, of="scope.name"), JsonField("reach", TEXT, of=_reach))
-
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "explain",
-    "`lightning-sym explain --json`. Labels and formulas are LaTeX, numbers are exact.",
-    (
-        JsonField("id", TEXT, "of the claim"),
-        JsonField("source", TEXT, "where it stands in the paper"),
-        JsonField("title", TEXT, "what it is about in one line"),
-        JsonField("statement", TEXT, "in LaTeX"),
-        JsonField("hypotheses", TEXT, HYPOTHESES),
-        JsonField("intro", TEXT, "what the walk is about"),
-        JsonField("steps", each(STEP, 1), "what is said and shown, in order"),
-        JsonField(
-            "parts",
-            each(PART, 1),
-            "what is checked of the claim, at which scope, and how far the instances of the full size reach",
-        ),
-        JsonField("check", TEXT, "the command that checks it", lambda claim: f"lightning-sym check {claim.id}"),
+    field("id", str, "of the claim"),
+    field("source", str, "where it stands in the paper"),
+    field("title", str, "what it is about in one line"),
+    field("statement", str, "in LaTeX"),
+    field("hypotheses", str, HYPOTHESES),
+    field("intro", str, "what the walk is about"),
+    field("steps", each(STEP, 1), "what is said and shown, in order"),
+    field(
+        "parts",
+        each(PART, 1),
+        "what is checked of the claim, at which scope, and how far the instances of the full size reach",
     ),
+    field("check", str, "the command that checks it", lambda claim: f"lightning-sym check {claim.id}"),
+    said="`lightning-sym explain --json`. Labels and formulas are LaTeX, numbers are exact.",
 )
 
 ANSWERS = (ANSWER,)
@@ -111,49 +108,33 @@ Exit codes: 0 explained, 2 bad input (there is no such claim).""",
 @click.option("--latex", is_flag=True, help="Print a section of LaTeX.")
 @click.option("--slides", is_flag=True, help="Print a LaTeX file of beamer frames.")
 @click.option("--html", is_flag=True, help="Print a page, one file.")
-@options.as_json
-def command(
-    claim_id: str, weights: str | None, pause: bool, latex: bool, slides: bool, html: bool, as_json: bool
-) -> int:
+@options.AS_JSON
+def command(*, claim_id: str, weights: str | None, pause: bool, as_json: bool, **forms: bool) -> int:
     """Walk through a claim with small matrices, step by step, as at a blackboard.
 
     Everything shown is computed on the spot, with exact numbers. `lightning-sym check --list` names the claims.
     """
-    from lightning_cli.writing.output import console, write_json
-    from lightning_sym.errors import BadInput
-    from proofs_check.registry import claim_by_id
-
-    forms = {"latex": latex, "slides": slides, "html": html, "json": as_json}
-    chosen = [name for name, wanted in forms.items() if wanted]
+    chosen = [name for name, wanted in {**forms, "json": as_json}.items() if wanted]
     if len(chosen) > 1:
-        raise click.UsageError(f"give one of {', '.join(f'--{name}' for name in forms)}, not several")
-    claim = claim_by_id(claim_id)
+        raise click.UsageError("give one of --latex, --slides, --html, --json, not several")
+    claim = registry.claim_by_id(claim_id)
     if pause and (chosen or not sys.stdin.isatty()):
         raise BadInput("--pause must be given at a terminal, and without another form of output")
 
-    from proofs_check.blackboard import walk_through
-
-    own = None
-    if weights is not None:
-        own = options.load_weights(weights, normalization=None, mask=None, skip=False)
-    intro, steps = walk_through(claim.id, own)
+    intro, steps = blackboard.walk_through(claim.id, None if weights is None else options.load_weights(weights))
     if as_json:
         write_json(ANSWER.document(claim, intro=intro, steps=steps))
     elif chosen:
-        click.echo("\n".join(_lines(chosen[0], claim, intro, steps)))  # all of it, or nothing
+        lines: Iterator[str] = LINES[chosen[0]](claim, intro, steps)
+        click.echo("\n".join(lines))  # all of it, or nothing
     else:
-        from lightning_cli.writing.board_text import print_board
-
-        print_board(claim, intro, steps, console(), between=(lambda: click.pause("")) if pause else None)
+        board_text.print_board(claim, intro, steps, console(), between=(lambda: click.pause("")) if pause else None)
     return exit_codes.AS_EXPECTED
 
 
-def _lines(form: str, claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
-    """The walk-through as LaTeX, slides or a page."""
-    if form == "html":
-        from lightning_cli.writing.board_page import page_lines
-
-        return page_lines(claim, intro, steps)
-    from lightning_cli.writing.board_latex import latex_lines, slides_lines
-
-    return (latex_lines if form == "latex" else slides_lines)(claim, intro, steps)
+LINES = {
+    "html": lambda *walk: board_page.page_lines(*walk),
+    "latex": lambda *walk: board_latex.latex_lines(*walk),
+    "slides": lambda *walk: board_latex.slides_lines(*walk),
+}
+"""By its option, the walk-through in another form."""

@@ -2,136 +2,116 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from lightning_cli import exit_codes, options
-from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import (
-    TEXT,
-    TRUTH,
-    JsonAnswer,
-    JsonField,
-    each,
-    group,
-    in_order,
-    natural,
-    one_of,
-    optional,
-)
+from lightning_cli.writing.fields import each, field, group, in_order, json_answer, natural, one_of, optional
+from lightning_cli.writing.output import progress_bar, write, write_certificate
 from lightning_cli.writing.shared_fields import MATRICES, NETWORK, VIRTUAL_WEIGHTS
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from lightning_sym.fibers.answer import Fiber
+with lazy_imports(__name__):
+    from lightning_sym.certificates import fibers as certificates
+    from lightning_sym.fibers import answer, fiber
 
 
-def _conditions(result: Fiber) -> list[tuple[str, bool | None, str]]:
+def _conditions(result: answer.Fiber) -> list[tuple[str, bool | None, str]]:
     """Each condition that was tested: its name, whether it holds, and the evidence."""
     if result.components:
         return [("hypotheses", result.complete or None, result.tried or result.reason)]
     return [(str(c), c.holds, c.evidence) for c in result.conditions]
 
 
-def _theorem(result: Fiber) -> str | None:
+def _theorem(result: answer.Fiber) -> str | None:
     if result.theorem is not None:
         return str(result.theorem)
     return result.source if result.components and result.complete else None
 
 
 COMPONENT = group(
-    JsonField("description", TEXT),
-    JsonField("generators", each(TEXT)),
-    JsonField("dimension", natural()),
-    JsonField(
+    field("description", str),
+    field("generators", [str]),
+    field("dimension", natural()),
+    field(
         "parameters",
-        each(TEXT),
+        [str],
         "what Component.point in Python takes",
         lambda component: [parameter.name for parameter in component.parameters],
     ),
-    JsonField("point", optional(VIRTUAL_WEIGHTS), of="virtual"),
+    field("point", optional(VIRTUAL_WEIGHTS), of="virtual"),
 )
 
 CONDITION = in_order(
-    JsonField("name", TEXT, "as the page of the theorem has it, with its layer"),
-    JsonField("holds", optional(TRUTH), "null if neither is known"),
-    JsonField("evidence", TEXT, "a rank or residues modulo a prime, or what is so over the rationals"),
+    field("name", str, "as the page of the theorem has it, with its layer"),
+    field("holds", optional(bool), "null if neither is known"),
+    field("evidence", str, "a rank or residues modulo a prime, or what is so over the rationals"),
 )
 
 SECOND = group(
-    JsonField("description", TEXT, "how it differs"),
-    JsonField("because", TEXT, "what shows that the function is the same"),
-    JsonField("weights", MATRICES, "all matrices by name", lambda second: second.weights.named()),
+    field("description", str, "how it differs"),
+    field("because", str, "what shows that the function is the same"),
+    field("weights", MATRICES, "all matrices by name", lambda second: second.weights.named()),
 )
 
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "fiber",
-    "`lightning-sym fiber --json`.",
-    (
-        *NETWORK,
-        JsonField(
-            "virtual_weights",
-            optional(VIRTUAL_WEIGHTS),
-            "what the function depends on; null unless this is one-head lightning attention",
-            "virtual",
-        ),
-        JsonField("source", TEXT, "what describes the fiber"),
-        JsonField(
-            "reason",
-            TEXT,
-            "the hypotheses that were seen to hold; where there are no components the fiber in words",
-            lambda result: result.reason or result.description,
-        ),
-        JsonField(
-            "tried",
-            each(TEXT),
-            "theorems that were tried and are not used, each with the hypothesis that fails",
-            lambda result: [result.tried] if result.tried else [],
-        ),
-        JsonField("complete", TRUTH, "whether this is the whole fiber"),
-        JsonField("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),
-        JsonField("components", each(COMPONENT), "families of virtual weights, for lightning attention with one head"),
-        JsonField(
-            "known_dimension",
-            optional(natural()),
-            "of the components, in virtual weights; null where there are none",
-        ),
-        JsonField(
-            "dimension",
-            optional(natural()),
-            "of the fiber in all weights: by a theorem, or near these weights, where the bounds meet",
-        ),
-        JsonField(
-            "bounds",
-            optional(each(natural(), 2, 2)),
-            "lower and upper bound for the dimension of the fiber near these weights, in all weights; null if not "
-            "computed",
-        ),
-        JsonField(
-            "orbit",
-            optional(natural()),
-            "dimension of the orbit of the symmetries that all weights have, from below; null if not computed",
-            lambda result: None if result.near is None else result.near.orbit,
-        ),
-        JsonField("conditions", each(CONDITION), "what was tested", _conditions),
-        JsonField(
-            "theorem",
-            optional(TEXT),
-            "by number and page what says that this is the whole fiber; null if nothing does",
-            _theorem,
-        ),
-        JsonField("generators", each(TEXT), "what moves inside the fiber; where there are components they say it"),
-        JsonField(
-            "minimal",
-            TEXT,
-            "in which sense no smaller network has this function; empty if that is not known",
-        ),
-        JsonField(
-            "another",
-            optional(SECOND),
-            "another network with this function, where a condition fails and one was found",
-            "second",
-        ),
+    *NETWORK,
+    field(
+        "virtual_weights",
+        optional(VIRTUAL_WEIGHTS),
+        "what the function depends on; null unless this is one-head lightning attention",
+        "virtual",
+    ),
+    field("source", str, "what describes the fiber"),
+    field(
+        "reason",
+        str,
+        "the hypotheses that were seen to hold; where there are no components the fiber in words",
+        lambda result: result.reason or result.description,
+    ),
+    field(
+        "tried",
+        [str],
+        "theorems that were tried and are not used, each with the hypothesis that fails",
+        lambda result: [result.tried] if result.tried else [],
+    ),
+    field("complete", bool, "whether this is the whole fiber"),
+    field("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),
+    field("components", [COMPONENT], "families of virtual weights, for lightning attention with one head"),
+    field("known_dimension", optional(natural()), "of the components, in virtual weights; null where there are none"),
+    field(
+        "dimension",
+        optional(natural()),
+        "of the fiber in all weights: by a theorem, or near these weights, where the bounds meet",
+    ),
+    field(
+        "bounds",
+        optional(each(natural(), 2, 2)),
+        "lower and upper bound for the dimension of the fiber near these weights, in all weights; null if not computed",
+    ),
+    field(
+        "orbit",
+        optional(natural()),
+        "dimension of the orbit of the symmetries that all weights have, from below; null if not computed",
+        lambda result: None if result.near is None else result.near.orbit,
+    ),
+    field("conditions", [CONDITION], "what was tested", _conditions),
+    field(
+        "theorem",
+        optional(str),
+        "by number and page what says that this is the whole fiber; null if nothing does",
+        _theorem,
+    ),
+    field("generators", [str], "what moves inside the fiber; where there are components they say it"),
+    field("minimal", str, "in which sense no smaller network has this function; empty if that is not known"),
+    field(
+        "another",
+        optional(SECOND),
+        "another network with this function, where a condition fails and one was found",
+        "second",
     ),
 )
 
@@ -149,23 +129,17 @@ Exit codes: 0 all of the fiber and its dimension, 2 bad input, 3 there may be mo
 its bounds differ.""",
 )
 @click.argument("file", type=click.Path())
-@options.tokens_or_two
-@options.weight_form
-@options.seed
-@options.work
-@click.option(
-    "--certificate",
-    type=OutputFile("a certificate"),
-    metavar="FILE",
-    help="Softmax: write the theorem and the evidence of its conditions into FILE, for `lightning-sym verify`.",
-)
-@options.as_json
+@options.TOKENS_OR_TWO
+@options.FORM
+@options.SEED
+@options.AT_MOST_WORK
+@options.certificate("Softmax: write the theorem and the evidence of its conditions")
+@options.AS_JSON
 def command(
+    *,
     file: str,
     tokens: int,
-    normalization: str | None,
-    mask: str | None,
-    skip: bool,
+    form: dict[str, Any],
     seed: int,
     work: float,
     certificate: str | None,
@@ -179,26 +153,14 @@ def command(
     Where no theorem applies the answer says that there may be more, names another network with the same function if a
     known one is there, and bounds the dimension of the fiber near these weights from both sides.
     """
-    from lightning_cli.writing.output import progress_bar, write_answer, write_json
-    from lightning_sym.fibers.fiber import fiber
-
-    weights = options.load_weights(file, normalization=normalization, mask=mask, skip=skip)
-    if certificate is not None:
-        from lightning_sym.certificates.fibers import fiber_certificate
-        from lightning_sym.certificates.files import write_certificate
-        from lightning_sym.errors import BadInput
-
-        if weights.form.normalization is None:
-            raise BadInput(f"a certificate of a fiber needs a softmax network, got {weights.form}")
+    weights = options.load_weights(file, **form)
+    if certificate is not None and weights.form.normalization is None:
+        raise BadInput(f"a certificate of a fiber needs a softmax network, got {weights.form}")
     with progress_bar() as progress:
-        result = fiber(weights, tokens, seed=seed, work=work, progress=progress)
+        result = fiber.fiber(weights, tokens, seed=seed, work=work, progress=progress)
     if certificate is not None:
-        write_certificate(certificate, fiber_certificate(result, weights))
-        click.echo(f"certificate: {certificate}", err=True)
-    if as_json:
-        write_json(ANSWER.document(result))
-    else:
-        write_answer(result, complete="green" if result.complete else "yellow")
+        write_certificate(certificate, certificates.fiber_certificate(result, weights))
+    write(ANSWER, result, "complete", as_json=as_json, holds=result.complete or None)
     # of components over Q alone it is left open whether there are real ones
     known = result.complete_over is not None
     return exit_codes.AS_EXPECTED if known and result.dimension is not None else exit_codes.UNDECIDED

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import click
 
 from lightning_cli import options
-from lightning_cli.output_file import OutputFile
 from lightning_cli.pictures.answers import ANSWERS as ANSWERS
+from lightning_cli.writing.output import COLOURS, console, write_json
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from lightning_cli.pictures.drawing import Picture
+with lazy_imports(__name__):
+    from rich import table as tables
+
+    from lightning_cli.pictures import drawing
+    from lightning_cli.writing import live_pages
+    from lightning_sym import display
 
 # name: (module, whether it is about a file of weights, one line)
 FIGURES = {
@@ -30,26 +36,23 @@ LIVE = {"1": "figure-1"}
 
 _NUMBER = re.compile(r"(between )?-?[\d,]+(/\d+)?( (to|and) [\d,]+)?|")
 
-_WORDS = {"equal": "green", "different": "red", "undecided": "yellow"}
-
+_WORDS = {"equal": COLOURS[True], "different": COLOURS[False], "undecided": COLOURS[None]}
 
 _LONGEST = 60
 """Where a cell of the table is cut; JSON never is."""
 
 
-def _print(picture: Picture) -> None:
-    from rich.table import Table
-
-    from lightning_cli.writing.output import console
-    from lightning_sym.display import cut_text
-
-    table = Table(title=picture.title, title_justify="left", title_style="bold")
+def _print(picture: drawing.Picture) -> None:
+    """Print the table of numbers beside a picture, and what of it is exact."""
+    table = tables.Table(title=picture.title, title_justify="left", title_style="bold")
     for place, name in enumerate(picture.columns):
         numbers = all(_NUMBER.fullmatch(row[place]) for row in picture.rows)
         table.add_column(name, justify="right" if numbers else "left")
     for row in picture.rows:
-        table.add_row(*(f"[{_WORDS[cell]}]{cell}[/]" if cell in _WORDS else cut_text(cell, _LONGEST) for cell in row))
+        shown_cells = (display.cut_text(cell, _LONGEST) for cell in row)
+        table.add_row(*(f"[{_WORDS[cell]}]{cell}[/]" if cell in _WORDS else cell for cell in shown_cells))
     console().print(table)
+    click.echo(picture.caption)
 
 
 @click.command(
@@ -69,46 +72,35 @@ Exit codes: 0 drawn, 2 bad input; of Figure 3: 0 certified and equal, 1 differen
 )
 @click.argument("name", type=click.Choice(list(FIGURES)))
 @click.argument("file", type=click.Path(), required=False)
-@click.option(
+@options.output(
+    "the picture",
     "--output",
-    type=OutputFile("the picture"),
     metavar="PICTURE",
     help="Draw it, .png, .svg or .pdf; Figure 1 also as a live page, .html; needs the extra `plot`.",
 )
-@options.as_json
-def command(name: str, file: str | None, output: str | None, as_json: bool) -> int:
+@options.AS_JSON
+def command(*, name: str, file: str | None, output: str | None, as_json: bool) -> int:
     """Draw a picture, and print the exact numbers in it.
 
     What is drawn is computed exactly, by integers and fractions; floats only place it on the paper.
     """
-    from lightning_cli.pictures.drawing import ENDINGS, require_output, write_picture
-    from lightning_sym.errors import BadInput
-
     module, takes_file, _ = FIGURES[name]
-    if takes_file != (file is not None):
-        given = "a file of weights must be given" if takes_file else f"it must be given no file, got {file[:60]!r}"  # type: ignore[index]
-        raise BadInput(f"figure {name}: {given}")
-    target = None if output is None else require_output(output, (*ENDINGS, ".html") if name in LIVE else ENDINGS)
+    if takes_file and file is None:
+        raise BadInput(f"figure {name}: a file of weights must be given")
+    if file is not None and not takes_file:
+        raise BadInput(f"figure {name}: it must be given no file, got {shown(file)}")
+    endings = (*drawing.ENDINGS, ".html") if name in LIVE else drawing.ENDINGS
+    target = None if output is None else drawing.require_output(output, endings)
     made = import_module(f"lightning_cli.pictures.{module}").picture
-    picture: Picture = (
-        made(options.load_weights(file, normalization=None, mask=None, skip=False)) if file is not None else made()
-    )
+    picture: drawing.Picture = made() if file is None else made(options.load_weights(file))
     if target is not None:
         kind = target.suffix.lower()[1:]
-        write_picture(target, _live(name) if kind == "html" else picture.image(kind))
+        live = kind == "html"
+        drawing.write_picture(target, live_pages.page_text(LIVE[name]).encode() if live else picture.image(kind))
     if as_json:
-        from lightning_cli.writing.output import write_json
-
-        write_json(picture.as_document(output))
+        write_json(picture.answer.document(picture, output=output))
     else:
         _print(picture)
-        click.echo(picture.caption)
         if target is not None:
             click.echo(f"picture: {target}", err=True)
     return picture.code
-
-
-def _live(name: str) -> bytes:
-    from lightning_cli.writing.live_pages import page_text
-
-    return page_text(LIVE[name]).encode()

@@ -3,95 +3,95 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import click
 
-from lightning_cli import exit_codes, options, softmax_recover
-from lightning_cli.numbers import Amount, Size
-from lightning_cli.output_file import WEIGHTS, OutputFile
-from lightning_cli.writing.fields import (
-    TEXT,
-    TRUTH,
-    JsonAnswer,
-    JsonField,
-    by_name,
-    constant,
-    each,
-    group,
-    natural,
-    one_of,
-    optional,
-)
+from lightning_cli import options
+from lightning_cli.numbers import Amount, Rational, Size
+from lightning_cli.output_file import WEIGHTS
+from lightning_cli.writing import softmax_answer
+from lightning_cli.writing.fields import constant, each, field, group, json_answer, natural, one_of, optional
+from lightning_cli.writing.output import progress_bar, write
 from lightning_cli.writing.shared_fields import ANY_MATRIX, ARCHITECTURE
+from lightning_sym.errors import BadInput, FileFormatError
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from lightning_sym.network.architecture import Architecture
+with lazy_imports(__name__):
+    from lightning_sym import limits
+    from lightning_sym.network import weight_files
+    from lightning_sym.network.readers import bounds
+    from lightning_sym.varieties import (
+        asked_program,
+        black_box,
+        jet_files,
+        jet_recovery,
+        map_input,
+        membership,
+        query_plan,
+        softmax_recovery,
+    )
 
 FIELD = group(
-    JsonField("minimal_polynomial", TEXT),
-    JsonField("root", constant("r"), of=lambda result: "r"),
-    JsonField("between", each(TEXT, 2, 2), of="root_between"),
+    field("minimal_polynomial", str),
+    field("root", constant("r"), of=lambda result: "r"),
+    field("between", each(str, 2, 2), of="root_between"),
 )
 
 COEFFICIENT = group(
-    JsonField("row", natural(1)),
-    JsonField("token", natural(1)),
-    JsonField("monomial", TEXT),
-    JsonField("given", TEXT),
-    JsonField("found", TEXT),
+    field("row", natural(1)),
+    field("token", natural(1)),
+    field("monomial", str),
+    field("given", str),
+    field("found", str),
 )
 
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "recover",
-    "`lightning-sym recover --json`.",
-    (
-        JsonField("architecture", ARCHITECTURE, "the network"),
-        JsonField(
-            "answer",
-            one_of("weights", "none", "undecided"),
-            "whether some network of the shape, with real weights, has this function",
-            "answer.value",
-        ),
-        JsonField(
-            "weights",
-            optional(by_name(ANY_MATRIX)),
-            "matrices by name; entries are rational numbers, or polynomials in the root of the field",
-            "matrices",
-        ),
-        JsonField(
-            "field",
-            optional(FIELD),
-            "the number field of the weights; null for the rationals",
-            lambda result: None if None in (result.minimal_polynomial, result.root_between) else result,
-        ),
-        JsonField("reasons", each(TEXT), "what fails, a line each"),
-        JsonField(
-            "coefficient",
-            optional(COEFFICIENT),
-            "a coefficient that is not what it must be, where one shows the answer",
-            "difference",
-        ),
-        JsonField(
-            "complex_weights", optional(TRUTH), "where there are no real weights: whether there are complex ones"
-        ),
+    field("architecture", ARCHITECTURE, "the network"),
+    field(
+        "answer",
+        one_of("weights", "none", "undecided"),
+        "whether some network of the shape, with real weights, has this function",
+        "answer.value",
     ),
+    field(
+        "weights",
+        optional({str: ANY_MATRIX}),
+        "matrices by name; entries are rational numbers, or polynomials in the root of the field",
+        "matrices",
+    ),
+    field(
+        "field",
+        optional(FIELD),
+        "the number field of the weights; null for the rationals",
+        lambda result: None if None in (result.minimal_polynomial, result.root_between) else result,
+    ),
+    field("reasons", [str], "what fails, a line each"),
+    field(
+        "coefficient",
+        optional(COEFFICIENT),
+        "a coefficient that is not what it must be, where one shows the answer",
+        "difference",
+    ),
+    field("complex_weights", optional(bool), "where there are no real weights: whether there are complex ones"),
 )
 
-ANSWERS = (ANSWER, softmax_recover.ANSWER, softmax_recover.PLAN)
+ANSWERS = (ANSWER, softmax_answer.ANSWER, softmax_answer.PLAN)
+
+
+HOLDS = {"weights": True, "none": False, "undecided": None}
+"""Whether there are weights, by the word of the answer."""
 
 
 def _read(file: str) -> bytes:
-    from pathlib import Path
-
-    from lightning_sym.errors import FileFormatError
-    from lightning_sym.network.readers.bounds import LARGEST_FILE, read_whole
-
+    """Return what a file, or for `-` standard input, holds."""
     if file != "-":
-        return read_whole(Path(file))
-    content = sys.stdin.buffer.read(LARGEST_FILE + 1)
+        return bounds.read_whole(Path(file))
+    content = sys.stdin.buffer.read(bounds.LARGEST_FILE + 1)
     if not content.strip():
         raise FileFormatError("it must not be empty")
     return content
@@ -119,7 +119,7 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
 @click.option("--plan", "plan_only", is_flag=True, help="With --ask: say what would be asked, and start nothing.")
 @click.option(
     "--bound",
-    type=softmax_recover.Rational(),
+    type=Rational(),
     help="With --ask: no entry of a virtual attention matrix is larger in absolute value. An assumption.",
 )
 @click.option(
@@ -134,34 +134,27 @@ Exit codes: 0 weights, 1 none, 2 bad input, 3 undecided.""",
     metavar="SECONDS",
     help="With --ask: how long one answer may take.  [default: 60]",
 )
-@options.widths(required=False)
-@options.ranks(required=False)
-@options.tokens_option(required=False)
-@click.option(
-    "-o",
-    "--output",
-    type=OutputFile("weights", WEIGHTS),
-    metavar="FILE",
-    help="Write the weights, if they are rational, into FILE.",
+@options.shape_if_given()
+@options.output(
+    "weights", "-o", "--output", help="Write the weights, if they are rational, into FILE.", endings=WEIGHTS
 )
-@options.memory
-@options.work
-@options.as_json
+@options.MEMORY
+@options.AT_MOST_WORK
+@options.AS_JSON
 def command(
+    *,
     file: str | None,
     ask: str | None,
     plan_only: bool,
-    bound: Fraction | None,
-    denominators: int | None,
-    digits: int | None,
     timeout: float | None,
+    output: str | None,
     widths: tuple[int, ...] | None,
     ranks: tuple[int, ...] | None,
     tokens: int | None,
-    output: str | None,
-    memory: float,
+    memory: int,
     work: float,
     as_json: bool,
+    **of_a_program: Any,
 ) -> int:
     """Decide whether a map, a jet or a black box is the function of some network of a shape, and give its weights.
 
@@ -173,62 +166,99 @@ def command(
     FILE may also hold a jet, as save_jet writes it: Taylor coefficients of a softmax network with one head, no mask and
     no skip connections, of two tokens or more. With --ask such a network is recovered from the answers of a program.
     """
-    from lightning_cli.writing.output import progress_bar
-    from lightning_sym.errors import BadInput
-    from lightning_sym.varieties.jet_files import is_jet
-    from lightning_sym.varieties.map_input import map_of, read_document, shape_of
-    from lightning_sym.varieties.membership import recover
-
-    limit = options.memory_bytes(memory)
-    of_a_program = {
-        "plan": plan_only or None, "bound": bound, "denominators": denominators, "digits": digits, "timeout": timeout,
-    }  # fmt: skip
-    given = [f"--{name}" for name, value in of_a_program.items() if value is not None]
+    given = [f"--{name}" for name, value in {"plan": plan_only, "timeout": timeout, **of_a_program}.items() if value]
     if ask is None and given:
         raise click.UsageError(f"{given[0]} belongs to --ask")
     if (file is None) == (ask is None):
         raise click.UsageError("give a FILE, or --ask PROGRAM" if ask is None else "give a FILE or --ask, not both")
+    result: membership.Recovery | softmax_recovery.SoftmaxRecovery
     if ask is not None:
-        shape = softmax_recover.shape_asked(widths, ranks, tokens)
-        return _asked(ask, shape, {**of_a_program, "work": work}, output, as_json)
-    found = None
+        if widths is None or tokens is None:
+            raise click.UsageError("--ask needs the shape of the network: --widths and --tokens")
+        plan = _plan(widths, ranks, tokens, **of_a_program)
+        if plan_only:
+            return write(softmax_answer.PLAN, plan, as_json=as_json)
+        result = _from_answers(ask, plan, timeout, work)
+    else:
+        result = _from_file(str(file), widths, ranks, tokens, memory, work)
+    if output is not None:
+        if result.weights is not None:
+            weight_files.save_weights(result.weights, output)
+        else:
+            click.echo(f"no exact rational weights to write into {output}", err=True)
+    answer = ANSWER if isinstance(result, membership.Recovery) else softmax_answer.ANSWER
+    return write(answer, result, "answer", as_json=as_json, holds=HOLDS[result.answer.value])
+
+
+def _from_file(
+    file: str,
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    tokens: int | None,
+    memory: int,
+    work: float,
+) -> membership.Recovery | softmax_recovery.SoftmaxRecovery:
+    """Return what is found for the map or the jet in a file, or another shape that is asked about."""
     with progress_bar() as progress:
         progress("reading the file", 0, 1)
         try:
-            content = _read(str(file))
-            if is_jet(content):
-                found = softmax_recover.from_jet(content, widths, ranks, tokens, work, progress)
-            else:
-                document = read_document(content)
-                shape = shape_of(document, widths, ranks, tokens)
-                phi = map_of(document, shape)
+            content = _read(file)
+            if jet_files.is_jet(content):
+                return _from_jet(content, widths, ranks, tokens, work, progress)
+            document = map_input.read_document(content)
+            phi = map_input.map_of(document, map_input.shape_of(document, widths, ranks, tokens))
         except BadInput as error:
             raise type(error)(f"{'standard input' if file == '-' else file}: {error}") from error
-        if found is None:
-            result = recover(phi, memory=limit, work=work, progress=progress)
-    if found is not None:
-        return softmax_recover.write(found, softmax_recover.ANSWER.document(found), output, as_json)
-    return softmax_recover.write(result, ANSWER.document(result), output, as_json)
+        return membership.recover(phi, memory=memory, work=work, progress=progress)
 
 
-def _asked(program: str, shape: Architecture, said: dict[str, Any], output: str | None, as_json: bool) -> int:
-    """`recover --ask`: the plan, and unless nothing else is wanted the answer."""
-    from lightning_cli.writing.output import write_answer, write_json
-    from lightning_sym.varieties.query_plan import query_plan
+def _from_jet(
+    content: bytes,
+    widths: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    tokens: int | None,
+    work: float,
+    progress: limits.Progress,
+) -> softmax_recovery.SoftmaxRecovery:
+    """Return what is found for a jet, or another shape that is asked about."""
+    jet = jet_files.read_jet(content)
+    shape = jet.architecture
+    depth = shape.depth if widths is None else len(widths) - 1
+    asked = replace(
+        shape,
+        widths=widths or shape.widths,
+        attention_ranks=(ranks * depth if ranks and len(ranks) == 1 else ranks) or shape.attention_ranks,
+        tokens=tokens or shape.tokens,
+    )
+    return jet_recovery.recover_from_jet(jet, asked, work=work, progress=progress)
 
-    if said["bound"] is None:
+
+def _plan(
+    widths: tuple[int, ...],
+    ranks: tuple[int, ...] | None,
+    tokens: int,
+    *,
+    bound: Fraction | None,
+    denominators: int | None,
+    digits: int | None,
+) -> query_plan.QueryPlan:
+    """Return what a program will be asked; without ranks no matrix is too large for the shape."""
+    shape = options.network_of(widths, ranks or (widths[0],), tokens, normalization="softmax")
+    if bound is None:
         raise click.UsageError(
             "--ask needs --bound: without a bound of the entries of the virtual attention matrices no finite number of "
             "answers says anything of them"
         )
-    if said["denominators"] is None and said["digits"] is None:
+    if denominators is None and digits is None:
         raise click.UsageError("--ask needs --denominators, for exact weights, or --digits, for balls")
-    plan = query_plan(shape, bound=said["bound"], denominators=said["denominators"], digits=said["digits"])
-    if not said["plan"]:
-        found = softmax_recover.from_answers(program, plan, said["timeout"], said["work"])
-        return softmax_recover.write(found, softmax_recover.ANSWER.document(found), output, as_json)
-    if as_json:
-        write_json(softmax_recover.PLAN.document(plan))
-    else:
-        write_answer(plan)
-    return exit_codes.AS_EXPECTED
+    return query_plan.query_plan(shape, bound=bound, denominators=denominators, digits=digits)
+
+
+def _from_answers(
+    program: str, plan: query_plan.QueryPlan, timeout: float | None, work: float
+) -> softmax_recovery.SoftmaxRecovery:
+    """Return what is found by asking a program, the plan being said before the first question."""
+    click.echo(f"will ask at most {plan.queries} queries, for {plan.digits} digits behind the point", err=True)
+    rows, seconds = plan.architecture.output_width, timeout or asked_program.DEFAULT_TIMEOUT
+    with progress_bar() as progress, asked_program.AskedProgram(program, rows, seconds) as ask:
+        return black_box.recover_from_answers(ask, plan, work=work, progress=progress)

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from lightning_cli import exit_codes, options
 from lightning_cli.numbers import Integer, Size
-from lightning_cli.output_file import OutputFile
-from lightning_cli.writing.fields import TEXT, JsonAnswer, JsonField, natural, optional
+from lightning_cli.writing.fields import field, json_answer, natural, optional
+from lightning_cli.writing.output import progress_bar, write, write_answer
 from lightning_cli.writing.shared_fields import COUNTS, TRIAL
+from lightning_sym.lazy import lazy_imports
 
-if TYPE_CHECKING:
-    pass
+with lazy_imports(__name__):
+    from lightning_sym.atlas import conjectures, families, formulas, store
+    from lightning_sym.atlas import sweep as sweeps
 
-
-ANSWER = JsonAnswer(
+ANSWER = json_answer(
     "sweep",
-    "`lightning-sym sweep --json`.",
-    (
-        JsonField("file", TEXT, "the SQLite file"),
-        JsonField("measured", natural(), "networks measured now"),
-        JsonField("known", natural(), "networks of the family that the atlas had before"),
-        JsonField("counts", COUNTS, "networks of the whole atlas, by status"),
-        JsonField(
-            "trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null"
-        ),
-    ),
+    field("file", str, "the SQLite file"),
+    field("measured", natural(), "networks measured now"),
+    field("known", natural(), "networks of the family that the atlas had before"),
+    field("counts", COUNTS, "networks of the whole atlas, by status"),
+    field("trial", optional(TRIAL), "the formula of `--conjecture` against the certified dimensions, else null"),
 )
 
 ANSWERS = (ANSWER,)
@@ -71,9 +67,7 @@ A sweep that was ended in any way goes on where it was when it is called again.
 Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some network undecided or refused.""",
 )
 @click.argument("spec", type=click.Path(), required=False)
-@click.option(
-    "-o", "--output", type=OutputFile("an atlas"), required=True, metavar="FILE", help="The atlas, an SQLite file."
-)
+@options.output("an atlas", "-o", "--output", required=True, help="The atlas, an SQLite file.")
 @click.option("--depth", metavar="SIZES", help=f"Layers; {_SIZES}.")
 @click.option("--widths", metavar="SIZES", help="What each width may be.")
 @click.option("--ranks", metavar="SIZES", help="What each query/key width may be.")
@@ -91,17 +85,18 @@ Exit codes: 0 all certified, 1 the conjecture is refuted, 2 bad input, 3 some ne
 @click.option("--largest", type=Size(), help="Leave out networks with more parameters.")
 @click.option("--count", type=Size(), help="Draw so many networks at random.")
 @click.option("--seed", type=Integer(), help="Picks what is drawn, and the points of each network; 0.")
-@options.memory
+@options.MEMORY
 @click.option("--certificates", is_flag=True, help="Keep a certificate of each certified dimension in the atlas.")
 @click.option("--workers", type=Integer(1, 1000), help="Processes; as many as cores unless said.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers measure, such as tcp://host:8786.")
 @click.option("--retry", type=click.Choice(["refused", "undecided"]), help="First forget the networks of this status.")
 @click.option("--conjecture", metavar="FORMULA", help="Then compare this formula with all of the atlas.")
-@options.as_json
+@options.AS_JSON
 def command(
+    *,
     spec: str | None,
     output: str,
-    memory: float,
+    memory: int,
     certificates: bool,
     workers: int | None,
     scheduler: str | None,
@@ -115,37 +110,26 @@ def command(
     Every combination of the sizes and options, or --count of them. Rows are written as they come; a network that the
     atlas has is not measured again. `lightning-sym atlas` asks the file.
     """
-    from lightning_cli.writing.output import progress_bar, write_answer, write_json
-    from lightning_sym.atlas.conjectures import try_formula
-    from lightning_sym.atlas.families import Family, family_keys
-    from lightning_sym.atlas.formulas import Formula
-    from lightning_sym.atlas.store import Atlas
-    from lightning_sym.atlas.sweep import sweep
-
-    limit = options.memory_bytes(memory)
     if sizes["skip"] is not None and (wrong := {word.strip() for word in sizes["skip"].split(",")} - {*_SKIP}):
         raise click.BadParameter(f"must be {', '.join(_SKIP)}, got {min(wrong)[:60]!r}", param_hint="--skip")
-    family = Family.of((family_keys(spec) if spec is not None else {}) | _said(sizes))
+    family = families.Family.of((families.family_keys(spec) if spec is not None else {}) | _said(sizes))
     if conjecture is not None:
-        Formula(conjecture)
+        formulas.Formula(conjecture)
     if retry is not None:
-        with Atlas(output, write=True) as atlas:
+        with store.Atlas(output, write=True) as atlas:
             atlas.forget(retry)
     with progress_bar() as progress:
-        result = sweep(
-            family, output, seed=family.seed, memory=limit, certificates=certificates,
+        result = sweeps.sweep(
+            family, output, seed=family.seed, memory=memory, certificates=certificates,
             workers=workers, scheduler=scheduler, progress=progress,
         )  # fmt: skip
     trial = None
     if conjecture is not None:
-        with Atlas(output) as atlas:
-            trial = try_formula(atlas, conjecture)
-    if as_json:
-        write_json(ANSWER.document(result, trial=trial))
-    else:
-        write_answer(result)
-        if trial is not None:
-            write_answer(trial, smallest="red")
+        with store.Atlas(output) as atlas:
+            trial = conjectures.try_formula(atlas, conjecture)
+    write(ANSWER, result, as_json=as_json, trial=trial)
+    if trial is not None and not as_json:
+        write_answer(trial, smallest="red")
     if trial is not None and trial.refuted:
         return exit_codes.NOT_AS_EXPECTED
     return exit_codes.UNDECIDED if set(result.counts) - {"certified"} else exit_codes.AS_EXPECTED

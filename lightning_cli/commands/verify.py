@@ -11,6 +11,10 @@ import click
 
 from lightning_cli import exit_codes
 from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from proofs_check.checker import verify
 
 LIST = "manifest.json"
 """The list of what belongs to a set of certificates: `check --certificates` writes it last."""
@@ -30,7 +34,7 @@ Exit codes: 0 every file proves what it claims, and every list of files agrees w
 1 one does not; 2 nothing was given to check. A directory without a list is no reason for 1.""",
 )
 @click.argument("files", nargs=-1, type=click.Path(), metavar="FILE...")
-def command(files: tuple[str, ...]) -> int:
+def command(*, files: tuple[str, ...]) -> int:
     """Check certificates: one line a file, that it proves its claim, or the reason why not.
 
     A directory stands for all .json files below it. Where it has a list of what belongs to it, manifest.json, each
@@ -40,8 +44,6 @@ def command(files: tuple[str, ...]) -> int:
     """
     if not files:
         raise click.UsageError("there must be a FILE to check, got none")
-    from proofs_check.checker.verify import main
-
     certificates, found = list[str](), list[tuple[bool, str]]()
     for file in files:
         if os.path.isdir(file):
@@ -50,7 +52,7 @@ def command(files: tuple[str, ...]) -> int:
             found += _sets(Path(file), below)
         else:
             certificates.append(os.path.join(".", file) if file.startswith("-") else file)  # no option of the checker
-    code = main(certificates) if certificates else exit_codes.BAD_INPUT
+    code = verify.main(certificates) if certificates else exit_codes.BAD_INPUT
     for _, line in found:
         click.echo(line if line.isprintable() and line.isascii() else ascii(line)[1:-1])
     return code if all(good for good, _ in found) else exit_codes.NOT_AS_EXPECTED
@@ -92,13 +94,11 @@ def _sets(directory: Path, below: list[Path]) -> Iterator[tuple[bool, str]]:
 
 def _differences(path: Path, below: list[Path]) -> Iterator[str]:
     """What a list of files and a directory do not agree about."""
-    from proofs_check.checker.verify import Rejected, read, take
-
     form = {"format": str, "version": range(1, 2), "files": dict}
     try:
-        name, _, files = take(read(str(path)), "a list of files", form)
+        name, _, files = verify.take(verify.read(str(path)), "a list of files", form)
         if name != "lightning-sym/certificates" or not all(type(value) is str for value in files.values()):
-            raise Rejected("the format must be lightning-sym/certificates, of names and their sha256")
+            raise verify.Rejected("the format must be lightning-sym/certificates, of names and their sha256")
     except (ValueError, OSError, RecursionError) as error:
         yield f"{path}: rejected: a list of what belongs to a set must be one of format 1, {ascii(error)[:200]}"
         return

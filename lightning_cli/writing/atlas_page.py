@@ -8,8 +8,8 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from lightning_cli.output_file import write_file
 from lightning_cli.writing.page_style import STYLE
-from lightning_cli.writing.text_files import write_text
 from lightning_sym.extras import import_extra
 from lightning_sym.version import __version__
 
@@ -155,4 +155,4 @@ def write_page(path: str, atlas: Atlas, where: str | None) -> None:
         BadInput: it cannot be written, or the condition is none.
         MissingExtra: matplotlib is not installed.
     """
-    write_text(path, as_page(list(atlas.entries(where)), where))
+    write_file("the output", path, as_page(list(atlas.entries(where)), where))

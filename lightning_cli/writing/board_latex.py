@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 from lightning_cli.writing.math_text import number_latex, terms_latex
 from lightning_cli.writing.mathml import formula_lines
+from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step
+from proofs_check.instances import reach
 
 if TYPE_CHECKING:
-    from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step
     from proofs_check.claim import Claim
 
 
 def value_latex(value: Matrix | Polynomial | Fraction | str, matrix: str = "bmatrix") -> str:
     """What stands on the board; `matrix` is the environment of matrices, in brackets of its own."""
-    from proofs_check.blackboard.step import Matrix, Polynomial
-
     if isinstance(value, str):
         return value
     if isinstance(value, Fraction):
@@ -80,8 +79,6 @@ def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str
 
 def part_lines(claim: Claim) -> Iterator[str]:
     """What is checked of a claim, at which scope, and how far the instances reach."""
-    from proofs_check.instances import reach
-
     yield from ("What is checked, and how far it reaches:", r"\begin{itemize}")
     yield from (rf"\item {_escaped(f'{part.name} ({part.scope.name}; {reach(part)})')}" for part in claim.parts)
     yield r"\end{itemize}"
@@ -109,8 +106,6 @@ _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 
 def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
     """The walk-through as a LaTeX file of beamer frames: the statement, then one frame a step, with large matrices."""
-    from proofs_check.blackboard.step import Matrix
-
     yield _BEAMER
     yield rf"\title{{{_escaped(claim.source)}}}"
     yield rf"\subtitle{{{_escaped(claim.title)}}}"

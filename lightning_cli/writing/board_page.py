@@ -7,12 +7,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lightning_cli.writing.board_latex import shown_latex
+from lightning_cli.writing.math_text import terms_latex
 from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_cli.writing.page_style import STYLE
 from lightning_cli.writing.typeset import typeset
+from proofs_check.blackboard.step import Polynomial, Shown, Step
+from proofs_check.instances import reach
 
 if TYPE_CHECKING:
-    from proofs_check.blackboard.step import Shown, Step
     from proofs_check.claim import Claim
 
 BOARD_STYLE = """
@@ -32,9 +34,6 @@ def sentences(text: str) -> str:
 
 def _thing(shown: Shown) -> str:
     """One thing on the board; a polynomial breaks between its terms."""
-    from lightning_cli.writing.math_text import terms_latex
-    from proofs_check.blackboard.step import Polynomial
-
     if isinstance(shown.value, Polynomial):
         head = f"{shown.label} =" if shown.label else ""
         terms = " ".join(mathml(term, "inline") for term in (head, *terms_latex(shown.value)) if term)
@@ -62,8 +61,6 @@ def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]
 
 def part_lines(claim: Claim) -> Iterator[str]:
     """What is checked of a claim, at which scope, and how far the instances reach."""
-    from proofs_check.instances import reach
-
     yield "<table><thead><tr><th>What is checked</th><th>Scope</th><th>Reach</th></tr></thead><tbody>"
     for part in claim.parts:
         yield f"<tr><td>{typeset(part.name)}</td><td>{part.scope.name}</td><td>{typeset(reach(part))}</td></tr>"

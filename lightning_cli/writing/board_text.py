@@ -8,13 +8,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 from unicodedata import combining
 
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
 from lightning_cli.writing.math_text import NO_BREAK, plain, prose, terms_latex
+from proofs_check.blackboard.step import Matrix, Number, Polynomial, Shown, Step
+from proofs_check.instances import reach
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-    from proofs_check.blackboard.step import Matrix, Number, Polynomial, Shown, Step
     from proofs_check.claim import Claim
 
 WIDTH = 92
@@ -65,8 +70,6 @@ def matrix_lines(matrix: Matrix, unicode: bool) -> Block:
 
 def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
     """`label = value` as a block of lines."""
-    from proofs_check.blackboard.step import Matrix, Polynomial
-
     name = plain(shown.label, unicode)
     head = f"{name} = " if name else ""
     if isinstance(shown.value, Matrix):
@@ -114,9 +117,6 @@ def side_by_side(blocks: Sequence[Block], width: int) -> list[Block]:
 
 def answer_table(lines: Sequence[tuple[str, str]]) -> Table:
     """Labels and words in two columns."""
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table.grid(padding=(0, 2))
     for label, words in lines:
         table.add_row(Text(label), Text(words))
@@ -127,12 +127,6 @@ def print_board(
     claim: Claim, intro: str, steps: Sequence[Step], out: Console, between: Callable[[], None] | None = None
 ) -> None:
     """The whole walk-through; `between` is called before each step, so that a speaker can wait."""
-    from rich.padding import Padding
-    from rich.rule import Rule
-    from rich.text import Text
-
-    from proofs_check.instances import reach
-
     unicode = out.encoding.lower().startswith("utf")
     width = min(out.width, WIDTH)
 

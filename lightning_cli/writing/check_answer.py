@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lightning_cli.writing.fields import (
-    FLOAT,
-    TEXT,
-    JsonAnswer,
-    JsonField,
-    JsonKind,
-    by_name,
-    each,
-    group,
-    natural,
-    one_of,
-    optional,
-)
+from lightning_cli.writing.fields import FLOAT, JsonKind, each, field, group, json_answer, natural, one_of, optional
 
 if TYPE_CHECKING:
     from proofs_check.baseline import Compared
@@ -72,47 +60,40 @@ def _found(name: str) -> Callable[[ClaimToTell | PartToTell], Any]:
 
 
 PART = group(
-    JsonField("name", TEXT, "what is shown", "part.name"),
-    JsonField(
-        "scope",
-        SCOPES,
-        "how far it reaches",
-        "part.scope.name",
-    ),
-    JsonField("expected", VERDICTS, of="part.expected.value"),
-    JsonField("verdict", optional(VERDICTS), of=_verdict),
-    JsonField("instance", TEXT, "what one instance is", "part.instance"),
-    JsonField("instances", optional(natural()), of=_found("instances")),
-    JsonField("witness", optional(TEXT), "where the statement fails, or is undecided", _found("witness")),
-    JsonField(
-        "findings", each(TEXT), "what was found out about the hypotheses", lambda told: told.found("findings") or ()
-    ),
-    JsonField("tallies", each(TEXT), "what was counted", lambda told: told.found("tallies") or ()),
-    JsonField(
+    field("name", str, "what is shown", "part.name"),
+    field("scope", SCOPES, "how far it reaches", "part.scope.name"),
+    field("expected", VERDICTS, of="part.expected.value"),
+    field("verdict", optional(VERDICTS), of=_verdict),
+    field("instance", str, "what one instance is", "part.instance"),
+    field("instances", optional(natural()), of=_found("instances")),
+    field("witness", optional(str), "where the statement fails, or is undecided", _found("witness")),
+    field("findings", [str], "what was found out about the hypotheses", lambda told: told.found("findings") or ()),
+    field("tallies", [str], "what was counted", lambda told: told.found("tallies") or ()),
+    field(
         "examples",
-        by_name(TEXT),
+        {str: str},
         "the first, second and last instance, in short",
         lambda told: dict(told.found("examples") or {}),
     ),
 )
 
 CLAIM = group(
-    JsonField("id", TEXT, of="claim.id"),
-    JsonField("source", TEXT, "where it stands in the paper", "claim.source"),
-    JsonField(
+    field("id", str, of="claim.id"),
+    field("source", str, "where it stands in the paper", "claim.source"),
+    field(
         "statement",
-        TEXT,
+        str,
         "the title: what it is about in one line; what is stated is in `latex` and `hypotheses`",
         "claim.title",
     ),
-    JsonField("latex", TEXT, "the statement", "claim.statement"),
-    JsonField("hypotheses", TEXT, HYPOTHESES, "claim.hypotheses"),
-    JsonField("verdict", optional(VERDICTS), of=_verdict),
-    JsonField("expected", VERDICTS, of="claim.expected.value"),
-    JsonField("instances", optional(natural()), of=_found("instances")),
-    JsonField("seconds", optional(FLOAT.having(minimum=0)), of=_seconds),
-    JsonField("error", optional(TEXT), "of the program", _found("error")),
-    JsonField("parts", each(PART, 1), of=ClaimToTell.parts),
+    field("latex", str, "the statement", "claim.statement"),
+    field("hypotheses", str, HYPOTHESES, "claim.hypotheses"),
+    field("verdict", optional(VERDICTS), of=_verdict),
+    field("expected", VERDICTS, of="claim.expected.value"),
+    field("instances", optional(natural()), of=_found("instances")),
+    field("seconds", optional(FLOAT.having(minimum=0)), of=_seconds),
+    field("error", optional(str), "of the program", _found("error")),
+    field("parts", each(PART, 1), of=ClaimToTell.parts),
 )
 
 COMPARED = ("claim", "part", "scope", "verdict", "instances", "witness", "findings", "tallies")
@@ -120,26 +101,24 @@ COMPARED = ("claim", "part", "scope", "verdict", "instances", "witness", "findin
 EITHER = JsonKind({"type": ["string", "integer", "null"]})
 
 DIFFERENCE = group(
-    JsonField("claim", TEXT),
-    JsonField("part", TEXT, "its name; empty where the claim as a whole is meant"),
-    JsonField("what", one_of(*COMPARED), "claim and part: one that is gone"),
-    JsonField("before", EITHER),
-    JsonField("now", EITHER),
+    field("claim", str),
+    field("part", str, "its name; empty where the claim as a whole is meant"),
+    field("what", one_of(*COMPARED), "claim and part: one that is gone"),
+    field("before", EITHER),
+    field("now", EITHER),
 )
 
 BASELINE = group(
-    JsonField("compared", natural(), "claims that stand in both"),
-    JsonField("differences", each(DIFFERENCE)),
-    JsonField("notes", each(TEXT), "what could not be compared, and why"),
+    field("compared", natural(), "claims that stand in both"),
+    field("differences", [DIFFERENCE]),
+    field("notes", [str], "what could not be compared, and why"),
 )
 
-CHECK = JsonAnswer(
+CHECK = json_answer(
     "check",
-    "`lightning-sym check --json`. With `--list` everything that running would give is null.",
-    (
-        JsonField("claims", each(CLAIM, 1), "the claims, in the paper's order, with their parts"),
-        JsonField("baseline", optional(BASELINE), "with `--baseline`: how the run differs from the file; else null"),
-    ),
+    field("claims", each(CLAIM, 1), "the claims, in the paper's order, with their parts"),
+    field("baseline", optional(BASELINE), "with `--baseline`: how the run differs from the file; else null"),
+    said="`lightning-sym check --json`. With `--list` everything that running would give is null.",
 )
 
 

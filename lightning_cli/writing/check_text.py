@@ -6,6 +6,13 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from lightning_cli.writing.outcomes import outcome
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from rich import markup
+    from rich import table as tables
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,13 +30,9 @@ _SCOPE, _SECONDS, _TITLE, _TABLE = 100, 84, 76, 60
 
 
 def verdict_in_words(claim: Claim, result: ClaimResult) -> str:
-    """The verdict, and what was expected if that is worth saying."""
-    if result.verdict is None:
-        return "program error"
-    if not result.as_expected:
-        return f"{result.verdict.value} (expected {claim.expected.value})"
-    # nobody should take it for a failure
-    return result.verdict.value + ("" if result.verdict.value == "HOLDS" else " as expected")
+    """Return the verdict, and what was expected if that is worth saying: nobody should take it for a failure."""
+    found = outcome(claim, result)
+    return f"{found.word} ({found.note})" if found.kind != "expected" and found.note else str(found).replace(",", "")
 
 
 def _style(result: ClaimResult) -> str:
@@ -52,14 +55,12 @@ def claim_line(claim: Claim, result: ClaimResult, claims: Sequence[Claim], width
 
 def print_list(claims: Sequence[Claim], out: Console) -> None:
     """Ids, sources and statements."""
-    from rich.table import Table
-
     if out.width < _TABLE:
         for claim in claims:
             out.print(claim.id, markup=False)
             out.print(textwrap.indent(textwrap.fill(claim.title, out.width - 2), "  "), markup=False)
         return
-    table = Table()
+    table = tables.Table()
     table.add_column("id", no_wrap=True, min_width=max(len(claim.id) for claim in claims))
     with_source = out.width >= _SCOPE
     for name in ("source", "title") if with_source else ("title",):
@@ -78,15 +79,12 @@ def print_lines(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
 
 def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
     """The table, with the columns that there is room for; no table in narrow terminals."""
-    from rich.markup import escape
-    from rich.table import Table
-
     if out.width < _TABLE:
         print_lines(claims, results, out)
         return
     columns = {"id": True, "title": out.width >= _TITLE, "scope": out.width >= _SCOPE, "instances": True,
                "verdict": True, "seconds": out.width >= _SECONDS}  # fmt: skip
-    table = Table()
+    table = tables.Table()
     for name in (name for name, shown in columns.items() if shown):
         longest = max(len(claim.id) for claim in claims) if name == "id" else None
         justify = "right" if name in ("instances", "seconds") else "left"
@@ -95,7 +93,7 @@ def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
         result = results[claim.id]
         cells = {
             "id": claim.id,
-            "title": escape(claim.title),
+            "title": markup.escape(claim.title),
             "scope": "\n".join(dict.fromkeys(part.scope.name for part in claim.parts)),
             "instances": f"{result.instances:,}",
             "verdict": f"[{_style(result)}]{verdict_in_words(claim, result).replace(' as', chr(10) + 'as')}[/]",
@@ -107,8 +105,6 @@ def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
 
 def print_findings(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
     """What the checks found: of a few claims all of it, of many the witnesses, and how much more there is."""
-    from rich.markup import escape
-
     parts = [(claim.id, part) for claim in claims for part in results[claim.id].parts]
     findings = [(claim_id, text) for claim_id, part in parts for text in part.findings]
     if len(claims) > FEW:  # a screenful at most: the rest is for one claim at a time, JSON or the report
@@ -118,12 +114,13 @@ def print_findings(claims: Sequence[Claim], results: Mapping[str, ClaimResult], 
     elif findings:
         out.print("what the checks found about the hypotheses:")
         for claim_id, text in findings:
-            out.print(f"  [bold]{claim_id}[/bold]: {escape(text)}")
+            out.print(f"  [bold]{claim_id}[/bold]: {markup.escape(text)}")
     for claim_id, part in parts:
         for tally in part.tallies if len(claims) <= FEW else ():
-            out.print(f"  [bold]{claim_id}[/bold], {escape(part.name)}: {escape(tally)}")
+            out.print(f"  [bold]{claim_id}[/bold], {markup.escape(part.name)}: {markup.escape(tally)}")
         if part.witness is not None:
-            out.print(f"  [bold]{claim_id}[/bold], {escape(part.name)}: {part.verdict.value} {escape(part.witness)}")
+            witness = f"{part.verdict.value} {markup.escape(part.witness)}"
+            out.print(f"  [bold]{claim_id}[/bold], {markup.escape(part.name)}: {witness}")
 
 
 def print_total(results: Mapping[str, ClaimResult], out: Console) -> None:

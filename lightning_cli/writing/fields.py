@@ -5,7 +5,7 @@ The JSON of an answer and its JSON Schema both follow from the fields, so that n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from operator import attrgetter
@@ -35,14 +35,31 @@ class JsonKind:
         return JsonKind(self.schema | keywords, self.written)
 
 
+Kind = JsonKind | type | list[Any] | Mapping[type[str], Any]
+"""A kind, or its short form, see `kind_of`."""
+
 TEXT = JsonKind({"type": "string"})
-TRUTH = JsonKind({"type": "boolean"})
-INTEGER = JsonKind({"type": "integer"})
+FLOAT = JsonKind({"type": "number"})
+_PLAIN = {str: TEXT, float: FLOAT, bool: JsonKind({"type": "boolean"}), int: JsonKind({"type": "integer"})}
+
 FINITE = JsonKind({"type": ["number", "null"]}, lambda number: number if isfinite(number) else None)
 """A float, or null where it is infinite or no number."""
-FLOAT = JsonKind({"type": "number"})
 SPELLED = JsonKind(TEXT.schema, str)
 """What is spelled by `str`."""
+
+
+def kind_of(kind: Kind) -> JsonKind:
+    """Return the kind that a short form stands for: `str`, `bool`, `int`, `float`, `[kind]`, `{str: kind}`.
+
+    Example:
+        >>> kind_of([bool]).schema
+        {'type': 'array', 'items': {'type': 'boolean'}}
+    """
+    if isinstance(kind, JsonKind):
+        return kind
+    if isinstance(kind, list):
+        return each(*kind)
+    return by_name(kind[str]) if isinstance(kind, Mapping) else _PLAIN[kind]
 
 
 def natural(least: int = 0) -> JsonKind:
@@ -60,8 +77,9 @@ def constant(value: Any) -> JsonKind:
     return JsonKind({"const": value})
 
 
-def optional(kind: JsonKind) -> JsonKind:
+def optional(short: Kind) -> JsonKind:
     """A value of this kind, or null."""
+    kind = kind_of(short)
     schema = kind.schema
     if "enum" in schema:
         schema = schema | {"enum": [*schema["enum"], None]}
@@ -72,21 +90,23 @@ def optional(kind: JsonKind) -> JsonKind:
     return JsonKind(schema, lambda value: None if value is None else kind.written(value))
 
 
-def each(kind: JsonKind, least: int = 0, most: int | None = None) -> JsonKind:
+def each(short: Kind, least: int = 0, most: int | None = None) -> JsonKind:
     """A list of values of this kind, of at least and at most so many."""
+    kind = kind_of(short)
     bounds = ({"minItems": least} if least else {}) | ({} if most is None else {"maxItems": most})
     return JsonKind({"type": "array", "items": kind.schema} | bounds, lambda values: [kind.written(x) for x in values])
 
 
-def by_name(kind: JsonKind, *, names: Schema | None = None) -> JsonKind:
+def by_name(short: Kind, *, names: Schema | None = None) -> JsonKind:
     """Values of this kind by names that the answer chooses, which `names` may describe."""
+    kind = kind_of(short)
     schema = {"type": "object", "additionalProperties": kind.schema} | ({"propertyNames": names} if names else {})
     return JsonKind(schema, lambda values: {str(name): kind.written(value) for name, value in values.items()})
 
 
-def either(*kinds: JsonKind, written: Callable[[Any], Any] = _as_it_is) -> JsonKind:
+def either(*kinds: Kind, written: Callable[[Any], Any] = _as_it_is) -> JsonKind:
     """A value of one of these kinds."""
-    return JsonKind({"anyOf": [kind.schema for kind in kinds]}, written)
+    return JsonKind({"anyOf": [kind_of(kind).schema for kind in kinds]}, written)
 
 
 def group(*fields: JsonField) -> JsonKind:
@@ -132,6 +152,11 @@ class JsonField:
     def schema(self) -> Schema:
         """What JSON Schema says of it."""
         return ({"description": self.meaning} if self.meaning else {}) | self.kind.schema
+
+
+def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], Any] = "") -> JsonField:
+    """Return a field; its kind may be a short form, see `kind_of`."""
+    return JsonField(word, kind_of(kind), meaning, of)
 
 
 def document_of(fields: tuple[JsonField, ...], result: Any) -> dict[str, Any]:
@@ -197,3 +222,8 @@ class JsonAnswer:
         own = JsonField("schema", JsonKind({"const": self.identifier}), "name and version of this schema")
         head = {"$schema": DRAFT, "$id": f"{self.name}.schema.json"}
         return head | {"title": self.title or self.name, "description": self.said} | schema_of((own, *self.fields))
+
+
+def json_answer(name: str, *fields: JsonField, said: str = "", version: int = 1, title: str = "") -> JsonAnswer:
+    """Return a kind of answer; unless something else is said the command of its name prints it."""
+    return JsonAnswer(name, said or f"`lightning-sym {name} --json`.", fields, version, title)

@@ -13,8 +13,14 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
+from lightning_cli.writing.mathml import mathml
 from lightning_cli.writing.page_style import STYLE
+from lightning_sym.arguments import shown
 from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from lightning_sym.geometry import classify, layer_orbits
 
 # no page can load anything, whatever is written in it
 _ALONE = (
@@ -38,10 +44,7 @@ class LivePage:
 
 def _figure_1_orbits() -> list[dict[str, Any]]:
     """What `classify` says of every kind of point for `d = 2`, `d' = 1`, `a >= 2`."""
-    from lightning_sym.geometry.classify import classify
-    from lightning_sym.geometry.layer_orbits import pair_orbits
-
-    kinds = [(orbit, classify(orbit.weights(2))) for orbit in pair_orbits(2, 1, 2)]
+    kinds = [(orbit, classify.classify(orbit.weights(2))) for orbit in layer_orbits.pair_orbits(2, 1, 2)]
     return [
         {
             "attention": orbit.attention,
@@ -75,7 +78,7 @@ def page_text(name: str) -> str:
         MissingExtra: what writes formulas is not installed.
     """
     if name not in PAGES:
-        raise BadInput(f"the page must be one of {', '.join(PAGES)}, got {name[:60]!r}")
+        raise BadInput(f"the page must be one of {', '.join(PAGES)}, got {shown(name)}")
     text = source(f"{name}.html")
     text = text.replace('<meta charset="utf-8"/>', f'<meta charset="utf-8"/>\n{_ALONE}', 1)
     text = _with_formulas(text)
@@ -100,8 +103,6 @@ def _script(found: re.Match[str]) -> str:
 
 
 def _with_formulas(text: str) -> str:
-    from lightning_cli.writing.mathml import mathml
-
     text = re.sub(r"\$\$(.+?)\$\$", lambda found: mathml(found[1], display="block"), text, flags=re.DOTALL)
     return re.sub(r"\$(.+?)\$", lambda found: mathml(found[1], display="inline"), text, flags=re.DOTALL)
 

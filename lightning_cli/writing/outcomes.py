@@ -13,32 +13,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict on a part or claim in words."""
+    """The verdict on a part or claim: a word, the kind that gives it a colour on a page, and a note."""
 
     word: str
     kind: str
     note: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.word}, {self.note}" if self.note else self.word
 
-def part_outcome(part: Part, found: PartResult | None) -> Outcome:
-    """Of one part; `None` where the program failed."""
-    if found is None:
+
+def outcome(stated: Claim | Part, found: ClaimResult | PartResult | None) -> Outcome:
+    """Return the verdict on a claim or a part of one in words; there is none where the program failed."""
+    if found is None or found.verdict is None:
         return Outcome("program error", "error")
-    as_expected = found.verdict is part.expected
-    if as_expected and found.verdict.value != "HOLDS":
-        return Outcome(found.verdict.value, "expected", "as expected")
-    note = "" if as_expected else f"expected {part.expected.value}"
-    return Outcome(found.verdict.value, found.verdict.value.lower(), note)
-
-
-def claim_outcome(claim: Claim, result: ClaimResult) -> Outcome:
-    """Of a whole claim."""
-    if result.verdict is None:
-        return Outcome("program error", "error")
-    if result.as_expected and result.verdict.value != "HOLDS":
-        return Outcome(result.verdict.value, "expected", "as expected")
-    note = "" if result.as_expected else f"expected {claim.expected.value}"
-    return Outcome(result.verdict.value, result.verdict.value.lower(), note)
+    word = found.verdict.value
+    if found.verdict is not stated.expected:
+        return Outcome(word, word.lower(), f"expected {stated.expected.value}")
+    return Outcome(word, "holds") if word == "HOLDS" else Outcome(word, "expected", "as expected")
 
 
 def parts(claim: Claim, result: ClaimResult) -> Iterator[tuple[Part, PartResult | None]]:
@@ -47,15 +39,15 @@ def parts(claim: Claim, result: ClaimResult) -> Iterator[tuple[Part, PartResult 
     return ((part, found.get(part.name)) for part in claim.parts)
 
 
-def summary(results: Mapping[str, ClaimResult], claims: Sequence[Claim], quick: bool) -> str:
-    """All of it in one line."""
+def summary(results: Mapping[str, ClaimResult], claims: Sequence[Claim], *, quick: bool) -> str:
+    """Return all of it in one line."""
     chosen = [results[claim.id] for claim in claims]
     fine = sum(result.as_expected for result in chosen)
     size = "the quick sizes" if quick else "the full sizes"
     return f"{fine} of {len(chosen)} claims as expected, {sum(r.instances for r in chosen):,} instances, {size}"
 
 
-def command(claim: Claim, quick: bool) -> str:
+def command(claim: Claim, *, quick: bool) -> str:
     """What repeats the check of a claim."""
     return f"lightning-sym check {claim.id}" + (" --quick" if quick else "")
 

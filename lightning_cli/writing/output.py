@@ -1,4 +1,4 @@
-"""Consoles, JSON and progress: what every command writes with."""
+"""Consoles, answers and progress: what every command writes with."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+from lightning_cli import exit_codes
+from lightning_cli.writing.fields import JsonAnswer
+from lightning_sym.lazy import lazy_imports
 
-    from lightning_sym.limits import Progress
+with lazy_imports(__name__):
+    from rich import console as consoles
+    from rich import progress as progresses
+    from rich import table as tables
+    from rich import text as texts
+
+    from lightning_sym import display, limits
+    from lightning_sym.certificates import document as documents
+    from lightning_sym.certificates import files
 
 PIPE_WIDTH = 120
 
-_LONGEST_SHOWN = 60
+COLOURS = {True: "green", False: "red", None: "yellow"}
+"""Of what holds, of what does not, and of what is open."""
 
 
 class _Trimmed(io.StringIO):
@@ -41,34 +49,63 @@ class _Trimmed(io.StringIO):
         sys.stdout.flush()
 
 
-def console() -> Console:
+class HasLines(Protocol):
+    """An answer, as `lightning_sym.display` has them."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return its text, label by label."""
+
+
+def console() -> consoles.Console:
     """Stdout; a fixed width where it is not a terminal, so that tables read the same in every pipe without COLUMNS."""
-    from rich.console import Console
-
     if sys.stdout.isatty():
-        return Console(highlight=False, soft_wrap=False)
-    return Console(file=_Trimmed(), width=_pipe_width(), highlight=False, soft_wrap=False)
+        return consoles.Console(highlight=False, soft_wrap=False)
+    return consoles.Console(file=_Trimmed(), width=_pipe_width(), highlight=False, soft_wrap=False)
 
 
-def write_answer(result: Any, **colours: str) -> None:
-    """The text of an answer: `str(result)` in a pipe, the same lines with colours on a terminal.
+def write(
+    answer: JsonAnswer,
+    result: HasLines,
+    label: str = "",
+    *,
+    as_json: bool,
+    holds: bool | None = True,
+    **given: object,
+) -> int:
+    """Write an answer as text or JSON, and return the exit code.
 
     Args:
-        result: with the method `lines`, see `lightning_sym.display`.
+        answer: its fields.
+        result: what was found.
+        label: of the line that says whether it holds, which gets a colour on a terminal.
+        as_json: whether JSON is asked for.
+        holds: whether all is as one would have it; `None` where that is open.
+        given: values of fields that do not stand in the result.
+    """
+    if as_json:
+        write_json(answer.document(result, **given))
+    else:
+        write_answer(result, **{label: COLOURS[holds]})
+    return exit_codes.CODES[holds]
+
+
+def write_answer(result: HasLines, **colours: str) -> None:
+    """Write the text of an answer: `str(result)` in a pipe, the same lines with colours on a terminal.
+
+    Args:
+        result: what was found.
         colours: by label, of what is said up to the first gap.
     """
-    from lightning_sym.display import text_table
-
     if not sys.stdout.isatty():
-        click.echo(text_table(result.lines(), _pipe_width()))
+        click.echo(display.text_table(result.lines(), _pipe_width()))
         return
-    from rich.text import Text
-
-    table = answer_table()
+    table = tables.Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", overflow="fold", min_width=10)  # both wrap: nothing vanishes however narrow it is
+    table.add_column(overflow="fold", min_width=24)
     for label, said in result.lines():
-        text = Text(said)
+        text = texts.Text(said)
         text.stylize(colours.get(label, ""), 0, len(said.partition("  ")[0]) if label else 0)
-        table.add_row(Text(label), text)
+        table.add_row(texts.Text(label), text)
     console().print(table)
 
 
@@ -78,98 +115,31 @@ def _pipe_width() -> int:
     return int(columns) if columns.isdecimal() and 0 < int(columns) < 10_000 else PIPE_WIDTH
 
 
-def answer_table() -> Table:
-    """A table of names and what there is to say of them; both wrap, so that nothing vanishes however narrow it is."""
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", overflow="fold", min_width=10)
-    table.add_column(overflow="fold", min_width=24)
-    return table
-
-
-def require_writable(directory: str, what: str) -> Path:
-    """A directory that can be written to, found out by writing; nothing of this stays.
-
-    Args:
-        directory: its path; it need not be there.
-        what: goes there, for the message.
-
-    Raises:
-        BadInput: it is none, or cannot be made, or cannot be written to.
-    """
-    from lightning_sym.errors import BadInput
-
-    target = Path(directory)
-    made: list[Path] = []
-    if not directory:
-        raise BadInput(f"{what} must go into a directory that can be written to, got no name")
-    try:
-        with suppress(FileNotFoundError):
-            target.stat()  # a long name is refused at once, and so is one behind a file
-        for folder in (*reversed(target.parents), target):
-            if not os.path.lexists(folder):
-                folder.mkdir()
-                made.append(folder)
-        import tempfile
-
-        with tempfile.TemporaryFile(dir=target) as file:
-            file.write(b"some")
-    except OSError as error:
-        shown = directory if len(directory) <= _LONGEST_SHOWN else directory[:_LONGEST_SHOWN] + "..."
-        raise BadInput(
-            f"{what} must go into a directory that can be written to, {shown!r} cannot: {error.strerror or error}"
-        ) from error
-    finally:
-        for folder in reversed(made):
-            with suppress(OSError):  # someone else uses it meanwhile
-                folder.rmdir()
-    return target
-
-
-def exact(matrix: Any) -> list[list[str]]:
-    """A matrix as rows of exact rational numbers, spelled out."""
-    from lightning_sym.display import spelled_rows
-
-    return spelled_rows(matrix)
-
-
-def spelled(number: Any) -> str:
-    """An exact number, spelled out."""
-    from lightning_sym.display import spelled as in_full
-
-    return in_full(number)
+def write_certificate(path: str, certificate: documents.Document) -> None:
+    """Write a certificate, and say where."""
+    files.write_certificate(path, certificate)
+    click.echo(f"certificate: {path}", err=True)
 
 
 def write_json(document: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
+    """Write one JSON object on stdout."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
+def progress_bar() -> Iterator[limits.Progress]:
     """A progress display on stderr that shows up after a moment, and only on a terminal."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        progresses.TextColumn("{task.description}"),
+        progresses.BarColumn(),
+        progresses.TaskProgressColumn(),
+        progresses.TimeElapsedColumn(),
+        progresses.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progresses.Progress(*columns, console=consoles.Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
         stage_now = "starting"
 

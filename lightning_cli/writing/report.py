@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lightning_cli.output_file import require_directory, write_files
 from lightning_cli.writing.mathml import converter, formula_lines
-from lightning_cli.writing.outcomes import Outcome, claim_outcome, part_outcome, parts, summary
-from lightning_cli.writing.output import require_writable
+from lightning_cli.writing.outcomes import outcome, parts, summary
 from lightning_cli.writing.statement_page import as_html
 from lightning_sym.errors import BadInput
 from lightning_sym.version import __version__
-from lightning_sym.whole_files import replacing
 
 if TYPE_CHECKING:
     from proofs_check.claim import Claim
@@ -33,38 +31,22 @@ def require_report(directory: str) -> Path:
         BadInput: the directory cannot be one, or cannot be written to.
     """
     converter()
-    target = require_writable(directory, "the report")
+    target = require_directory("the report", directory)
     for name in (HTML_NAME, LATEX_NAME):
         if (target / name).is_dir():
             raise BadInput(f"the report must be able to replace {str(target / name)!r}, which is a directory")
     return target
 
 
-def _cannot_write(directory: str, error: OSError) -> BadInput:
-    shown = directory if len(directory) <= 60 else directory[:60] + "..."
-    return BadInput(
-        f"the report must go into a directory that can be written to, {shown!r} cannot: {error.strerror or error}"
-    )
-
-
-def write_report(
-    directory: Path, claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: bool
-) -> tuple[Path, Path]:
-    """Write `report.html` and `report.tex`; both appear complete, or nothing changes.
+def write_report(directory: Path, claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool) -> Path:
+    """Write `report.html` and `report.tex`; both appear complete, or nothing changes. The path of the page is returned.
 
     Raises:
         BadInput: the directory cannot be written to.
     """
-    texts = {HTML_NAME: as_html(claims, results, quick), LATEX_NAME: as_latex(claims, results, quick)}
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as both:
-            for name, text in texts.items():
-                file = both.enter_context(replacing(directory / name))
-                file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise _cannot_write(str(directory), error) from error
-    return directory / HTML_NAME, directory / LATEX_NAME
+    texts = {HTML_NAME: as_html(claims, results, quick=quick), LATEX_NAME: as_latex(claims, results, quick=quick)}
+    write_files("the report", directory, texts)
+    return directory / HTML_NAME
 
 
 # --- the table
@@ -86,14 +68,10 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX_SPECIAL.get(c, c) for c in text).replace("--", "-{}-")
 
 
-def _latex_outcome(outcome: Outcome) -> str:
-    return latex_text(f"{outcome.word}, {outcome.note}" if outcome.note else outcome.word)
-
-
-def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: bool = False) -> str:
+def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool = False) -> str:
     """A `longtable`, one row a claim and one row each of its parts."""
     lines = [
-        f"% {summary(results, claims, quick)}; lightning-sym {__version__}",
+        f"% {summary(results, claims, quick=quick)}; lightning-sym {__version__}",
         r"% needs \usepackage{amsmath,amssymb,array,longtable}",
         r"\begingroup\small\setlength{\tabcolsep}{4pt}",
         r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{0.5\linewidth}lr"
@@ -107,13 +85,12 @@ def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick:
         statement = r"\quad ".join(f"${line}$" for line in formula_lines(claim.statement))
         lines.append(
             rf"\texttt{{{latex_text(claim.id)}}} \newline {statement} & & {result.instances} & "
-            rf"{_latex_outcome(claim_outcome(claim, result))} \\*"
+            rf"{latex_text(str(outcome(claim, result)))} \\*"
         )
         for number, (part, found) in enumerate(parts(claim, result), start=1):
-            outcome = part_outcome(part, found)
             instances = "" if found is None else str(found.instances)
             scope = part.scope.name.lower().replace("_", " ")
             end = r"\\[4pt]" if number == len(claim.parts) else r"\\*"
-            cells = (latex_text(part.name), rf"\textsc{{{scope}}}", instances, _latex_outcome(outcome))
+            cells = (latex_text(part.name), rf"\textsc{{{scope}}}", instances, latex_text(str(outcome(part, found))))
             lines.append(rf"\hangindent=2em\quad {' & '.join(cells)} {end}")
     return "\n".join([*lines, r"\end{longtable}\endgroup", ""])

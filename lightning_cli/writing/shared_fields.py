@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from lightning_cli import options
 from lightning_cli.writing.fields import (
-    INTEGER,
     SPELLED,
     TEXT,
-    TRUTH,
-    JsonField,
     JsonKind,
     by_name,
     each,
+    field,
     group,
     natural,
     one_of,
     optional,
     shared,
 )
-from lightning_cli.writing.output import exact, spelled
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from lightning_sym import display
+    from lightning_sym.network import architecture as architectures
+    from lightning_sym.varieties import equations_text
+
+
+def exact(matrix: Iterable[Iterable[object]]) -> list[list[str]]:
+    """Return a matrix as rows of exact numbers, spelled out."""
+    return display.spelled_rows(matrix)
+
 
 NUMBER = shared("number", "an exact number", SPELLED.having(pattern="^-?[0-9]+(/[0-9]+)?$"))
 
 MATRIX = shared("matrix", "a matrix, row by row", JsonKind(each(each(NUMBER, 1), 1).schema, exact))
 
 VIRTUAL_WEIGHTS = shared(
-    "virtual_weights", "A~1, ..., A~l, and V~", group(JsonField("attention", each(MATRIX)), JsonField("value", MATRIX))
+    "virtual_weights", "A~1, ..., A~l, and V~", group(field("attention", [MATRIX]), field("value", MATRIX))
 )
 
 _NETWORK = group(
-    JsonField("widths", each(natural(1), 2), "d_0, ..., d_l"),
-    JsonField("attention_ranks", each(natural(1), 1), "a_1, ..., a_l"),
-    JsonField("tokens", natural(1), "t"),
-    JsonField(
+    field("widths", each(natural(1), 2), "d_0, ..., d_l"),
+    field("attention_ranks", each(natural(1), 1), "a_1, ..., a_l"),
+    field("tokens", natural(1), "t"),
+    field(
         "normalization",
-        TEXT,
+        str,
         "none, softmax, or the name of another",
         lambda network: "none" if network.normalization is None else network.normalization.name,
     ),
-    JsonField("heads", natural(1)),
-    JsonField("value_ranks", optional(each(natural(1), 1)), "b_1, ..., b_l where there are output projections"),
-    JsonField("skip", TRUTH),
-    JsonField("mask", one_of("none", "causal"), of=lambda network: "causal" if network.causal else "none"),
-    JsonField("embed", optional(natural(1))),
-    JsonField("unembed", optional(natural(1))),
+    field("heads", natural(1)),
+    field("value_ranks", optional(each(natural(1), 1)), "b_1, ..., b_l where there are output projections"),
+    field("skip", bool),
+    field("mask", one_of("none", "causal"), of=lambda network: "causal" if network.causal else "none"),
+    field("embed", optional(natural(1))),
+    field("unembed", optional(natural(1))),
 )
 
 OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -68,36 +77,36 @@ ARCHITECTURE = shared("architecture", "the network", JsonKind(_NETWORK.schema, a
 BOUNDS = shared(
     "bounds",
     "the value, null while undecided, and its two bounds",
-    group(JsonField("value", optional(natural())), JsonField("lower", natural()), JsonField("upper", natural())),
+    group(field("value", optional(natural())), field("lower", natural()), field("upper", natural())),
 )
 
 NETWORK = (
-    JsonField(
+    field(
         "network",
-        TEXT,
+        str,
         "in words, the kind of attention first",
-        lambda result: options.network_line(result.architecture),
+        lambda result: architectures.network_line(result.architecture),
     ),
-    JsonField("architecture", ARCHITECTURE, "the network"),
+    field("architecture", ARCHITECTURE, "the network"),
 )
 """The network that an answer is about, in words and by its options."""
 
-SPELLED_NUMBER = JsonKind(TEXT.schema, spelled)
+SPELLED_NUMBER = JsonKind(TEXT.schema, lambda number: display.spelled(number))
 """A number that may be more than rational."""
 
-ANY_MATRIX = JsonKind(each(each(TEXT)).schema)
+ANY_MATRIX = JsonKind(each([str]).schema)
 """A matrix of entries that are spelled already."""
 
 SPELLED_MATRIX = JsonKind(ANY_MATRIX.schema, exact)
 """A matrix whose entries may be more than rational numbers."""
 
-MATRICES = by_name(MATRIX)
+MATRICES = {str: MATRIX}
 
 CONDITION = group(
-    JsonField("name", TEXT, "as the page has it"),
-    JsonField("layer", natural(), "its layer, or the number of the space"),
-    JsonField("holds", optional(TRUTH), "null where it is not known"),
-    JsonField("evidence", TEXT, "what shows it"),
+    field("name", str, "as the page has it"),
+    field("layer", natural(), "its layer, or the number of the space"),
+    field("holds", optional(bool), "null where it is not known"),
+    field("evidence", str, "what shows it"),
 )
 
 PROOF = "where it is proved: the page and its theorems"
@@ -105,9 +114,8 @@ PROOF = "where it is proved: the page and its theorems"
 
 def equations_of(found: Any) -> dict[int, list[str]]:
     """All generators by degree, as SymPy reads them."""
-    from lightning_sym.varieties.equations_text import equation_text
-
-    return {degree: [equation_text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}
+    text = equations_text.equation_text
+    return {degree: [text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}
 
 
 STATUS = one_of("certified", "undecided")
@@ -116,20 +124,20 @@ COUNTS = by_name(natural(1), names={"enum": ["certified", "undecided", "refused"
 """Networks of an atlas by their status."""
 
 TRIAL = group(
-    JsonField("formula", TEXT, "as it was typed"),
-    JsonField("agree", natural(), "certified networks where it gives the dimension"),
-    JsonField("refuted", natural(), "networks whose bounds exclude its value"),
-    JsonField("undecided", natural(), "networks whose bounds leave its value open"),
-    JsonField("without", natural(), "networks that it says nothing about, or that were refused"),
-    JsonField(
+    field("formula", str, "as it was typed"),
+    field("agree", natural(), "certified networks where it gives the dimension"),
+    field("refuted", natural(), "networks whose bounds exclude its value"),
+    field("undecided", natural(), "networks whose bounds leave its value open"),
+    field("without", natural(), "networks that it says nothing about, or that were refused"),
+    field(
         "counterexample",
         optional(
             group(
-                JsonField("architecture", ARCHITECTURE, of="counterexample.architecture"),
-                JsonField("dimension", optional(natural()), "where its bounds meet", "counterexample.dimension"),
-                JsonField("lower", natural(), "lower bound", "counterexample.lower"),
-                JsonField("upper", natural(), "upper bound", "counterexample.upper"),
-                JsonField("value", INTEGER, "what the formula gives"),
+                field("architecture", ARCHITECTURE, of="counterexample.architecture"),
+                field("dimension", optional(natural()), "where its bounds meet", "counterexample.dimension"),
+                field("lower", natural(), "lower bound", "counterexample.lower"),
+                field("upper", natural(), "upper bound", "counterexample.upper"),
+                field("value", int, "what the formula gives"),
             )
         ),
         "the smallest network of the refuted ones",

@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING
 from lightning_cli.writing.board_page import BOARD_STYLE, sentences, step_lines
 from lightning_cli.writing.claim_graph import graph_svg
 from lightning_cli.writing.mathml import formula_lines, mathml
-from lightning_cli.writing.outcomes import (
-    Outcome,
-    claim_outcome,
-    command,
-    findings_by_weight,
-    part_outcome,
-    parts,
-    summary,
-)
+from lightning_cli.writing.outcomes import Outcome, command, findings_by_weight, outcome, parts, summary
 from lightning_cli.writing.page_style import STYLE
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.version import __version__
+from proofs_check import blackboard
 from proofs_check.instances import reach
 from proofs_check.rests_on import RESTS_ON, supports
 
@@ -51,9 +44,10 @@ mtable.matrix mtd { padding: .05em .3em; } math { white-space: nowrap; } sub, su
 """
 
 
-def _verdict(outcome: Outcome) -> str:
-    note = f"<small>{escape(outcome.note)}</small>" if outcome.note else ""
-    return f'<span class="verdict {outcome.kind}">{escape(outcome.word)}{note}</span>'
+def _verdict(found: Outcome) -> str:
+    """Return a verdict as HTML."""
+    note = f"<small>{escape(found.note)}</small>" if found.note else ""
+    return f'<span class="verdict {found.kind}">{escape(found.word)}{note}</span>'
 
 
 def _anchor(claim_id: str) -> str:
@@ -80,7 +74,7 @@ def _contents(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> It
         yield (
             f'<tr><td><a href="#{_anchor(claim.id)}">{escape(claim.id)}</a></td>'
             f'<td class="title">{typeset(claim.title)}</td>'
-            f'<td class="number">{result.instances:,}</td><td>{_verdict(claim_outcome(claim, result))}</td></tr>'
+            f'<td class="number">{result.instances:,}</td><td>{_verdict(outcome(claim, result))}</td></tr>'
         )
     yield "</tbody></table></nav>"
 
@@ -89,7 +83,7 @@ def _graph(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
     ids = [claim.id for claim in claims if claim.id in RESTS_ON]
     if len(ids) < 2:
         return
-    kinds = {claim.id: claim_outcome(claim, results[claim.id]).kind for claim in claims}
+    kinds = {claim.id: outcome(claim, results[claim.id]).kind for claim in claims}
     yield '<section><h2 id="graph">What rests on what</h2>'
     yield '<p class="faint">A line leads from a statement to those whose argument uses it, to the right of it.</p>'
     yield f'<div class="graph">{graph_svg(ids, kinds, {i: _anchor(i) for i in ids})}</div></section>'
@@ -108,7 +102,7 @@ def _found(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
     yield "</section>"
 
 
-def _details(part: Part, found: PartResult | None, quick: bool) -> str:
+def _details(part: Part, found: PartResult | None, *, quick: bool) -> str:
     """What a part counted, what its instances are, how far they reach, and some of them."""
     if found is None:
         return ""
@@ -119,16 +113,14 @@ def _details(part: Part, found: PartResult | None, quick: bool) -> str:
 
 
 def _walk(claim: Claim) -> Iterator[str]:
-    from proofs_check.blackboard import WALK_THROUGHS, walk_through
-
-    if claim.id in WALK_THROUGHS:
-        intro, steps = walk_through(claim.id)
+    if claim.id in blackboard.WALK_THROUGHS:
+        intro, steps = blackboard.walk_through(claim.id)
         yield "<details><summary>On small matrices, step by step</summary>"
         yield from step_lines(intro, steps, level=4)
         yield "</details>"
 
 
-def _certificate(claim: Claim, quick: bool) -> Iterator[str]:
+def _certificate(claim: Claim, *, quick: bool) -> Iterator[str]:
     """The certificate of the first instance that has one."""
     for part in claim.parts:
         if part.certifies is None:
@@ -145,10 +137,10 @@ def _certificate(claim: Claim, quick: bool) -> Iterator[str]:
                 return
 
 
-def _claim_section(claim: Claim, result: ClaimResult, quick: bool, here: Sequence[str]) -> Iterator[str]:
+def _claim_section(claim: Claim, result: ClaimResult, here: Sequence[str], *, quick: bool) -> Iterator[str]:
     yield f'<section class="claim" id="{_anchor(claim.id)}">'
     title = typeset(claim.title[0].upper() + claim.title[1:] if claim.title[:2].islower() else claim.title)
-    yield f'<div class="head"><h3>{title}</h3>{_verdict(claim_outcome(claim, result))}</div>'
+    yield f'<div class="head"><h3>{title}</h3>{_verdict(outcome(claim, result))}</div>'
     yield f'<p class="source">{escape(claim.source)} · <code>{escape(claim.id)}</code></p>'
     yield '<div class="statement">' + "".join(mathml(line) for line in formula_lines(claim.statement)) + "</div>"
     yield f"<p>{sentences(claim.hypotheses)}</p>"
@@ -159,10 +151,11 @@ def _claim_section(claim: Claim, result: ClaimResult, quick: bool, here: Sequenc
     yield "</tr></thead><tbody>"
     for part, found in parts(claim, result):
         instances = "" if found is None else f"{found.instances:,}"
+        name = f"{typeset(part.name)}{_details(part, found, quick=quick)}"
         yield (
-            f'<tr><td>{typeset(part.name)}{_details(part, found, quick)}</td><td data-name="scope">{part.scope.name}'
+            f'<tr><td>{name}</td><td data-name="scope">{part.scope.name}'
             f'<small>{escape(part.scope.value)}</small></td><td class="number" data-name="instances">{instances}</td>'
-            f'<td data-name="verdict">{_verdict(part_outcome(part, found))}</td></tr>'
+            f'<td data-name="verdict">{_verdict(outcome(part, found))}</td></tr>'
         )
     yield "</tbody></table>"
     for part, found in parts(claim, result):
@@ -176,15 +169,15 @@ def _claim_section(claim: Claim, result: ClaimResult, quick: bool, here: Sequenc
         yield f"<h4>Error of the program</h4><p><code>{escape(result.error.strip().splitlines()[-1])}</code></p>"
     yield from _walk(claim)
     if result.error is None:
-        yield from _certificate(claim, quick)
+        yield from _certificate(claim, quick=quick)
     yield (
-        f'<p class="repeat"><code>{escape(command(claim, quick))}</code> '
+        f'<p class="repeat"><code>{escape(command(claim, quick=quick))}</code> '
         f'<span class="faint">repeats this; it took {result.seconds:.1f} s.</span></p>'
     )
     yield "</section>"
 
 
-def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: bool = False) -> str:
+def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool = False) -> str:
     """The page: style, formulas and all in one file, well-formed as XML."""
     here = [claim.id for claim in claims]
     pieces = [
@@ -193,7 +186,7 @@ def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: 
         "<title>Geometry of lightning self-attention: what was checked</title>",
         f"<style>{STYLE}{BOARD_STYLE}{_STYLE}</style></head><body>",
         "<header><h1>Geometry of lightning self-attention: what was checked</h1>",
-        f'<p class="summary">{escape(summary(results, claims, quick))}.</p>',
+        f'<p class="summary">{escape(summary(results, claims, quick=quick))}.</p>',
         '<p class="faint">Every verdict is exact: nothing is rounded, and there are no tolerances. '
         "A scope says how far a verdict reaches; it is never rounded up. "
         "An instance that several parts of a claim check is counted once. "
@@ -204,5 +197,5 @@ def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], quick: 
         '<h2 id="claims">The claims</h2>',
     ]
     for claim in claims:
-        pieces += _claim_section(claim, results[claim.id], quick, here)
+        pieces += _claim_section(claim, results[claim.id], here, quick=quick)
     return "\n".join([*pieces, "</body></html>"]) + "\n"

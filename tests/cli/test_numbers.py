@@ -10,8 +10,7 @@ import pytest
 from command import run
 
 from lightning_cli.main import COMMANDS
-from lightning_cli.numbers import Amount, Integer, Size, Sizes, TokenIds
-from lightning_cli.softmax_recover import Rational
+from lightning_cli.numbers import Amount, Integer, Rational, Size, Sizes, TokenIds
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import require_memory
 
@@ -48,7 +47,7 @@ def test_what_is_no_number_is_refused(
         assert (code, out, err.count("\n")) == (2, "", 1), (typed, err)
         assert "must be" in err, typed
         assert len(err) < 250
-        assert typed[:40] in err or typed in ("a\nb", "\udcff"), err
+        assert ascii(typed)[1:-1][:40] in err, err
 
 
 def test_numbers_that_are_taken() -> None:

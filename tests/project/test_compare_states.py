@@ -28,13 +28,13 @@ CHANGES = {
     "a constant": ("lightning_sym/network/ambient.py", "comb(inputs + degree - 1,", "comb(inputs + degree,"),
     "a key": (
         "lightning_cli/commands/fiber.py",
-        '"complete", TRUTH, "whether this is the whole fiber"',
-        '"whole", TRUTH, "whether this is the whole fiber", "complete"',
+        '"complete", bool, "whether this is the whole fiber"',
+        '"whole", bool, "whether this is the whole fiber", "complete"',
     ),
     "a new key": (
         "lightning_cli/commands/degree.py",
-        'JsonField("architecture", ARCHITECTURE, "the network"),',
-        'JsonField("architecture", ARCHITECTURE, "the network"), JsonField("of", TEXT, "", lambda result: "1"),',
+        'field("architecture", ARCHITECTURE, "the network"),',
+        'field("architecture", ARCHITECTURE, "the network"), field("of", str, "", lambda result: "1"),',
     ),
     "a message": ("lightning_sym/network/weights.py", "is not yet decided for", "is not decided for"),
     "a guard": ("lightning_sym/limits.py", "if not self.allows(seconds):", "if False:"),
