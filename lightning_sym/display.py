@@ -16,6 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    import sympy
+
 MOST_ROWS = 10
 """Rows and columns of a matrix that are shown; of a larger one the first ones and the last one."""
 
@@ -24,6 +29,9 @@ MOST_ENTRIES, MOST_ITEMS, EDGE = 64, 24, 3
 
 LONGEST_NUMBER = 40
 """Digits of a number that LaTeX and the one line show; of a longer one the first and the last."""
+
+MOST_LINES = 12
+"""Lines of a text that a notebook shows where an answer has no formula."""
 
 LONGEST_TEXT = 2000
 """Where texts cut a matrix; JSON never does."""
@@ -84,12 +92,8 @@ def matrix_in_line(matrix: Any) -> str:
     if not rows.any():
         return f"0{size}"
     whole = max(rows.shape) if rows.size <= MOST_ENTRIES else 2 * EDGE
-    lines = ["..." if row is ... else _row_in_line(row, whole) for row in _edges(list(rows), whole)]
+    lines = _edges(rows, whole, lambda row: " ".join(_edges(row, whole, _spelled_short)))
     return "; ".join(lines) + ("" if rows.size <= MOST_ENTRIES else size)
-
-
-def _row_in_line(row: Any, whole: int) -> str:
-    return " ".join("..." if x is ... else _spelled_short(x) for x in _edges(row, whole))
 
 
 def _spelled_short(number: Any) -> str:
@@ -121,6 +125,16 @@ def text_table(lines: Lines, width: int = WIDTH) -> str:
     return "\n".join(text)
 
 
+def labelled(label: str, sentences: Iterable[str]) -> Lines:
+    """Return sentences below each other, the label at the first one.
+
+    Example:
+        >>> labelled("because", ["it is small", "it is even"])
+        [('because', 'it is small'), ('', 'it is even')]
+    """
+    return [("" if number else label, said) for number, said in enumerate(sentences)]
+
+
 def propositions(page: str, numbers: Iterable[int]) -> str:
     """Where something is proved, as answers cite it.
 
@@ -132,35 +146,28 @@ def propositions(page: str, numbers: Iterable[int]) -> str:
     return f"{page}, Propositions {', '.join(first)} and {last}" if first else f"{page}, Proposition {last}"
 
 
-def _cut_digits(digits: str) -> tuple[str, str] | None:
-    """The first and the last digits of a number that is too long."""
-    return (digits[:12], digits[-12:]) if len(digits) > LONGEST_NUMBER else None
-
-
-def _shortened(digits: str) -> str:
-    cut = _cut_digits(digits)
-    return digits if cut is None else "...".join(cut)
+def _shortened(digits: str, dots: str = "...") -> str:
+    """Return a number as it is; of one that is too long the first and the last digits."""
+    return digits if len(digits) <= LONGEST_NUMBER else dots.join((digits[:12], digits[-12:]))
 
 
 def _number_in_line(number: Rational) -> str:
+    """Return a rational number as it would be typed."""
     parts = [_shortened(spelled(int(part))) for part in (number.numerator, number.denominator)]
     return parts[0] if parts[1] == "1" else f"Fraction({parts[0]}, {parts[1]})"
 
 
-def _edges(items: Sequence[Any], whole: int) -> list[Any]:
-    """All items, or the first and the last ones and an ellipsis between them."""
-    return list(items) if len(items) <= whole else [*items[:EDGE], ..., *items[-EDGE:]]
+def _edges(items: Any, whole: int, text: Callable[[Any], str]) -> list[str]:
+    """Return all items as text, or the first and the last ones and dots between them."""
+    shown = list(items) if len(items) <= whole else [*items[:EDGE], ..., *items[-EDGE:]]
+    return ["..." if item is ... else text(item) for item in shown]
 
 
-def _array_in_line(array: Any, whole: int) -> str:
-    if array.ndim == 0:
-        return one_line(array.item())
-    parts = _edges(array, whole)
-    return f"[{', '.join('...' if p is ... else _entry_in_line(p, whole) for p in parts)}]"
-
-
-def _entry_in_line(value: Any, whole: int) -> str:
-    return _array_in_line(value, whole) if isinstance(value, np.ndarray) else one_line(value)
+def _array_in_line(value: Any, whole: int) -> str:
+    """Return an array as lists in lists, and what is none as `one_line` has it."""
+    if not isinstance(value, np.ndarray) or value.ndim == 0:
+        return one_line(value.item() if isinstance(value, np.ndarray) else value)
+    return f"[{', '.join(_edges(value, whole, lambda part: _array_in_line(part, whole)))}]"
 
 
 def one_line(value: Any) -> str:
@@ -184,11 +191,10 @@ def one_line(value: Any) -> str:
     if isinstance(value, Rational) and not isinstance(value, bool):
         return _number_in_line(value)
     if isinstance(value, Mapping):
-        items = _edges(list(value.items()), MOST_ITEMS)
-        pairs = ["..." if i is ... else f"{one_line(i[0])}: {one_line(i[1])}" for i in items]
+        pairs = _edges(list(value.items()), MOST_ITEMS, lambda pair: ": ".join(map(one_line, pair)))
         return f"{{{', '.join(pairs)}}}"
     if type(value) in (tuple, list):
-        inside = ["..." if i is ... else one_line(i) for i in _edges(value, MOST_ITEMS)]
+        inside = _edges(value, MOST_ITEMS, one_line)
         closing = "[]" if isinstance(value, list) else "()"
         comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
         return f"{closing[0]}{', '.join(inside)}{comma}{closing[1]}"
@@ -255,8 +261,10 @@ class Result:
         return text_table(self.lines())
 
     def _latex(self) -> str:
-        """The answer as a formula."""
-        raise NotImplementedError
+        """Return the answer as a formula; where a class has none, its first lines."""
+        lines = self.lines()
+        more = [r"\ldots"] * (len(lines) > MOST_LINES)
+        return latex_lines([*(latex_words(f"{label} {said}".strip()) for label, said in lines[:MOST_LINES]), *more])
 
     def _repr_latex_(self) -> str:
         return notebook(self._latex())
@@ -298,11 +306,9 @@ def latex_number(value: Any) -> str:
     """
     if isinstance(value, (Rational, np.integer)) or type(value).__name__ == "fmpq":
         top, bottom = (spelled(abs(int(part))) for part in (value.numerator, value.denominator))
-        shown = [d if (cut := _cut_digits(d)) is None else r" \ldots ".join(cut) for d in (top, bottom)]
+        shown = [_shortened(digits, r" \ldots ") for digits in (top, bottom)]
         size = shown[0] if bottom == "1" else rf"\frac{{{shown[0]}}}{{{shown[1]}}}"
         return f"- {size}" if value < 0 and bottom != "1" else f"-{size}" if value < 0 else size
-    import sympy
-
     return str(sympy.latex(sympy.sympify(value)))
 
 
@@ -325,17 +331,13 @@ def latex_matrix(matrix: Any, most: int = MOST_ROWS, entry: Callable[[Any], str]
         matrix = np.array(matrix, dtype=object)
     rows, columns = matrix.shape
     down, across = _shown(rows, most), _shown(columns, most)
-    lines = [
-        " & ".join(
-            (r"\cdots" if i is not None else r"\ddots")
-            if j is None
-            else r"\vdots"
-            if i is None
-            else entry(matrix[i, j])
-            for j in across
-        )
-        for i in down
-    ]
+
+    def cell(i: int | None, j: int | None) -> str:
+        if i is None or j is None:
+            return r"\vdots" if j is not None else r"\cdots" if i is not None else r"\ddots"
+        return entry(matrix[i, j])
+
+    lines = [" & ".join(cell(i, j) for j in across) for i in down]
     return r"\begin{bmatrix}" + r"\\".join(lines) + r"\end{bmatrix}"
 
 

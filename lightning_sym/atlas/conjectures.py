@@ -8,7 +8,7 @@ from typing import NoReturn
 from lightning_sym.arguments import require_arguments
 from lightning_sym.atlas.formulas import Formula
 from lightning_sym.atlas.store import Atlas, Entry
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
 
 
@@ -51,9 +51,6 @@ class Trial(Result):
             )
             lines.append(("smallest", f"{found.architecture}: {bounds}, the formula gives {self.value}"))
         return lines
-
-    def _latex(self) -> str:
-        return latex_words("; ".join(said for _, said in self.lines()))
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "trial.refuted == 0")

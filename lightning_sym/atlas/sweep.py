@@ -18,7 +18,7 @@ from lightning_sym.atlas.workers import cluster, hand_out, processes
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.dimension.search import bytes_needed, orders_of
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
@@ -120,9 +120,6 @@ class Sweep(Result):
             ("sweep", now),
             ("atlas", f"{self.file}: " + ", ".join(f"{number:,} {status}" for status, number in self.counts.items())),
         ]
-
-    def _latex(self) -> str:
-        return latex_words("; ".join(said for _, said in self.lines()))
 
 
 class _Queue:

@@ -15,7 +15,7 @@ from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, require_
 from lightning_sym.checkpoints.nearest_heads import cosines
 from lightning_sym.checkpoints.seen_maps import seen_heads
 from lightning_sym.checkpoints.understood import Walker, block_of, require_form
-from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.fibers.conditions import TransformerConditions, condition_lines, transformer_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 from lightning_sym.network.form import NetworkForm
@@ -89,9 +89,6 @@ class Circuits(Result):
             lines.append(("theorem", f"of the attention alone: {theorem or 'none: not certified by these theorems'}"))
             lines.append(("no theorem", f"of the whole network, which has {', '.join(self.absent)}"))
         return lines
-
-    def _latex(self) -> str:
-        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:12])
 
 
 def _line(matrix: Circuit) -> str:

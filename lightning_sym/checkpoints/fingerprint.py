@@ -19,7 +19,7 @@ from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, 
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
-from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_memory
 
@@ -68,9 +68,6 @@ class Fingerprint(Result):
             lines.append(("", f"QK {_some(_largest(rest[:, values : 2 * values]))}"))
             lines += [("", f"{name} {_some(balls)}") for name, balls in marks.items()]
         return lines
-
-    def _latex(self) -> str:
-        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:12])
 
 
 def fingerprint(

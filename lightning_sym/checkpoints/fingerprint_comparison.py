@@ -14,7 +14,7 @@ from lightning_sym.checkpoints.bounded import Balls
 from lightning_sym.checkpoints.fingerprint import Fingerprint
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.understood import CHANGEABLE
-from lightning_sym.display import Lines, Result, latex_lines, latex_words
+from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
 
 
@@ -58,9 +58,6 @@ class FingerprintComparison(Result):
         if self.distance is not None:
             lines.append(("distance", f"about {self.distance:.2g} of the largest number of its list: {self.farthest}"))
         return lines
-
-    def _latex(self) -> str:
-        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines())
 
     def __bool__(self) -> NoReturn:
         no_truth_value(self, "found.different")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress
 from lightning_sym.network.model_config import Model
@@ -149,7 +149,7 @@ class ModelDimension(Result):
             parameters, dimension = self.untied
             lines.append(("untied", f"{dimension:,} of {parameters:,}, were embedding and unembedding two matrices"))
         lines.append(("theorem", self.theorem))
-        lines += [("because" if i == 0 else "", each) for i, each in enumerate(self.conditions)]
+        lines += labelled("because", self.conditions)
         if self.ranks is not None:
             ranks = f"{self.ranks.matrices:,} full ranks modulo {self.ranks.prime} of matrices of this model's shape"
             lines.append(("certified", f"{self.ranks.lower:,}  by {ranks}, and by the count of products from above"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, labelled
 from lightning_sym.errors import ShapeError
 from lightning_sym.geometry.layer_orbits import LayerOrbit, pair_orbits
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
@@ -72,10 +72,7 @@ class OrbitTable(Result):
                 "of each orbit",
                 "A = diag(1, ..., 1, 0, ...), V = (e_1, ..., e_meet, e_{rk A + 1}, ...) by rows, then zeros",
             ),
-            *(
-                ("" if i else "orbits", f"{row}  {kind}")
-                for i, (row, kind) in enumerate(zip(table, kinds, strict=True))
-            ),
+            *labelled("orbits", (f"{row}  {kind}" for row, kind in zip(table, kinds, strict=True))),
         ]
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result, latex_words
+from lightning_sym.display import Lines, Result, labelled, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture, network_line
@@ -64,14 +64,13 @@ class SingularLocus(Result):
         if (found := self.equations) is not None:
             counts = ", ".join(f"{'?' if n is None else f'{n:,}'} of degree {k}" for k, n in found.counts.items())
             reached = "all of them" if found.is_complete else f"all up to degree {found.complete_to_degree}"
-            lines.append(("its equations", f"{counts or 'none'}; {reached}"))
             terms = [each for some in found.terms.values() for each in some]
-            lines += [("", text) for text in _shown(list(map(found.polynomial, terms[:MOST_SHOWN])), len(terms))]
+            shown = _shown(list(map(found.polynomial, terms[:MOST_SHOWN])), len(terms))
+            lines += labelled("its equations", [f"{counts or 'none'}; {reached}", *shown])
         if self.partial_derivatives is not None:
-            lines.append(("singular ideal", "the equation of M and its partial derivatives:"))
-            lines += [("", text) for text in _shown(self.partial_derivatives)]
-        shown = enumerate(_shown(self.coordinates))
-        return lines + [("" if place else "coordinates", text) for place, text in shown]
+            derivatives = _shown(self.partial_derivatives)
+            lines += labelled("singular ideal", ["the equation of M and its partial derivatives:", *derivatives])
+        return lines + labelled("coordinates", _shown(self.coordinates))
 
     def __repr__(self) -> str:
         return f"singular_locus({self.architecture!r})"

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import Status
-from lightning_sym.display import Lines, Result, propositions
+from lightning_sym.display import Lines, Result, labelled, propositions
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
@@ -169,9 +169,9 @@ class ConservedQuantities(Result):
             ),
             ("source", self.source),
         ]
-        for number_of_it, (quantity, new) in enumerate(zip(self.quantities, self.new, strict=True)):
-            rest = "" if new == quantity.entries else f", {new:,} of them independent of each other and of those above"
-            lines.append(("" if number_of_it else "kept", f"{quantity}{rest}"))
+        among = ", {:,} of them independent of each other and of those above"
+        kept = zip(self.quantities, self.new, strict=True)
+        lines += labelled("kept", (f"{q}{'' if new == q.entries else among.format(new)}" for q, new in kept))
         if self.listed < self.lower:
             lines.append(("", f"{self.lower - self.listed:,} more, not in this list"))
         return lines

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lightning_sym.arguments import shown as one_line
 from lightning_sym.errors import FileFormatError, TooLarge
 from lightning_sym.rings.arrays import MOST_ENTRIES
 
@@ -98,17 +100,22 @@ class Allowance:
             raise TooLarge(f"all matrices together must have at most {MOST_ENTRIES:,} entries")
 
 
-def shown(value: Any) -> str:
-    """A value from a file as it stands in a message: one line, and short.
+def shown(value: object, *, integer: bool = False) -> str:
+    """A value from a file as it stands in a message, in the words of JSON: one short line.
+
+    Args:
+        value: the value.
+        integer: one must stand here, so of 64.0 the point is what is wrong.
 
     Example:
-        >>> shown("a" * 99), shown(None), shown([[1]])
-        ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'", 'null', 'a list')
+        >>> shown(None), shown([[1]]), shown(Fraction(1, 3)), shown(Fraction(64), integer=True)
+        ('null', 'a list', '1/3', '64.0')
     """
-    if isinstance(value, str):
-        return ascii(value if len(value) <= 40 else value[:40] + "...")
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, list):
-        return "a list"
-    return "an object" if isinstance(value, dict) else "a number"
+    if isinstance(value, list | dict) and value:
+        return "a list" if isinstance(value, list) else "an object"
+    if not isinstance(value, Fraction):
+        return one_line(value)
+    text = f"{value}.0" if integer and value.denominator == 1 else str(value)
+    return text if len(text) <= 60 else f"{text[:52]}..."

@@ -7,7 +7,6 @@ import re
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from lightning_sym.arguments import shown as one_line
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.bounds import MOST_MATRICES, shown
 from lightning_sym.rings.arrays import MOST_ENTRIES
@@ -113,22 +112,5 @@ def parse(content: bytes, numbers: ExactNumbers) -> Any:
         raise FileFormatError(f"it must be JSON: {error}") from error
 
 
-def said(value: Any, *, integer: bool = False) -> str:
-    """A value of such a text in a message: one short line.
-
-    Args:
-        value: the value.
-        integer: one must stand here, so of 64.0 the point is what is wrong.
-
-    Example:
-        >>> said(None), said(True), said(Fraction(1, 3)), said("x" * 99)[:9], said(Fraction(64), integer=True)
-        ('none', 'true', '1/3', "'xxxxxxxx", '64.0')
-    """
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Fraction):
-        text = f"{value}.0" if integer and value.denominator == 1 else str(value)
-        return text if len(text) <= 60 else f"{text[:52]}..."
-    return one_line(value)
+said = shown
+"""The name by which configurations call it."""
