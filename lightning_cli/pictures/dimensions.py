@@ -8,12 +8,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
-from lightning_cli.pictures.drawing import GREY, ORANGE, Picture, plain_axes
+from lightning_cli.pictures.drawing import ORANGE, Picture, grey_bar, matplotlib, plain_axes
+from lightning_cli.writing.output import progress_bar
+from lightning_sym.dimension.certify import certified_dimension
+from lightning_sym.dimension.printed_formulas import printed_formula
+from lightning_sym.lazy import lazy_imports
+from lightning_sym.network.architecture import Architecture
+
+with lazy_imports(__name__):
+    from matplotlib import cm, colors, patches
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from lightning_sym.network.architecture import Architecture
 
 LARGEST, TOKENS = 6, 2
 
@@ -64,8 +70,6 @@ class Cell:
 
 def networks() -> Iterator[tuple[str, int, int, Architecture]]:
     """Both panels: which one, where in it, the network."""
-    from lightning_sym.network.architecture import Architecture
-
     for up in range(1, LARGEST + 1):
         for across in range(1, LARGEST + 1):
             yield "ranks", across, up, Architecture((LARGEST,) * 3, (up, across), TOKENS)
@@ -74,10 +78,6 @@ def networks() -> Iterator[tuple[str, int, int, Architecture]]:
 
 def compute() -> list[Cell]:
     """Dimensions and formulas, neither of which knows of the other."""
-    from lightning_cli.writing.output import progress_bar
-    from lightning_sym.dimension.certify import certified_dimension
-    from lightning_sym.dimension.printed_formulas import printed_formula
-
     asked, cells = sorted(networks(), key=lambda each: each[0]), []
     with progress_bar() as report:
         for done, (panel, across, up, network) in enumerate(asked):
@@ -105,11 +105,7 @@ def picture() -> Picture:
 
 
 def _draw(figure: Figure, cells: list[Cell]) -> None:
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    shades, every = colormaps["cividis"], []
+    shades, every = matplotlib().colormaps["cividis"], []
     for place, (panel, (title, across, up)) in enumerate(PANELS.items(), start=1):
         axes = plain_axes(figure, SAID, place=(1, 2, place))
         every.append(axes)
@@ -124,15 +120,11 @@ def _draw(figure: Figure, cells: list[Cell]) -> None:
         axes.set_title(title, fontsize=12)
         axes.set_xlabel(across)
         axes.set_ylabel(up)
-    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), shades), ax=every, shrink=0.75)
-    bar.set_label("dimension / parameters", color=GREY)
-    bar.ax.tick_params(colors=GREY)
-    bar.outline.set_edgecolor(GREY)
+    colours = cm.ScalarMappable(colors.Normalize(0, 1), shades)
+    grey_bar(figure, colours, "dimension / parameters", ax=every, shrink=0.75)
 
 
 def _cell(axes: Any, cell: Cell, shades: Any) -> None:
-    from matplotlib.patches import Rectangle
-
     part = cell.lower / cell.network.parameter_count
     colour = "black" if part > 0.55 else "white"
     edges: dict[str, dict[str, Any]] = {
@@ -141,6 +133,6 @@ def _cell(axes: Any, cell: Cell, shades: Any) -> None:
         "no formula": {"edgecolor": colour, "linewidth": 1.2, "linestyle": (0, (3, 2))},
     }
     corner = (cell.across - 0.46, cell.up - 0.46)
-    axes.add_patch(Rectangle(corner, 0.92, 0.92, facecolor=shades(part), **edges[cell.kind]))
+    axes.add_patch(patches.Rectangle(corner, 0.92, 0.92, facecolor=shades(part), **edges[cell.kind]))
     said = f"{cell.certified}\n[{cell.formula}]" if cell.kind == "different" else cell.certified
     axes.text(cell.across, cell.up, said, ha="center", va="center", fontsize=10, color=colour)

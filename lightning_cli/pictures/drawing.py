@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli import exit_codes
+from lightning_cli.output_file import write_file
 from lightning_cli.pictures.answers import PICTURE
 from lightning_cli.writing.fields import JsonAnswer
-from lightning_sym.whole_files import cannot_write, replacing
+from lightning_sym.arguments import shown
+from lightning_sym.errors import BadInput
+from lightning_sym.extras import import_extra
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from matplotlib import figure as figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,29 +65,33 @@ class Picture:
     answer: JsonAnswer = PICTURE
     numbers: Sequence[Any] = ()
 
-    def as_document(self, output: str | None) -> dict[str, Any]:
-        """The answer as JSON."""
-        return self.answer.document(self, output=output)
-
     def image(self, kind: str) -> bytes:
-        """The picture, the same bytes on every run: `kind` is `png`, `svg` or `pdf`."""
-        mpl = matplotlib()
-        from matplotlib.figure import Figure
+        """Return the picture, the same bytes on every run: `kind` is `png`, `svg` or `pdf`."""
+        return image(self.draw, self.size, kind)
 
-        # the salt makes the names inside an SVG the same on every run
-        with mpl.rc_context({"font.size": 11, "svg.hashsalt": "lightning-sym", "axes.unicode_minus": True}):
-            figure = Figure(figsize=self.size, layout="constrained")
-            figure.patch.set_alpha(0)
-            self.draw(figure)
-            file = BytesIO()
-            # dates, names and version numbers would make every file another one
-            silent: dict[str, tuple[str, ...]] = {
-                "png": ("Software",),
-                "svg": ("Date", "Creator", "Format", "Type"),
-                "pdf": ("CreationDate", "Creator", "Producer"),
-            }
-            figure.savefig(file, format=kind, dpi=200, metadata=dict.fromkeys(silent[kind]))
-        return _shorter(file.getvalue()) if kind == "svg" else file.getvalue()
+
+_SILENT = {
+    "png": ("Software",),
+    "svg": ("Date", "Creator", "Format", "Type"),
+    "pdf": ("CreationDate", "Creator", "Producer"),
+}
+"""What of a file is left out: dates, names and version numbers would make every file another one."""
+
+
+def image(draw: Callable[[Figure], None], size: tuple[float, float], kind: str, needing: str = "the picture") -> bytes:
+    """Return what is drawn on an empty figure of a size in inches, the same bytes on every run.
+
+    Raises:
+        MissingExtra: the package that draws, which `needing` needs, is not installed.
+    """
+    # the salt makes the names inside an SVG the same on every run
+    with matplotlib(needing).rc_context({"font.size": 11, "svg.hashsalt": "lightning-sym", "axes.unicode_minus": True}):
+        figure = figures.Figure(figsize=size, layout="constrained")
+        figure.patch.set_alpha(0)
+        draw(figure)
+        file = BytesIO()
+        figure.savefig(file, format=kind, dpi=200, metadata=dict.fromkeys(_SILENT[kind]))
+    return _shorter(file.getvalue()) if kind == "svg" else file.getvalue()
 
 
 def _shorter(svg: bytes) -> bytes:
@@ -96,47 +107,35 @@ def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
         MissingExtra: the package that draws is not installed.
         BadInput: the ending is of no known kind.
     """
-    from lightning_sym.errors import BadInput
-
     target = Path(output)
     if target.suffix.lower() not in endings:
-        raise BadInput(f"the picture must end in {', '.join(endings[:-1])} or {endings[-1]}, got {_shown(output)}")
+        raise BadInput(f"the picture must end in {', '.join(endings[:-1])} or {endings[-1]}, got {shown(output)}")
     if target.suffix.lower() in ENDINGS:
         matplotlib()
     return target
 
 
-def matplotlib() -> Any:
+def matplotlib(needing: str = "the picture") -> Any:
     """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here.
 
     Raises:
         MissingExtra: it is not installed.
     """
-    from lightning_sym.extras import import_extra
-
     wanted = os.environ.pop("MPLBACKEND", None)  # notebooks set one that only they have
     try:
-        return import_extra("matplotlib", "plot", "the picture")
+        return import_extra("matplotlib", "plot", needing)
     finally:
         if wanted is not None:
             os.environ["MPLBACKEND"] = wanted
 
 
-def _shown(path: str) -> str:
-    return repr(path if len(path) <= 60 else path[:60] + "...")
-
-
 def write_picture(target: Path, content: bytes) -> None:
-    """The file appears complete, or nothing changes.
+    """Write a picture; the file appears complete, or nothing changes.
 
     Raises:
         BadInput: it cannot be written.
     """
-    try:
-        with replacing(target) as file:
-            file.write_bytes(content)
-    except OSError as error:
-        raise cannot_write("the picture", target, error) from error
+    write_file("the picture", target, content)
 
 
 def write_caption(figure: Figure, caption: str) -> None:
@@ -146,8 +145,8 @@ def write_caption(figure: Figure, caption: str) -> None:
     figure.supxlabel("\n".join(lines), fontsize=8.5, color=GREY)
 
 
-def plain_axes(figure: Figure, caption: str, place: tuple[int, int, int] = (1, 1, 1)) -> Axes:
-    """Axes that are read on white and on black, with a caption below."""
+def plain_axes(figure: Figure, caption: str = "", place: tuple[int, int, int] = (1, 1, 1)) -> Axes:
+    """Return axes that are read on white and on black, with a caption below, if there is one."""
     axes = figure.add_subplot(*place)
     axes.patch.set_alpha(0)
     axes.spines[["top", "right"]].set_visible(False)
@@ -156,8 +155,18 @@ def plain_axes(figure: Figure, caption: str, place: tuple[int, int, int] = (1, 1
     axes.tick_params(colors=GREY)
     for part in (axes.title, axes.xaxis.label, axes.yaxis.label):
         part.set_color(GREY)
-    write_caption(figure, caption)
+    if caption:
+        write_caption(figure, caption)
     return axes
+
+
+def grey_bar(figure: Figure, colours: Any, label: str = "", **options: Any) -> None:
+    """Draw a bar that says what colours stand for, its words in grey."""
+    bar = figure.colorbar(colours, **options)
+    bar.ax.tick_params(colors=GREY)
+    bar.outline.set_edgecolor(GREY)
+    if label:
+        bar.set_label(label, color=GREY)
 
 
 def grey_legend(where: Any, **options: Any) -> None:

@@ -10,13 +10,16 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli.pictures.drawing import BLUE, GREEN, GREY, ORANGE, PINK, SKY, Picture, grey_legend, plain_axes
+from lightning_sym.display import rows_in_line
+from lightning_sym.errors import BadInput, TooLarge
+from lightning_sym.fibers.fiber import fiber
+from lightning_sym.fibers.points import Component
+from lightning_sym.fibers.same_function import same_function
+from lightning_sym.network.virtual_weights import VirtualWeights
+from lightning_sym.network.weights import Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from lightning_sym.fibers.points import Component
-    from lightning_sym.network.virtual_weights import VirtualWeights
-    from lightning_sym.network.weights import Weights
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY)
 _SHAPES = ("o", "s", "^", "D", "v")
@@ -89,9 +92,6 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
 
 def _compared(weights: Weights, component: Component, scale: Fraction, tokens: int) -> str:
     """Whether weights with these virtual weights have the same function as the given ones, decided anew."""
-    from lightning_sym.errors import BadInput, TooLarge
-    from lightning_sym.fibers.same_function import same_function
-
     try:
         other = component.point(**_given(component, scale))
     except TooLarge:
@@ -103,8 +103,6 @@ def _compared(weights: Weights, component: Component, scale: Fraction, tokens: i
 
 def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterator[tuple[str, ...]]:
     """Some members, each compared with the given weights."""
-    from lightning_sym.display import rows_in_line
-
     for number, component in enumerate(components, start=1):
         for scale in (Fraction(1), Fraction(6, 5), Fraction(-1)):
             member = component.at(**_given(component, scale))
@@ -120,9 +118,6 @@ def picture(weights: Weights, tokens: int = 2) -> Picture:
         BadInput: this is not lightning attention with one head and nothing added, or the function is zero:
             then the fiber is a union of linear spaces.
     """
-    from lightning_sym.errors import BadInput
-    from lightning_sym.fibers.fiber import fiber
-
     weights.require_plain("figure fiber")
     found = fiber(weights, tokens)
     known = [component for component in found.components if component.virtual is not None]

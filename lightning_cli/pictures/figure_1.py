@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lightning_cli.pictures.drawing import GREY, ORANGE, Picture, write_caption
+from lightning_sym.display import rows_in_line
+from lightning_sym.geometry.classify import classify
+from lightning_sym.geometry.resultant_slice import SlicePoint, forms, resultant
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    from matplotlib import collections
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lightning_sym.geometry.resultant_slice import SlicePoint
+Floats = np.ndarray[Any, Any]
 
 CAPTION = (
     "Exact: every corner is a rational point of $u^2 + w^2 = z^2 u^2$, the resultant of "
@@ -36,8 +43,6 @@ _DISTANCE = 11.0
 
 def _points() -> list[tuple[str, SlicePoint]]:
     """Points of the table: what they show, and where they are."""
-    from lightning_sym.geometry.resultant_slice import SlicePoint
-
     zeros = [(1, 2, 5), (1, 2, 0), (0, 1, 0), (1, 0, 0)]
     names = ["on a sheet", "on the singular line", "its upper end", "its lower end"]
     return [
@@ -48,9 +53,6 @@ def _points() -> list[tuple[str, SlicePoint]]:
 
 def _rows() -> Iterator[tuple[str, ...]]:
     """Exact points with their weights, and what `classify` says of them."""
-    from lightning_sym.display import rows_in_line
-    from lightning_sym.geometry.classify import classify
-
     for name, point in _points():
         weights = point.weights
         kind = ", ".join(label.value for label in classify(weights).labels)
@@ -62,11 +64,11 @@ def _rows() -> Iterator[tuple[str, ...]]:
 # --- floats from here on
 
 
-def _world(u: Fraction, w: Fraction, z: Fraction) -> np.ndarray[Any, Any]:
+def _world(u: Fraction, w: Fraction, z: Fraction) -> Floats:
     return np.array([float(u), float(z), float(w)])
 
 
-def _seen(points: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _seen(points: Floats) -> tuple[Floats, Floats]:
     """Places on the paper, and how far from the reader."""
     towards = _EYE / np.linalg.norm(_EYE)
     right = np.cross([0.0, 1.0, 0.0], towards)
@@ -76,14 +78,12 @@ def _seen(points: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarra
     return points @ axes * (_DISTANCE / depth)[..., None], depth
 
 
-def _patches() -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], bool]]:
+def _patches() -> Iterator[tuple[Floats, Floats, bool]]:
     """Corners and normal of every piece of the surface; pieces end at the singular line, where sheets cross.
 
     And whether its first and last corner are joined by a ruling that is drawn.
     """
-    from lightning_sym.geometry.resultant_slice import SlicePoint, forms, resultant
-
-    grid: dict[tuple[bool, int, int], np.ndarray[Any, Any]] = {}
+    grid: dict[tuple[bool, int, int], Floats] = {}
     for upper in (True, False):
         for i in range(-STEPS, STEPS + 1):
             near = Fraction(i, BETWEEN)
@@ -99,7 +99,7 @@ def _patches() -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], boo
             yield corners, np.cross(corners[2] - corners[0], corners[3] - corners[1]), i % 6 == 0
 
 
-def _shade(normal: np.ndarray[Any, Any], middle: np.ndarray[Any, Any]) -> tuple[float, ...]:
+def _shade(normal: Floats, middle: Floats) -> tuple[float, ...]:
     """One light; the side that looks away is darker."""
     towards = _EYE * _DISTANCE / np.linalg.norm(_EYE) - middle
     towards /= np.linalg.norm(towards)
@@ -113,14 +113,14 @@ def _shade(normal: np.ndarray[Any, Any], middle: np.ndarray[Any, Any]) -> tuple[
     return tuple(np.round(np.clip(base * diffuse + shine, 0, 1), 2).tolist())
 
 
-def _strip(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], width: float) -> np.ndarray[Any, Any]:
+def _strip(a: Floats, b: Floats, width: float) -> Floats:
     """A line on the paper as a thin piece."""
     along = b - a
     side = np.array([-along[1], along[0]]) / (np.linalg.norm(along) or 1.0) * width / 2
     return np.array([a + side, b + side, b - side, a - side])
 
 
-Piece = tuple[float, np.ndarray[Any, Any], tuple[float, ...] | str]
+Piece = tuple[float, Floats, tuple[float, ...] | str]
 """How far it is, its corners on the paper, its colour."""
 
 
@@ -144,8 +144,6 @@ def _pieces() -> Iterator[Piece]:
 
 
 def _draw(figure: Figure) -> None:
-    from matplotlib.collections import PolyCollection
-
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_aspect("equal")
@@ -153,7 +151,9 @@ def _draw(figure: Figure) -> None:
     colours = [colour for _, _, colour in pieces]
     corners = [np.round(places, 3) for _, places, _ in pieces]
     # an edge of the same colour closes the seams between pieces
-    axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors=colours, linewidths=0.3, clip_on=False))
+    axes.add_collection(
+        collections.PolyCollection(corners, facecolors=colours, edgecolors=colours, linewidths=0.3, clip_on=False)
+    )
     axes.autoscale_view()
     _label(axes)
     write_caption(figure, CAPTION)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from lightning_cli import exit_codes
 from lightning_cli.pictures.answers import FIGURE_3
 from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
+from lightning_cli.writing.output import progress_bar
+from lightning_sym.dimension.certify import CertifiedDimension
+from proofs_check.claims.normalized import figure_3
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from lightning_sym.dimension.certify import CertifiedDimension
 
 
 class Point(NamedTuple):
@@ -38,9 +39,6 @@ class Point(NamedTuple):
 
 def compute() -> list[Point]:
     """Both curves, each computed by itself, laid side by side."""
-    from lightning_cli.writing.output import progress_bar
-    from proofs_check.claims.normalized import figure_3
-
     networks = figure_3.figure_networks()
     estimated = []
     with progress_bar() as report:
@@ -103,7 +101,6 @@ def _row(point: Point) -> tuple[str, ...]:
 def picture() -> Picture:
     """Figure 3; the exit code says whether the two curves are equal."""
     points = compute()
-    codes = {True: exit_codes.AS_EXPECTED, False: exit_codes.NOT_AS_EXPECTED, None: exit_codes.UNDECIDED}
     return Picture(
         "3",
         "Figure 3: softmax, l = 2, t = 3, a = 2, all widths d",
@@ -111,7 +108,7 @@ def picture() -> Picture:
         ("d", "parameters", "estimated (certified)", "expected (Eq. 16)", ""),
         tuple(map(_row, points)),
         partial(_draw, points=points),
-        code=exit_codes.worst(codes[point.agrees] for point in points),
+        code=exit_codes.worst(exit_codes.CODES[point.agrees] for point in points),
         answer=FIGURE_3,
         numbers=points,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lightning_cli.pictures.drawing import GREY, Picture, write_caption
+from lightning_cli.pictures.drawing import GREY, Picture, grey_bar, write_caption
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,11 +60,7 @@ def draw(found: Circuits, figure: Figure) -> None:
         axes.patch.set_alpha(0)
         least, most, colours = (-1.0, 1.0, "RdBu_r") if what == "cosine" else (None, None, "viridis")
         image = axes.imshow(numbers, aspect="auto", cmap=colours, vmin=least, vmax=most)
-        bar = figure.colorbar(image, ax=axes)
-        bar.ax.tick_params(colors=GREY)
-        bar.outline.set_edgecolor(GREY)
-        if what == "norm":
-            bar.set_label("power of ten", color=GREY)
+        grey_bar(figure, image, "power of ten" if what == "norm" else "", ax=axes)
         axes.set_title(title, fontsize=10, color=GREY)
         axes.set_xlabel("head", color=GREY)
         axes.set_ylabel("layer", color=GREY)

@@ -7,13 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
 from lightning_cli.pictures.drawing import BLUE, GREEN, GREY, ORANGE, Picture, grey_legend, plain_axes
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.polynomial_map import polynomial_map
+from lightning_sym.network.weights import Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from lightning_sym.network.weights import Weights
 
 CAPTION = (
     "Exact: the form $\\varphi(x, y) = q_1^3\\, q_2\\, v$ at each rational $s$, and how often each root counts.\n"
@@ -30,8 +32,6 @@ Factors = list[tuple[list[Fraction], int]]
 
 def weights_at(s: Fraction) -> Weights:
     """Two layers of width 2, one output."""
-    from lightning_sym.network.weights import Weights
-
     first: list[list[Any]] = [[1, 0], [0, s]]
     second: list[list[Any]] = [[1, -2], [-2, Fraction(9, 2) - s]]
     last: list[list[Any]] = [[1, 3 - s]]
@@ -46,11 +46,6 @@ def weights_at(s: Fraction) -> Weights:
 
 def factors_at(s: Fraction) -> tuple[Factors, int]:
     """The factors of the network's polynomial at `y = 1`, by multiplicity, and the number of real roots that differ."""
-    import sympy
-
-    from lightning_sym.network.architecture import Architecture
-    from lightning_sym.network.polynomial_map import polynomial_map
-
     phi = polynomial_map(Architecture((2, 2, 1), (2, 2), 1), weights_at(s)).matrix()[0]
     x, y = sorted(phi.free_symbols, key=str)
     form = sympy.Poly(phi.subs(y, 1), x, domain="QQ")

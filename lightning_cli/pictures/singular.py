@@ -7,12 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli.pictures.drawing import BLUE, GREY, ORANGE, Picture, grey_legend, plain_axes
+from lightning_sym.geometry.classify import Classification, classify
+from lightning_sym.network.weights import Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from lightning_sym.geometry.classify import Classification
-    from lightning_sym.network.weights import Weights
 
 CAPTION = (
     "Exact: at each rational $s$ the dimension of the tangent space, by three ranks over the rationals.\n"
@@ -28,8 +27,6 @@ PLACES = tuple(Fraction(k, 4) for k in range(-6, 7))
 
 def weights_at(s: Fraction, value_rank: int) -> Weights:
     """A point of a path: `A = diag(1, s, 0)`."""
-    from lightning_sym.network.weights import Weights
-
     query: list[list[Any]] = [[1, 0, 0], [0, s, 0]]
     return Weights.of({"Q1": query, "K1": [[1, 0, 0], [0, 1, 0]], "V1": PATHS[value_rank]})
 
@@ -44,8 +41,6 @@ def _row(rank: int, s: Fraction, found: Classification) -> tuple[str, ...]:
 
 def picture() -> Picture:
     """Two paths that meet the singular locus at `s = 0`: one where the paper has it, one where it does not."""
-    from lightning_sym.geometry.classify import classify
-
     found = {rank: [classify(weights_at(s, rank)) for s in PLACES] for rank in PATHS}
     dimension = found[2][0].dimension.lower
     heights = {rank: [point.tangent_dimension.lower for point in points] for rank, points in found.items()}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from lightning_cli.output_file import write_file
+from lightning_cli.pictures.drawing import grey_legend, image, plain_axes
 from lightning_cli.writing.page_style import STYLE
-from lightning_sym.extras import import_extra
 from lightning_sym.version import __version__
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lightning_sym.atlas.store import Atlas, Entry
 
 _MOST_SHOWN, _MOST_POINTS = 40, 20_000
@@ -37,39 +39,24 @@ def kind_of(entry: Entry) -> str:
 
 
 def _plot(entries: Sequence[Entry]) -> str:
-    """Dimension against parameters as SVG, the same on every run; an open network is a line between its bounds."""
-    mpl = import_extra("matplotlib", "plot", "the page")
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"font.size": 11, "svg.hashsalt": "lightning-sym"}):
-        figure = Figure(figsize=(7.6, 4.6), layout="constrained")
-        figure.patch.set_alpha(0)
-        axes = figure.add_subplot()
-        axes.patch.set_alpha(0)
-        axes.spines[["top", "right"]].set_visible(False)
-        # a grey that is read on white and on black
-        axes.tick_params(colors="#7f7f7f")
-        for part in (*axes.spines.values(),):
-            part.set_color("#7f7f7f")
-        for name, (label, colour, marker) in _MARKS.items():
-            chosen = [e for e in entries if kind_of(e) == name and e.lower is not None and e.upper is not None]
-            if not chosen:
-                continue
-            x, low = [e.parameters for e in chosen], [e.lower or 0 for e in chosen]
-            if name == "open":
-                axes.vlines(x, low, [e.upper or 0 for e in chosen], color=colour, linewidth=1)
-            axes.scatter(x, low, s=18, color=colour, marker=marker, label=label, linewidths=0)
-        axes.set_xlabel("parameters", color="#7f7f7f")
-        axes.set_ylabel("dimension", color="#7f7f7f")
-        legend = axes.legend(loc="upper left", frameon=False)
-        for text in legend.get_texts():
-            text.set_color("#7f7f7f")
-        file = BytesIO()
-        # no dates, names or addresses: the same page on every run, and nothing in it that points elsewhere
-        silent = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(file, format="svg", metadata=silent, transparent=True)
-    svg = file.getvalue().decode()
+    """Return dimension against parameters as SVG; an open network is a line between its bounds."""
+    svg = image(partial(_draw, entries), (7.6, 4.6), "svg", "the page").decode()
     return svg[svg.index("<svg") :].replace("<svg ", '<svg role="img" aria-label="dimension against parameters" ', 1)
+
+
+def _draw(entries: Sequence[Entry], figure: Figure) -> None:
+    axes = plain_axes(figure)
+    for name, (label, colour, marker) in _MARKS.items():
+        chosen = [e for e in entries if kind_of(e) == name and e.lower is not None and e.upper is not None]
+        if not chosen:
+            continue
+        x, low = [e.parameters for e in chosen], [e.lower or 0 for e in chosen]
+        if name == "open":
+            axes.vlines(x, low, [e.upper or 0 for e in chosen], color=colour, linewidth=1)
+        axes.scatter(x, low, s=18, color=colour, marker=marker, label=label, linewidths=0)
+    axes.set_xlabel("parameters")
+    axes.set_ylabel("dimension")
+    grey_legend(axes, loc="upper left")
 
 
 def _rows(cells: Sequence[Sequence[Any]], numbers: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -43,8 +44,6 @@ def plain(latex: str, unicode: bool = True) -> str:
     text = re.sub(r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", text)
 
     def accent(match: re.Match[str]) -> str:
-        from unicodedata import normalize
-
         return normalize("NFC", match[2] + _ACCENTS[match[1]][column])
 
     text = re.sub(r"\\(tilde|dot|hat)(?![a-z])\s*(\w)", accent, text)
