@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from numbers import Rational
@@ -21,17 +21,14 @@ from lightning_sym.lazy import lazy_imports
 with lazy_imports(__name__):
     import sympy
 
-MOST_ROWS = 10
-"""Rows and columns of a matrix that are shown; of a larger one the first ones and the last one."""
+MOST_ROWS, MOST_LINES = 10, 12
+"""Rows and columns of a matrix that are shown in LaTeX, of a larger one the first and the last; and lines of a text."""
 
 MOST_ENTRIES, MOST_ITEMS, EDGE = 64, 24, 3
 """In one line: entries of an array, and items of a list, that are all shown; of more so many at each end."""
 
 LONGEST_NUMBER = 40
 """Digits of a number that LaTeX and the one line show; of a longer one the first and the last."""
-
-MOST_LINES = 12
-"""Lines of a text that a notebook shows where an answer has no formula."""
 
 LONGEST_TEXT = 2000
 """Where texts cut a matrix; JSON never does."""
@@ -135,6 +132,16 @@ def labelled(label: str, sentences: Iterable[str]) -> Lines:
     return [("" if number else label, said) for number, said in enumerate(sentences)]
 
 
+def bounds_in_words(lower: int, upper: int, met: str) -> str:
+    """Return a number that two bounds prove, with what is said where they meet; both bounds while it is open.
+
+    Example:
+        >>> bounds_in_words(5, 5, "certified"), bounds_in_words(5, 1007, "certified")
+        ('5  certified', 'undecided, between 5 and 1,007')
+    """
+    return f"{lower:,}  {met}" if lower == upper else f"undecided, between {lower:,} and {upper:,}"
+
+
 def propositions(page: str, numbers: Iterable[int]) -> str:
     """Where something is proved, as answers cite it.
 
@@ -153,8 +160,8 @@ def _shortened(digits: str, dots: str = "...") -> str:
 
 def _number_in_line(number: Rational) -> str:
     """Return a rational number as it would be typed."""
-    parts = [_shortened(spelled(int(part))) for part in (number.numerator, number.denominator)]
-    return parts[0] if parts[1] == "1" else f"Fraction({parts[0]}, {parts[1]})"
+    parts = _spelled_short(number).split("/")
+    return parts[0] if len(parts) == 1 else f"Fraction({', '.join(parts)})"
 
 
 def _edges(items: Any, whole: int, text: Callable[[Any], str]) -> list[str]:
@@ -194,10 +201,10 @@ def one_line(value: Any) -> str:
         pairs = _edges(list(value.items()), MOST_ITEMS, lambda pair: ": ".join(map(one_line, pair)))
         return f"{{{', '.join(pairs)}}}"
     if type(value) in (tuple, list):
-        inside = _edges(value, MOST_ITEMS, one_line)
-        closing = "[]" if isinstance(value, list) else "()"
-        comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
-        return f"{closing[0]}{', '.join(inside)}{comma}{closing[1]}"
+        inside = ", ".join(_edges(value, MOST_ITEMS, one_line))
+        if isinstance(value, list):
+            return f"[{inside}]"
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
     return " ".join(repr(value).split())
 
 
@@ -262,9 +269,7 @@ class Result:
 
     def _latex(self) -> str:
         """Return the answer as a formula; where a class has none, its first lines."""
-        lines = self.lines()
-        more = [r"\ldots"] * (len(lines) > MOST_LINES)
-        return latex_lines([*(latex_words(f"{label} {said}".strip()) for label, said in lines[:MOST_LINES]), *more])
+        return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines()[:MOST_LINES])
 
     def _repr_latex_(self) -> str:
         return notebook(self._latex())
@@ -294,6 +299,11 @@ def latex_lines(lines: Iterable[str]) -> str:
         \begin{aligned}&a\\&b\end{aligned}
     """
     return r"\begin{aligned}&" + r"\\&".join(lines) + r"\end{aligned}"
+
+
+def latex_bounds(name: str, lower: int, upper: int) -> str:
+    """Return a number, or the bounds that it lies between, as a formula."""
+    return f"{name} = {lower}" if lower == upper else rf"{lower} \le {name} \le {upper}"
 
 
 def latex_number(value: Any) -> str:
@@ -327,10 +337,9 @@ def latex_matrix(matrix: Any, most: int = MOST_ROWS, entry: Callable[[Any], str]
         >>> print(latex_matrix(np.eye(4, dtype=int), most=3))
         \begin{bmatrix}1 & \cdots & 0\\\vdots & \ddots & \vdots\\0 & \cdots & 1\end{bmatrix}
     """
-    if not hasattr(matrix, "shape"):
-        matrix = np.array(matrix, dtype=object)
+    matrix = matrix if hasattr(matrix, "shape") else np.array(matrix, dtype=object)
     rows, columns = matrix.shape
-    down, across = _shown(rows, most), _shown(columns, most)
+    down, across = (range(n) if n <= most else [*range(most - 2), None, n - 1] for n in (rows, columns))
 
     def cell(i: int | None, j: int | None) -> str:
         if i is None or j is None:
@@ -339,8 +348,3 @@ def latex_matrix(matrix: Any, most: int = MOST_ROWS, entry: Callable[[Any], str]
 
     lines = [" & ".join(cell(i, j) for j in across) for i in down]
     return r"\begin{bmatrix}" + r"\\".join(lines) + r"\end{bmatrix}"
-
-
-def _shown(size: int, most: int) -> Sequence[int | None]:
-    """The indices that are shown, None where some are left out."""
-    return range(size) if size <= most else [*range(most - 2), None, size - 1]

@@ -8,7 +8,7 @@ from math import factorial
 from typing import Any
 
 from lightning_sym.dimension.varieties import virtual_weight_variety
-from lightning_sym.display import Lines, latex_words
+from lightning_sym.display import Lines, bounds_in_words, latex_bounds, latex_words
 from lightning_sym.network.architecture import Architecture, network_line
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -45,8 +45,9 @@ def dimension_lines(result: Any) -> Lines:
     """The text of a `CertifiedDimension`."""
     network, formula = result.architecture, result.formula
     lines = [("network", str(network)), ("parameters", f"{network.parameter_count:,}")]
+    met = "certified: the two bounds below meet"
+    lines.append(("dimension", bounds_in_words(result.lower, result.upper, met)))
     if result.value is not None:
-        lines.append(("dimension", f"{result.value:,}  certified: the two bounds below meet"))
         permutations = head_permutations(network)
         heads = (
             f"; besides, {permutations:,} permutations of the heads"
@@ -54,8 +55,6 @@ def dimension_lines(result: Any) -> Lines:
             else ""
         )
         lines.append(("generic fiber", f"dimension {result.fiber_dimension:,}{heads}"))
-    else:
-        lines.append(("dimension", f"undecided, between {result.lower:,} and {result.upper:,}"))
     where = f"rank of the Jacobian modulo {result.prime} at integer weights, {result.rows:,} inputs"
     if result.matrices is not None:
         where = (
@@ -82,9 +81,5 @@ def dimension_lines(result: Any) -> Lines:
 
 def dimension_latex(result: Any) -> str:
     """The answer as a formula."""
-    dimension = r"\dim \mathcal{M}"
-    if result.value is None:
-        said = rf"{result.lower} \le {dimension} \le {result.upper}"
-    else:
-        said = f"{dimension} = {result.value}"
+    said = latex_bounds(r"\dim \mathcal{M}", result.lower, result.upper)
     return rf"{said} \quad {latex_words('(' + network_line(result.architecture) + ')')}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
-from lightning_sym.display import Lines, Result, labelled, latex_words
+from lightning_sym.display import Lines, Result, bounds_in_words, labelled, latex_bounds, latex_words
 from lightning_sym.errors import BadInput, ProgramError, TooLarge, no_truth_value
 from lightning_sym.limits import DEFAULT_MEMORY, Progress
 from lightning_sym.network.model_config import Model
@@ -140,11 +140,9 @@ class ModelDimension(Result):
         heads = f"{model.layers:,} residual layers of {model.heads:,} softmax heads of width {width}{shared}"
         lines = [("model", f"embedding {model.vocabulary:,} -> {model.width:,}, {heads}, {ends}, {mask}")]
         lines.append(("parameters", f"{model.parameters:,}"))
+        lines.append(("dimension", bounds_in_words(self.lower, self.upper, f"{self.percent} % of the parameters")))
         if self.value is not None:
-            lines.append(("dimension", f"{self.value:,}  {self.percent} % of the parameters"))
             lines.append(("generic fiber", f"dimension {model.parameters - self.value:,}"))
-        else:
-            lines.append(("dimension", f"undecided, between {self.lower:,} and {self.upper:,}"))
         if self.untied is not None:
             parameters, dimension = self.untied
             lines.append(("untied", f"{dimension:,} of {parameters:,}, were embedding and unembedding two matrices"))
@@ -159,9 +157,7 @@ class ModelDimension(Result):
         return lines
 
     def _latex(self) -> str:
-        said = rf"{self.lower} \le \dim \mathcal{{M}} \le {self.upper}"
-        if self.value is not None:
-            said = rf"\dim \mathcal{{M}} = {self.value}"
+        said = latex_bounds(r"\dim \mathcal{M}", self.lower, self.upper)
         return rf"{said} \quad {latex_words('(' + self.theorem + ')')}"
 
 

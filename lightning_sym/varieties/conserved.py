@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import Status
-from lightning_sym.display import Lines, Result, labelled, propositions
+from lightning_sym.display import Lines, Result, bounds_in_words, labelled, propositions
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
@@ -151,9 +151,7 @@ class ConservedQuantities(Result):
     def lines(self) -> Lines:
         """As the command prints it."""
         rank, parameters = self.lie_ranks[-1], self.architecture.parameter_count
-        number = f"undecided, between {self.lower:,} and {self.upper:,}"
-        if self.count is not None:
-            number = f"{self.count:,}  certified: the two bounds below meet"
+        number = bounds_in_words(self.lower, self.upper, "certified: the two bounds below meet")
         by_shape = "all functions of this kind are multiples of one" if self.lower > self.listed else ""
         length = len(self.lie_ranks)
         brackets = f" and brackets of up to {length} of them" if length > 1 else ""
