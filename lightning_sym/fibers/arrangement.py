@@ -24,9 +24,9 @@ from itertools import chain
 
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import FIXED, CommonStreams, common_streams
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 
 Place = tuple[int, int]
 """Layer and head, from 1."""
@@ -236,7 +236,7 @@ def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]
     samples = [[_sample(matrix) for matrix in pair] for pair in written]
     result: list[set[int]] = []
     for head in heads:
-        attention, value = head.circuit
+        attention, value = head.circuit.attention, head.circuit.value
         as_key, as_query = between.mT @ attention, attention @ whole
         # a random combination that is not zero shows that the whole is not
         samples_of = [_sample(m.mT).mT for m in (value, as_key)], _sample(as_query)

@@ -25,10 +25,10 @@ from typing import TypeVar
 
 from lightning_sym.exact.subspaces import Subspace, in_a_basis
 from lightning_sym.limits import Progress
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 
 FIXED = -1
 """The letter of the pattern that does not depend on scores: `J`, and with one token 1."""

@@ -23,8 +23,8 @@ from typing import Any
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.echelon import columns_of, independent_columns, row_echelon
 from lightning_sym.fibers.common_streams import common_streams
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 
 Key = tuple[Any, ...]
 
@@ -196,7 +196,10 @@ def residual(
     for form, block in zip(attention, blocks, strict=True):
         value = RationalMatrix.zero(width, old) if spread is None else spread @ block
         last.append(HeadCircuits(_grown(form, width, width), _grown(value, width, width)))
-    before = [[HeadCircuits(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
+    before = [
+        [HeadCircuits(*(_grown(m, width, width) for m in (head.attention, head.value))) for head in heads]
+        for heads in layers
+    ]
     unembed = _beside([read, columns_of(columns, new)])
     for y, head in zip(outputs, last, strict=True):
         _require_made_of(y, unembed, columns_of(head.value, tuple(range(old))))

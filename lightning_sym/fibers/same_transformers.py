@@ -29,11 +29,11 @@ from lightning_sym.fibers.transformer_cost import (
 )
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import NetworkCircuits
 
 FIRST_BITS, MOST_BITS = 128, 2048
 """Precisions of balls: four times as high each time that the outputs could not be told apart."""

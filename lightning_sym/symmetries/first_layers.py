@@ -28,7 +28,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import KNOWN
+from lightning_sym.system.reach import KNOWN
 
 Residues = npt.NDArray[np.int64]
 
@@ -47,7 +47,7 @@ def has_one_row(architecture: Architecture) -> bool:
 
 def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Motions of the embedding and of the first two layers that leave what they write together in place."""
-    architecture, weights, read, p = point.architecture, point.weights, point.stream.read[2], point.prime
+    architecture, weights, read, p = point.architecture, point.weights, point.read[2], point.prime
     line = sees_one_direction(architecture)
     names = [architecture.head_name(i + 1, h + 1) for i in (0, 1) for h in range(architecture.heads)]
     letters = "QKV" if architecture.value_ranks is None else "QKVO"

@@ -22,8 +22,8 @@ from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.same_function import Answer, Comparison, Reason
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
+from lightning_sym.system.circuits import NetworkCircuits
 from proofs_check.checker import verify
 from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.functions.outputs import Interval, exponential

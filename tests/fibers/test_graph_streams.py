@@ -16,11 +16,11 @@ from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.graph_streams import GraphStreams
 from lightning_sym.fibers.limb_heads import DyadicBound
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings import arrays
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import MORE_PRIMES
+from lightning_sym.system.circuits import NetworkCircuits
 
 Matrices = dict[str, npt.NDArray[np.float64]]
 
