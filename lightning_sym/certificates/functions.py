@@ -13,8 +13,6 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.limits import MOST_HEADS
 from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.arrangement import arranged, heads_in_levels, padded
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
 from lightning_sym.fibers.softmax import PROVED
@@ -26,7 +24,9 @@ from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
 
 MOST_BITS = 4096
 """Bits of intervals that a checker computes with."""

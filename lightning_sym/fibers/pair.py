@@ -13,7 +13,6 @@ from typing import Any
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.transformer_cost import outputs_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Work
@@ -25,6 +24,7 @@ from lightning_sym.rings.balls import precision
 from lightning_sym.rings.dyadic import dyadic_bits, is_plain
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import Arrangement
 from lightning_sym.system.circuits import NetworkCircuits
 
 READABLE = 3

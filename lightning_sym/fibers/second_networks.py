@@ -23,7 +23,6 @@ import numpy as np
 
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.limits import Work
@@ -31,6 +30,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
 
 COMPARISON = 2e-7
 """Seconds for a comparison by common streams, measured and rough: by the cube of the width and the number of heads."""

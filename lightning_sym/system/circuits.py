@@ -56,6 +56,12 @@ class HeadOver(Generic[M]):
         scores: M = self.offered(keys).mT @ (self.query @ queries)
         return scores
 
+    def attended(self, columns: M) -> M:
+        """Return the attention matrix times columns."""
+        sought = self.query @ columns
+        attended: M = sought if self.key is None else self.key.mT @ sought
+        return attended
+
     def offered(self, columns: M) -> M:
         """Return the keys of columns: what queries are multiplied with."""
         offered: M = columns if self.key is None else self.key @ columns
@@ -211,16 +217,26 @@ def circuits_over(
         BadInput: an option whose weights are not known.
     """
     shape.require("the circuits of a network", SHAPED)
-    layers = []
-    for i in range(1, shape.depth + 1):
-        names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
-        kept = [name for name in names if idle is None or not idle("V" + name)]
-        layers.append(_Heads(kept, shape.value_ranks is not None, held))
+    layers = [layer_heads(shape, i, held, idle) for i in range(1, shape.depth + 1)]
     embed, unembed = (
         field.identity(width) if option is None else held(name)
         for name, option, width in (("E", shape.embed, shape.widths[0]), ("U", shape.unembed, shape.widths[-1]))
     )
     return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm.of(shape))
+
+
+def layer_heads(
+    shape: Architecture, layer: int, held: Callable[[str], M], idle: Callable[[str], bool] | None = None
+) -> Sequence[HeadOver[M]]:
+    """Return the heads of a layer, from 1, each made whenever it is asked for; arguments as above.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+    """
+    shape.require("the heads of a layer", SHAPED)
+    names = [shape.head_name(layer, h) for h in range(1, shape.heads + 1)]
+    kept = [name for name in names if idle is None or not idle("V" + name)]
+    return _Heads(kept, shape.value_ranks is not None, held)
 
 
 def residue_network(
