@@ -51,7 +51,7 @@ def _heads(point: Point) -> Iterator[tuple[int, str]]:
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to readers of the stream, because it vanishes on all that is written."""
     free_of = [null_space_of_echelon(basis, point.prime) for basis in point.written]
-    for name, (_, before) in point.places.items():
+    for name, (_, before) in point.places.items() if any(map(len, free_of)) else ():
         if before is not None and len(free := free_of[before]):
             yield point.moving(**{name: _outer(_eye(point.shapes[name][0]), free, point.prime)})
 
@@ -59,7 +59,7 @@ def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
 def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to writers of the stream, because nothing behind them reads it."""
     free_of = [null_space_of_echelon(basis, point.prime) for basis in point.read]
-    for name, (behind, _) in point.places.items():
+    for name, (behind, _) in point.places.items() if any(map(len, free_of)) else ():
         if behind is not None and len(free := free_of[behind]):
             yield point.moving(**{name: _outer(free, _eye(point.shapes[name][1]), point.prime)})
 

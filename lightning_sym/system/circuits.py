@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
+from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.pieces import SHAPED
@@ -216,13 +217,12 @@ def circuits_over(
     Raises:
         BadInput: an option whose weights are not known.
     """
-    shape.require("the circuits of a network", SHAPED)
     layers = [layer_heads(shape, i, held, idle) for i in range(1, shape.depth + 1)]
     embed, unembed = (
         field.identity(width) if option is None else held(name)
         for name, option, width in (("E", shape.embed, shape.widths[0]), ("U", shape.unembed, shape.widths[-1]))
     )
-    return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm.of(shape))
+    return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm(shape.normalization, shape.causal, shape.skip))
 
 
 def layer_heads(
@@ -247,7 +247,9 @@ def residue_network(
     Raises:
         BadInput: there is none, or there are letters.
     """
-    p, held = weights_modulo_a_prime(weights, primes)
+    if (found := weights_modulo_a_prime(weights, primes)) is None:
+        raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, primes))}")
+    p, held = found
     idle = None if idle_heads else partial(_is_zero, weights)
     return circuits_over(prime_field(p), weights.architecture(1), held.__getitem__, idle).in_memory(), p
 

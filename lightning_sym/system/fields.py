@@ -10,11 +10,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import BadInput
 from lightning_sym.exact.modular import rank_mod_p, row_basis_mod_p
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, reduce_mod
 from lightning_sym.rings.rationals import RationalMatrix
 
 M = TypeVar("M", bound=Any)
@@ -30,6 +29,7 @@ class Field(Generic[M, S]):
         of: the matrix of an array of rational numbers; a `ValueError` where a prime divides a denominator.
         rank: of a matrix; or a number, if the rank is larger.
         stacked: matrices one above the other.
+        identity: the identity matrix of a size.
         no_columns: the zero space in so many coordinates. Spaces are spanned by columns; they have a reduced `basis`,
             a `dimension`, and can be `extended`.
     """
@@ -37,15 +37,16 @@ class Field(Generic[M, S]):
     of: Callable[[npt.NDArray[Any]], M]
     rank: Callable[[M, int], int]
     stacked: Callable[[Sequence[M]], M]
+    identity: Callable[[int], M]
     no_columns: Callable[[int], S]
-
-    def identity(self, size: int) -> M:
-        """Return the identity matrix."""
-        return self.of(np.eye(size, dtype=np.int64))
 
 
 Q = Field[RationalMatrix, Subspace](
-    RationalMatrix.of, RationalMatrix.rank, lambda matrices: matrices[0].above(*matrices[1:]), Subspace.zero
+    RationalMatrix.of,
+    RationalMatrix.rank,
+    lambda matrices: matrices[0].above(*matrices[1:]),
+    RationalMatrix.identity,
+    Subspace.zero,
 )
 """The rational numbers, exactly."""
 
@@ -65,7 +66,7 @@ class ResidueSpace:
     @property
     def basis(self) -> PrimeFieldMatrix:
         """The basis as columns."""
-        return PrimeFieldMatrix.of(self.rows.T, self.prime)
+        return PrimeFieldMatrix(reduce_mod(self.rows.T.astype(np.float64), self.prime), self.prime)
 
     @property
     def dimension(self) -> int:
@@ -74,10 +75,13 @@ class ResidueSpace:
 
     def extended(self, *matrices: PrimeFieldMatrix) -> ResidueSpace:
         """Return the span of this space and more columns; this very object where it is everything."""
-        if self.dimension == self.rows.shape[1]:
+        size = self.rows.shape[1]
+        if self.dimension == size:
             return self
-        rows = np.concatenate([self.rows, *(matrix.residues().T for matrix in matrices)])
-        return ResidueSpace(row_basis_mod_p(rows, self.prime), self.prime)
+        rows = np.concatenate([self.rows, *(matrix.entries.T for matrix in matrices)])
+        if len(rows) == size and (rows == (one := np.eye(size, dtype=np.int64))).all():  # without an elimination
+            return ResidueSpace(one, self.prime)
+        return ResidueSpace(row_basis_mod_p(rows.astype(np.int64), self.prime), self.prime)
 
 
 @cache
@@ -94,15 +98,18 @@ def prime_field(p: int) -> Field[PrimeFieldMatrix, ResidueSpace]:
         PrimeFieldMatrix.of(np.array([[1]]), p).like,
         lambda matrix, most: min(rank_mod_p(matrix.entries, p), most),
         lambda matrices: PrimeFieldMatrix(np.concatenate([matrix.entries for matrix in matrices]), p),
+        lambda size: PrimeFieldMatrix(np.eye(size), p),
         lambda rows: ResidueSpace(np.zeros((0, rows), dtype=np.int64), p),
     )
 
 
-def weights_modulo_a_prime(weights: Weights, primes: Sequence[int] = PRIMES) -> tuple[int, dict[str, PrimeFieldMatrix]]:
-    """Return the first of `primes` that divides no denominator, and the weights modulo it, by name.
+def weights_modulo_a_prime(
+    weights: Weights, primes: Sequence[int] = PRIMES
+) -> tuple[int, dict[str, PrimeFieldMatrix]] | None:
+    """Return the first of `primes` that divides no denominator, and the weights modulo it, by name; or `None`.
 
     Raises:
-        BadInput: there is none, or there are letters.
+        BadInput: there are letters.
 
     Example:
         >>> from fractions import Fraction
@@ -115,4 +122,4 @@ def weights_modulo_a_prime(weights: Weights, primes: Sequence[int] = PRIMES) -> 
             return p, {name: prime_field(p).of(matrix) for name, matrix in weights.all_held.items()}
         except ValueError:  # the prime divides a denominator
             continue
-    raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, primes))}")
+    return None
