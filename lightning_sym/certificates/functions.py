@@ -13,20 +13,20 @@ from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.limits import MOST_HEADS
 from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.arrangement import arranged, heads_in_levels, padded
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.pair import PREFIX
 from lightning_sym.fibers.same_function import Answer, Comparison
 from lightning_sym.fibers.softmax import PROVED
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
 
 MOST_BITS = 4096
 """Bits of intervals that a checker computes with."""

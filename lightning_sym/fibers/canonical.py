@@ -15,11 +15,8 @@ from fractions import Fraction
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
-from lightning_sym.fibers.arrangement import arranged
-from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem, tested_conditions
-from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import is_blind
@@ -27,12 +24,15 @@ from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import network_line
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import arranged
+from lightning_sym.system.circuit_weights import weights_of
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 
 LONGEST = 2**16
 """Bits of a number of a canonical form: rescalings of lightning networks are taken to powers of three."""

@@ -14,17 +14,14 @@ that is known: rescalings, and one of dimension $d_0$ if $\tilde A_l = h g^\top$
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.weights import Layer, Weights
-from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.fields import Field, Q, prime_field, weights_modulo_a_prime
 
 
 def exact_chain(weights: Weights) -> Chain:
@@ -33,7 +30,7 @@ def exact_chain(weights: Weights) -> Chain:
     Raises:
         BadInput: weights of another network than a lightning network with one head and nothing added; or letters.
     """
-    return Chain(weights.rational_layers, RationalMatrix.rank, _stack)
+    return Chain(weights.rational_layers, Q)
 
 
 def chain_mod_p(weights: Weights) -> Chain | None:
@@ -43,38 +40,18 @@ def chain_mod_p(weights: Weights) -> Chain | None:
         BadInput: as for `exact_chain`.
     """
     weights.require_plain("a chain of layers")
-    held = list(weights.all_held.values())
-    for p in PRIMES:
-        field = PrimeFieldMatrix.of(np.array([[1]]), p)
-        try:
-            matrices = [field.like(matrix) for matrix in held]
-        except ValueError:
-            continue
-        layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
-        return Chain(layers, _modular_rank, _modular_stack)
-    return None
-
-
-def _modular_rank(matrix: PrimeFieldMatrix, most: int) -> int:
-    return min(rank_mod_p(matrix.entries, matrix.prime), most)
-
-
-def _modular_stack(matrices: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix:
-    return PrimeFieldMatrix(np.concatenate([matrix.entries for matrix in matrices]), matrices[0].prime)
-
-
-def _stack(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
-    first, *others = matrices
-    return first.above(*others)
+    if (found := weights_modulo_a_prime(weights)) is None:
+        return None
+    matrices = list(found[1].values())
+    return Chain([Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)], prime_field(found[0]))
 
 
 @dataclass
 class Chain:
-    """Layers over a field, and how matrices over it are ranked and stacked."""
+    """Layers over a field."""
 
     layers: Sequence[Layer]
-    rank_of: Callable[[Any, int], int]
-    stacked: Callable[[Sequence[Any]], Any]
+    field: Field[Any, Any]
 
     def __post_init__(self) -> None:
         """Products and their ranks; a product has no larger rank than its factors, which have shorter numbers."""
@@ -87,18 +64,18 @@ class Chain:
             pair = (query, key) if before is None else (query @ before, key @ before)
             own = [self._rank(own) for own in (query, key)]
             self.read.append(pair)
-            self.read_ranks.append([self.rank_of(m, min(r, self.ranks[-1])) for m, r in zip(pair, own, strict=True)])
+            self.read_ranks.append([self.field.rank(m, min(r, self.ranks[-1])) for m, r in zip(pair, own, strict=True)])
             self.products.append(value if before is None else value @ before)
-            self.ranks.append(self.rank_of(self.products[-1], min(self._rank(value), self.ranks[-1])))
+            self.ranks.append(self.field.rank(self.products[-1], min(self._rank(value), self.ranks[-1])))
         self.attention = [key.mT @ query for query, key in self.read]
 
     @cached_property
     def attention_ranks(self) -> list[int]:
         """Of the forms."""
-        return [self.rank_of(a, min(ranks)) for a, ranks in zip(self.attention, self.read_ranks, strict=True)]
+        return [self.field.rank(a, min(ranks)) for a, ranks in zip(self.attention, self.read_ranks, strict=True)]
 
     def _rank(self, matrix: Any) -> int:
-        return self.rank_of(matrix, min(matrix.shape))
+        return self.field.rank(matrix, min(matrix.shape))
 
     def rank(self) -> int | None:
         """The rank of the differential, over the rationals; `None` where what is known does not decide it."""
@@ -133,7 +110,7 @@ class Chain:
         r"""Whether $\tilde A_l = h g^\top$ and $\tilde V = v h^\top$, neither of them zero."""
         if self.attention_ranks[-1] > 1 or self.ranks[-1] > 1:
             return False
-        return self.rank_of(self.stacked((self.attention[-1].mT, self.products[-1])), 2) == 1
+        return self.field.rank(self.field.stacked((self.attention[-1].mT, self.products[-1])), 2) == 1
 
     def _virtual_rank(self, *, value: bool, layers: Sequence[int]) -> int:
         """The rank of the differential of some of the virtual weights, the forms of these layers and the value."""
@@ -144,7 +121,7 @@ class Chain:
             total += p[i - 1] * (query + key) - query * key
         for j in range(1, depth):
             if p[j - 1] > p[j] and (rows := list(self._rows_behind(j, value=value, layers=layers))):
-                total += (p[j - 1] - p[j]) * self.rank_of(self.stacked(rows), self.layers[j].query.shape[1])
+                total += (p[j - 1] - p[j]) * self.field.rank(self.field.stacked(rows), self.layers[j].query.shape[1])
         return total + (p[depth - 1] * int(self.layers[-1].value.shape[0]) if value else 0)
 
     def _rows_behind(self, j: int, *, value: bool, layers: Sequence[int]) -> Iterator[Any]:
@@ -199,7 +176,7 @@ class Chain:
     def _determined(self, j: int) -> int:
         """The dimension of the rows of the value and of the rows and columns of all forms behind space `j`."""
         rows = [self.products[-1], *(m for a in self.attention[j:] for m in (a, a.mT))]
-        return self.rank_of(self.stacked(rows), self.ranks[j])
+        return self.field.rank(self.field.stacked(rows), self.ranks[j])
 
     def _square_kernel(self) -> int:
         r"""Dimension of all $(w g^\top, -v w^\top)$ in the image, which the last layer does not see if it is square."""
@@ -208,7 +185,7 @@ class Chain:
         column = next(j for j, row in enumerate(value.mT.fractions()) if any(row))
         for j in range(1, depth):
             if p[j - 1] > p[j]:
-                seen = self.stacked(list(self._rows_behind(j, value=True, layers=range(1, depth + 1)))).mT
+                seen = self.field.stacked(list(self._rows_behind(j, value=True, layers=range(1, depth + 1)))).mT
                 # w = 1 on a vector that ends in space j
                 g, v = attention.rows([column]), value.mT.rows([column])
                 zeros = RationalMatrix.zero(1, seen.shape[1] - g.shape[1] - v.shape[1])

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.fibers.factored import FactoredNetwork, added, residue_network
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.system.circuits import NetworkOver, added, residue_network
 
 SUBSETS = 16
 """Heads of a layer up to which all sets of heads are gone through."""
@@ -72,7 +72,7 @@ class ConditionTests:
     def __init__(
         self, weights: Weights, tokens: int, seed: int = 0, *, idle_heads: bool = True, primes: Sequence[int] = PRIMES
     ) -> None:
-        self.net: FactoredNetwork[PrimeFieldMatrix]
+        self.net: NetworkOver[PrimeFieldMatrix]
         self.net, self.p = residue_network(weights, idle_heads=idle_heads, primes=primes)
         self.shape = weights.architecture(tokens)
         self._generator = np.random.default_rng(seed)
@@ -120,7 +120,7 @@ class ConditionTests:
 
     def _scored(self, i: int, keys: PrimeFieldMatrix, queries: PrimeFieldMatrix) -> Rows:
         """`keys_k^T A_ih queries_k`, of each head a row."""
-        return np.array([self._paired(h.key @ keys, h.query @ queries) for h in self.net.layers[i - 1]])
+        return np.array([self._paired(h.offered(keys), h.query @ queries) for h in self.net.layers[i - 1]])
 
     def scores(self, i: int) -> Rows:
         """Of (a)."""
@@ -209,7 +209,7 @@ class ConditionTests:
             rows.append(found[0] if i == 1 else np.mod(found[0] - found[1], self.p))
         return self._full(np.array(rows), len(heads) * len(pairs))
 
-    def _formal(self, stream: PrimeFieldMatrix, heads: tuple[Any, ...]) -> PrimeFieldMatrix:
+    def _formal(self, stream: PrimeFieldMatrix, heads: Sequence[Any]) -> PrimeFieldMatrix:
         """A layer with random patterns whose columns have the sum 1."""
         parts = []
         for head in heads:
@@ -229,9 +229,9 @@ class ConditionTests:
     def spans(self) -> Iterator[tuple[str, int, Shown]]:
         """The conditions on ranks: a letter, the layer, what is shown."""
         widths, skip = self.net.widths, self.net.skip
-        if self.net.embed is not None:
+        if self.shape.embed is not None:
             yield "F", 0, self._full(self.net.embed.entries, widths[0])
-        if self.net.unembed is not None:
+        if self.shape.unembed is not None:
             yield "U", self.shape.depth, self._full(self.net.unembed.entries, widths[-1])
         many = max(widths) + MORE
         if not skip:

@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lightning_sym.errors import TooLarge
-from lightning_sym.fibers.arrangement import padded
-from lightning_sym.fibers.circuit_weights import weights_of
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
 from lightning_sym.fibers.conditions import HEADS_PAGE, Theorem, tested_conditions
 from lightning_sym.limits import DEFAULT_MEMORY, Work
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import padded
+from lightning_sym.system.circuit_weights import weights_of
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
 
 POINTS = 3
 """Values that tell the scores of heads apart, of each."""

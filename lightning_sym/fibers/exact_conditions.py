@@ -12,11 +12,11 @@ import numpy as np
 from lightning_sym.exact.rational import rank
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.condition_tests import SUBSETS, Shown, subsets
-from lightning_sym.fibers.factored import FactoredNetwork, factored
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import NetworkCircuits
 
 LARGEST, MOST_HEADS = 16, 32
 """Widths, and heads in all, up to which conditions are decided over the rationals."""
@@ -39,7 +39,7 @@ class ExactConditions:
     """A network over the rationals and the spaces of the conditions; each method decides one for layer `i`, or not."""
 
     def __init__(self, weights: Weights, tokens: int, *, idle_heads: bool = True) -> None:
-        self.net: FactoredNetwork[RationalMatrix] = factored(weights, RationalMatrix.of, idle_heads=idle_heads)
+        self.net = NetworkCircuits.of(weights, idle_heads=idle_heads).in_memory()
         self.shape = weights.architecture(tokens)
         eye = RationalMatrix.identity
         self.embed = self.net.embedded(eye(self.shape.input_width))

@@ -13,13 +13,14 @@ import numpy as np
 from lightning_sym.exact.rational import integer_columns, null_columns
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
-from lightning_sym.fibers.factored import factored
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.stream import pattern_is_constant
+from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.fields import Q
+from lightning_sym.system.reach import observed, pattern_is_constant, reached
 
 WHAT = "what the layers keep at these weights"
 
@@ -53,7 +54,7 @@ class Frame(NamedTuple):
 
 def frames(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Frame]:
     """The one or two choices; none that the budget does not allow."""
-    net = factored(weights, RationalMatrix.of)
+    net = NetworkCircuits.of(weights).in_memory()
     longest = max(entry_bits(weights).values())
     width = max(*shape.widths, shape.input_width, shape.output_width)
 
@@ -63,44 +64,31 @@ def frames(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Fram
         columns = shape.heads * max(space.dimension, 2 * max(shape.attention_ranks))
         return spend(product_cost(width, width, 3 * columns, longest, bits) + span_cost(width, columns, bits), budget)
 
-    eye = RationalMatrix.identity
-    written = [Subspace.spanned(net.embedded(eye(shape.input_width)))]
-    read = [Subspace.spanned(net.before_unembedding(eye(shape.output_width)))]
-    for i, heads in enumerate(net.layers, start=1):
-        if not allowed(written[-1]):
-            return
-        start = written[-1] if net.skip else Subspace.zero(shape.widths[i])
-        written.append(start.extended(*(head.carried(written[-1].basis) for head in heads)))
-    for i, heads in zip(range(shape.depth - 1, -1, -1), reversed(net.layers), strict=True):
-        if not allowed(read[-1]):
-            return
-        start = read[-1] if net.skip else Subspace.zero(shape.widths[i])
-        parts = [head.read(read[-1].basis) for head in heads]
-        if not pattern_is_constant(shape):
-            parts += [matrix.mT for head in heads for matrix in (head.key, head.query)]
-        read.append(start.extended(*parts))
-    read.reverse()
+    found: list[list[Subspace]] = []
+    for spaces in (reached(net, Q), observed(net, Q, scores=not pattern_is_constant(shape))):
+        found.append([])
+        for space in spaces:  # each is made when it is asked for, and paid before
+            found[-1].append(space)
+            if len(found[-1]) <= shape.depth and not allowed(space):
+                return
+    written, read = found[0], found[1][::-1]
     if not all(allowed(space) for space in (*read, *written)):
         return
     unseen = [_orthogonal(space) for space in read]
     yield Frame(
-        [_integers(space) for space in written],
-        [_integers(r.extended(_orthogonal(f))).mT for r, f in zip(read, written, strict=True)],
+        [integer_columns(space.basis) for space in written],
+        [integer_columns(r.extended(_orthogonal(f)).basis).mT for r, f in zip(read, written, strict=True)],
     )
     if any(space.shape[1] for space in unseen):
         yield Frame(
-            [_integers(f.extended(z)) for f, z in zip(written, unseen, strict=True)], [_integers(r).mT for r in read]
+            [integer_columns(f.extended(z).basis) for f, z in zip(written, unseen, strict=True)],
+            [integer_columns(r.basis).mT for r in read],
         )
 
 
 def _orthogonal(space: Subspace) -> RationalMatrix:
     """Columns that span all that the columns of a basis vanish on."""
     return null_columns(space.basis.mT)
-
-
-def _integers(space: Subspace) -> RationalMatrix:
-    """The basis as columns of integers."""
-    return integer_columns(space.basis)
 
 
 def kernel(matrix: RationalMatrix) -> ObjectArray:

@@ -1,7 +1,7 @@
 r"""Weights that may move at one point of weight space alone: linear spaces of changes that keep every layer's function.
 
 Let $F_i$ be the space that is written and $R_i$ the forms that are read, at the given weights $W$ and exactly over the
-rationals (`symmetries.stream`, docs/transformers.md, section 3). A *frame* is for each $i$ a space $B_i$ with forms
+rationals (`system.reach`, docs/transformers.md, section 3). A *frame* is for each $i$ a space $B_i$ with forms
 $\Phi_i$ that cut out $Z_i = \{f \in B_i : \Phi_i f = 0\}$: either $B_i = F_i$ and $\Phi_i = R_i + F_i^\perp$, or $B_i =
 F_i + R_i^\perp$ and $\Phi_i = R_i$. What layer `i` does to inputs with columns in $B_{i-1}$, modulo $Z_i$, is all that
 the network needs of it (docs/fibers-near-weights.md, Proposition 2). A lightning layer does so by the forms $\sum_h
@@ -28,7 +28,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.symmetries.stream import pattern_is_constant
+from lightning_sym.system.reach import pattern_is_constant
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which Proposition 2 is proved."""

@@ -28,6 +28,7 @@ from lightning_sym.network.sweep_memory import sweep_bytes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import kernel_directions_mod_p, symmetry_count, tangent_directions_mod_p
+from lightning_sym.system.fields import weights_modulo_a_prime
 
 Residues = npt.NDArray[np.int64]
 
@@ -146,10 +147,10 @@ def local_dimension(
         return None
     if not (orders := _orders(shape)) or not budget.allows(_cost(shape, orders[0])):
         return None
-    if (matrices := _residues(weights, shape, orders[-1])) is None:
+    if (residues := _residues(weights, shape, orders[-1])) is None:
         return None
     budget.spend(_cost(shape, orders[0]), "the dimension near these weights")
-    p, parameters = matrices[0].prime, shape.parameter_count
+    p, matrices, parameters = residues[0], list(residues[1].values()), shape.parameter_count
     tangents = np.concatenate([block.residues() for block in tangent_directions_mod_p(shape, matrices, p)])
     others: list[Residues] = []
     if budget.allows(seconds := _directions_cost(shape)):  # else the bound is weaker
@@ -209,20 +210,14 @@ def _directions_cost(shape: Architecture) -> float:
     return float(MIXTURE * shape.depth * heads * columns)
 
 
-def _residues(weights: Weights, shape: Architecture, order: int | None) -> list[PrimeFieldMatrix] | None:
-    """Weights modulo the first prime that divides no denominator, also of the series, in canonical order."""
-    held, scores = weights.all_held, shape.normalization
+def _residues(
+    weights: Weights, shape: Architecture, order: int | None
+) -> tuple[int, dict[str, PrimeFieldMatrix]] | None:
+    """Weights modulo the first prime that divides no denominator, also of the series."""
+    scores = shape.normalization
     series = [] if scores is None or order is None else [Fraction(scores.taylor(k)) for k in range(order + 1)]
     divisors = [series[0].numerator, *(c.denominator for c in series)] if series else []
-    for p in PRIMES:
-        if any(divisor % p == 0 for divisor in divisors):
-            continue
-        field = PrimeFieldMatrix.of(np.array([[1]]), p)
-        try:
-            return [field.like(held[name]) for name, _ in shape.weight_shapes()]
-        except ValueError:  # the prime divides a denominator
-            continue
-    return None
+    return weights_modulo_a_prime(weights, [p for p in PRIMES if all(divisor % p for divisor in divisors)])
 
 
 def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, p: int, budget: Work) -> int:

@@ -13,19 +13,19 @@ from typing import Any
 import numpy.typing as npt
 
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.transformer_cost import outputs_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
 from lightning_sym.rings.balls import precision
 from lightning_sym.rings.dyadic import dyadic_bits, is_plain
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import Arrangement
+from lightning_sym.system.circuits import NetworkCircuits
 
 READABLE = 3
 """Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""

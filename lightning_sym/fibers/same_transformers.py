@@ -8,13 +8,9 @@ from fractions import Fraction
 
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.echelon import columns_of, row_echelon
-from lightning_sym.fibers.arrangement import arranged, padded
-from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.determined import apart_by_theorem
-from lightning_sym.fibers.graph_streams import GraphStreams
-from lightning_sym.fibers.normal_circuits import without_uniform_heads
 from lightning_sym.fibers.pair import INPUT_SCALES, LARGE_INPUT, READABLE, Pair
 from lightning_sym.fibers.softmax import first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
@@ -29,11 +25,15 @@ from lightning_sym.fibers.transformer_cost import (
 )
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.polynomial_map import polynomial_map
 from lightning_sym.network.virtual_weights import VirtualWeights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.arrangement import arranged, padded
+from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.common_streams import CommonStreams, common_streams
+from lightning_sym.system.graph_streams import GraphStreams
+from lightning_sym.system.normal_circuits import without_uniform_heads
 
 FIRST_BITS, MOST_BITS = 128, 2048
 """Precisions of balls: four times as high each time that the outputs could not be told apart."""

@@ -23,15 +23,14 @@ import numpy as np
 
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.cost import entry_bits
-from lightning_sym.fibers.factored import FactoredHead, factored
 from lightning_sym.limits import Work
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
 
 COMPARISON = 2e-7
 """Seconds for a comparison by common streams, measured and rough: by the cube of the width and the number of heads."""
@@ -163,9 +162,8 @@ def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Wei
 
 def _moved_head(weights: Weights) -> SecondNetwork | None:
     """A head of layer `i + 1` that may be one of layer `i`; every other layer gets a head that does nothing."""
-    shape = weights.architecture(1)
-    net = factored(weights, RationalMatrix.of)
-    space = Subspace.spanned(net.embedded(RationalMatrix.identity(shape.input_width)))  # F_(i-1)
+    net = NetworkCircuits.of(weights).in_memory()
+    space = Subspace.spanned(net.embed)  # F_(i-1)
     for i, (below, above) in enumerate(zip(net.layers, net.layers[1:], strict=False), start=1):
         streams = space.basis
         written = Subspace.spanned(*(head.carried(streams) for head in below)).basis
@@ -182,7 +180,7 @@ def _moved_head(weights: Weights) -> SecondNetwork | None:
     return None
 
 
-def _is_apart(head: FactoredHead[RationalMatrix], written: RationalMatrix, streams: RationalMatrix) -> bool:
+def _is_apart(head: HeadCircuits, written: RationalMatrix, streams: RationalMatrix) -> bool:
     """Whether a head does not read what others wrote, where streams lie in the span of the columns of `streams`."""
     if head.carried(written):
         return False

@@ -15,13 +15,13 @@ from typing import Any
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, rows_in_line, spelled
 from lightning_sym.exact.subspaces import left_factor
-from lightning_sym.fibers.common_streams import FIXED, CommonStreams
 from lightning_sym.fibers.transform import transform
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.common_streams import FIXED, CommonStreams
 
 Members = tuple[tuple[str, Fraction], ...]
 """Heads with one attention pattern: names, as in the names of their matrices, and the factor of the pattern: 1, or -1

@@ -33,9 +33,9 @@ from lightning_sym.symmetries.cancelling_forms import (
     words_to,
 )
 from lightning_sym.symmetries.factored import Form, Product, SymmetricProduct
-from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import KNOWN, in_columns, pivots_of, value_of
+from lightning_sym.symmetries.point import Point, pivots_of
 from lightning_sym.symmetries.symmetric_products import unseen_forms
+from lightning_sym.system.reach import KNOWN, most_reached
 
 Residues = npt.NDArray[np.int64]
 
@@ -55,13 +55,10 @@ def counts_symmetrically(architecture: Architecture) -> list[bool]:
         return [True] * architecture.depth
     if architecture.skip or architecture.causal or architecture.heads > 1:
         return [False] * architecture.depth
-    width = min(architecture.widths[0], architecture.input_width)
     result, seen = [], False
-    for i, a in enumerate(architecture.attention_ranks):
+    for a, written in zip(architecture.attention_ranks, most_reached(architecture), strict=False):
         result.append(seen)
-        seen = seen or min(a, width) == 1
-        inside = width if architecture.value_ranks is None else architecture.value_ranks[i]
-        width = min(width, inside, architecture.widths[i + 1])
+        seen = seen or min(a, written) == 1
     return result
 
 
@@ -115,17 +112,16 @@ def cancelling_equations(architecture: Architecture) -> CountedParts | None:
 
 class _Head:
     def __init__(self, point: Point, i: int, h: int) -> None:
-        self.architecture, self.weights, self.prime = point.architecture, point.weights, point.prime
-        self.layer, self.written, self.pivots = i, point.stream.written, pivots_of(point.stream.written[i])
+        self.architecture, self.heads, self.prime = point.architecture, point.circuits.layers, point.prime
+        self.layer, self.written, self.pivots = i, point.written, pivots_of(point.written[i])
         name = self.architecture.head_name(i + 1, h + 1)
-        query, key = self.weights["Q" + name], self.weights["K" + name]
-        self.shape, self.rank, self.stream = query.shape, len(query), len(self.pivots)
+        query, key = point.weights["Q" + name], point.weights["K" + name]
+        self.rank, self.stream = len(query), len(self.pivots)
         self.query, self.key = (matrix @ self.written[i].T % self.prime for matrix in (query, key))
 
     def _moving(self, motions: Residues) -> tuple[Residues, Residues]:
         """What moves like this on the stream: rows of numbers, motions of queries and behind them of keys."""
-        both = motions.reshape(len(motions) * 2, self.shape[0], self.stream)
-        moved = in_columns(both, self.pivots, self.shape[1]).reshape(len(motions), 2, *self.shape)
+        moved = motions.reshape(len(motions), 2, self.rank, self.stream)
         return moved[:, 0], moved[:, 1]
 
     def _combined(self, frame: Residues, forms: Residues) -> Iterator[tuple[Residues, Residues]]:
@@ -151,11 +147,7 @@ class _Head:
                 yield self._moving(solutions.reshape(-1, 2 * self.query.size))
 
     def _values(self, start: int) -> list[list[Residues]]:
-        heads = range(self.architecture.heads)
-        return [
-            [value_of(self.architecture, self.weights, j, h, self.prime) for h in heads]
-            for j in range(start, self.layer)
-        ]
+        return [[head.value.residues() for head in heads] for heads in self.heads[start : self.layer]]
 
     def skew(self) -> Iterator[tuple[Residues, Residues]]:
         product = SymmetricProduct(self.key, self.query, self.prime)
@@ -238,12 +230,12 @@ class _Head:
         yield from self._combined(written.T, (outer - outer.mT) % p)
 
     def symmetric_products(self) -> Iterator[tuple[Residues, Residues]]:
-        i, p, weights = self.layer, self.prime, self.weights
+        i, p = self.layer, self.prime
         frames = [self.written[0].T]
         if frames[0].shape[1] * 2**i > LARGEST_WORD_COUNT:
             return
         for (value,) in self._values(0):
             frames.append(np.concatenate([frames[-1], value @ frames[-1] % p], axis=1))
-        attention = [weights[f"K{j + 1}"].T @ weights[f"Q{j + 1}"] % p for j in range(i)]
+        attention = [head.attention.residues() for (head,) in self.heads[:i]]
         ranks = [min(a, len(w)) for a, w in zip(self.architecture.attention_ranks[:i], self.written, strict=False)]
         yield from self._combined(frames[-1], unseen_forms(attention, frames[:-1], ranks, p))

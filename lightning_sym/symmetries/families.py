@@ -23,7 +23,7 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_
 from lightning_sym.symmetries import attention_motions, first_layers, head_mixing, stream_directions
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import pattern_is_constant
+from lightning_sym.system.reach import pattern_is_constant
 
 Directions = Callable[[Point], Iterator[PrimeFieldMatrix]]
 
@@ -63,7 +63,7 @@ class DirectionFamily:
             BadInput: the network has an option for which the family is not proved.
         """
         point.architecture.require(f"the family of directions {self.name!r}", self.options)
-        if self.applies(point.architecture) and (self.symmetry or point.stream.generic):
+        if self.applies(point.architecture) and (self.symmetry or point.is_generic):
             yield from self.directions(point)
 
 

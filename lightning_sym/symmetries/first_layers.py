@@ -17,7 +17,7 @@ Proof in `docs/transformers.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,13 @@ import numpy.typing as npt
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
 from lightning_sym.exact.modular import null_space_of_rank
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import KNOWN
+from lightning_sym.system.circuits import added, layer_heads
+from lightning_sym.system.fields import prime_field
+from lightning_sym.system.reach import KNOWN
 
 Residues = npt.NDArray[np.int64]
 
@@ -47,18 +50,18 @@ def has_one_row(architecture: Architecture) -> bool:
 
 def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Motions of the embedding and of the first two layers that leave what they write together in place."""
-    architecture, weights, read, p = point.architecture, point.weights, point.stream.read[2], point.prime
+    architecture, read, p = point.architecture, point.read[2], point.prime
     line = sees_one_direction(architecture)
     names = [architecture.head_name(i + 1, h + 1) for i in (0, 1) for h in range(architecture.heads)]
     letters = "QKV" if architecture.value_ranks is None else "QKVO"
     moved = ["E"] * (architecture.embed is not None) + [letter + name for name in names for letter in letters]
-    system = np.concatenate([_moves(architecture, weights, moving, read, p) for moving in moved]).T
+    system = np.concatenate([_moves(point, moving) for moving in moved]).T
     r, heads, a = len(read), architecture.heads, architecture.attention_ranks[1]
     b = min(r, 2) if architecture.value_ranks is None else min(r, 2, architecture.value_ranks[1])
     forms = symmetric_determinantal(2, 2 * a) if line else determinantal(2, 2, a)
     one_by_one = heads * (forms + determinantal(r, 2, b) - 1)
     largest = 2 * r + min(determinantal(r, 3 if line else 5, heads * b), one_by_one)
-    sizes = [weights[name].size for name in moved]
+    sizes = [point.weights[name].size for name in moved]
     for found in null_space_of_rank(system, largest, p):
         if len(found):
             parts = np.split(found, np.cumsum(sizes)[:-1], axis=1)
@@ -66,46 +69,25 @@ def first_layers(point: Point) -> Iterator[PrimeFieldMatrix]:
             yield point.moving(**blocks)
 
 
-def _moves(
-    architecture: Architecture, weights: Mapping[str, Residues], moving: str, read: Residues, p: int
-) -> Residues:
+def _moves(point: Point, moving: str) -> Residues:
     """What the unit motions of one weight do to the matrix of coefficients, one motion a row."""
-    count = weights[moving].size
-    units = np.eye(count, dtype=np.int64).reshape(count, *weights[moving].shape)
+    architecture, p, count = point.architecture, point.prime, point.weights[moving].size
+    units = PrimeFieldMatrix(np.eye(count).reshape(count, *point.shapes[moving]), p)
 
-    def pair(name: str) -> tuple[Residues, Residues]:
-        """A weight and its motions."""
-        return weights[name], units if name == moving else np.zeros((count, *weights[name].shape), dtype=np.int64)
+    def weight(name: str) -> Dual:
+        return Dual(point.matrix(name), units if name == moving else None)
 
-    def product(x: tuple[Residues, Residues], y: tuple[Residues, Residues]) -> tuple[Residues, Residues]:
-        return x[0] @ y[0] % p, (x[1] @ y[0] % p + x[0] @ y[1] % p) % p
-
-    def transposed(x: tuple[Residues, Residues]) -> tuple[Residues, Residues]:
-        return x[0].T, x[1].mT
-
-    def head(i: int, h: int, frame: tuple[Residues, Residues]) -> tuple[tuple[Residues, Residues], ...]:
-        """`A` and `V` of a head on the columns of the frame."""
-        name = architecture.head_name(i + 1, h + 1)
-        keys, queries = (product(pair(letter + name), frame) for letter in "KQ")
-        value = product(pair("V" + name), frame)
-        if architecture.value_ranks is not None:
-            value = product(pair("O" + name), value)
-        return product(transposed(keys), queries), value
-
-    one = np.ones((1, 1), dtype=np.int64)
-    e = (one, np.zeros((count, 1, 1), dtype=np.int64)) if architecture.embed is None else pair("E")
-    written = [product(value, score) for score, value in (head(0, h, e) for h in range(architecture.heads))]
-    g = sum(w[0] for w in written) % p, sum(w[1] for w in written) % p
-    frame = np.hstack([e[0], g[0]]), np.concatenate([e[1], g[1]], axis=2)
-    form = (read, np.zeros((count, *read.shape), dtype=np.int64))
-    coefficients: dict[tuple[int, ...], Residues] = {}
-    for h in range(architecture.heads):
-        (a, da), value = head(1, h, frame)
-        v, dv = product(form, value)
+    e = Dual(prime_field(p).identity(1)) if architecture.embed is None else weight("E")
+    g = added([head.carried(e) @ head.scores(e, e) for head in layer_heads(architecture, 1, weight)])
+    read = Dual(PrimeFieldMatrix.of(point.read[2], p))
+    coefficients: dict[tuple[int, ...], Dual] = {}
+    for head in layer_heads(architecture, 2, weight):
+        values = [read @ head.carried(x) for x in (e, g)]
         for m, k, n in np.ndindex(2, 2, 2):  # x_jm A_mk x_ik, times v_n x_jn
             key = tuple(sorted((m, k, n))) if sees_one_direction(architecture) else (k, *sorted((m, n)))
-            moved = (da[:, m, k, None] * v[:, n] + a[m, k] * dv[:, :, n]) % p
-            coefficients[key] = (coefficients.get(key, 0) + moved) % p
-    ends = product(form, frame)[1]
-    coefficients[0, 0, 0] = (coefficients[0, 0, 0] + ends[:, :, 1]) % p
-    return np.concatenate([ends[:, :, 0], *coefficients.values()], axis=1)
+            term = values[n] @ head.scores((e, g)[m], (e, g)[k])
+            coefficients[key] = coefficients[key] + term if key in coefficients else term
+    coefficients[0, 0, 0] += read @ g
+    still = np.zeros((count, len(point.read[2])), dtype=np.int64)
+    moved = (dual.tangent for dual in (read @ e, *coefficients.values()))
+    return np.concatenate([still if t is None else t.residues()[:, :, 0] for t in moved], axis=1)

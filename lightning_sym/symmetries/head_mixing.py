@@ -38,7 +38,6 @@ from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.symmetries.attention_motions import sees_one_direction
 from lightning_sym.symmetries.factored import Matrix, Product, SymmetricProduct
 from lightning_sym.symmetries.point import Point
-from lightning_sym.symmetries.stream import in_columns, pivots_of
 
 Residues = npt.NDArray[np.int64]
 
@@ -249,30 +248,25 @@ def _syzygies(heads: list[HeadMotion], p: int) -> Iterator[list[Residues]]:
 
 def mixing(point: Point) -> Iterator[PrimeFieldMatrix]:
     """Motions of all heads of a layer together that leave their sum alone, layer after layer."""
-    architecture, weights, stream = point.architecture, point.weights, point.stream
+    architecture, weights = point.architecture, point.weights
     for i in range(architecture.depth):
-        written, read = stream.written[i], stream.read[i + 1]
         names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
         heads = [
             head_motion(
                 weights["Q" + name], weights["K" + name], weights["V" + name], weights.get("O" + name),
-                written=written, read=read, p=point.prime, symmetric=sees_one_direction(architecture),
+                written=point.written[i], read=point.read[i + 1], p=point.prime,
+                symmetric=sees_one_direction(architecture),
             )
             for name in names
         ]  # fmt: skip
-        columns, rows = pivots_of(written), pivots_of(read)
         for motions in mixing_directions(heads, point.prime):
-            count, blocks = len(motions[0]), dict[str, Residues]()
-            if not count:
-                continue
+            blocks = dict[str, Residues]()
             for name, head, attention, value in zip(names, heads, motions[::2], motions[1::2], strict=True):
-                for letter, matrices in zip("QK", head.attention.factors(attention), strict=True):
-                    blocks[letter + name] = in_columns(matrices, columns, point.shapes[letter + name][1])
+                blocks["Q" + name], blocks["K" + name] = head.attention.factors(attention)
                 if architecture.value_ranks is None:
-                    inside = in_columns(head.value.moved(value), columns, point.shapes["V" + name][1])
-                    blocks["V" + name] = in_columns(inside.mT, rows, point.shapes["V" + name][0]).mT
+                    blocks["V" + name] = head.value.moved(value)
                 else:
-                    inside, before = head.value.factors(value)
-                    blocks["V" + name] = in_columns(inside, columns, point.shapes["V" + name][1])
-                    blocks["O" + name] = in_columns(before, rows, point.shapes["O" + name][0]).mT
-            yield point.moving(**blocks)
+                    blocks["V" + name], before = head.value.factors(value)
+                    blocks["O" + name] = before.mT
+            if len(motions[0]):
+                yield point.moving(**blocks)

@@ -21,7 +21,7 @@ from lightning_sym.display import notebook
 from lightning_sym.errors import no_truth_value
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.symmetries.attention_motions import counts_symmetrically
-from lightning_sym.symmetries.stream import pattern_is_constant
+from lightning_sym.system.reach import most_reached, pattern_is_constant
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which `docs/conserved.md`, Propositions 1 to 3, prove the table."""
@@ -176,16 +176,8 @@ def sees_symmetric_parts(architecture: Architecture) -> list[bool]:
         [True, True]
     """
     architecture.require("what a layer sees of attention matrices", KNOWN)
-    written = min(architecture.widths[0], architecture.input_width)
-    result = []
-    for i, symmetric in enumerate(counts_symmetrically(architecture)):
-        result.append(symmetric or written == 1)
-        inside = written if architecture.value_ranks is None else min(written, architecture.value_ranks[i])
-        total = architecture.heads * inside + (written if architecture.skip else 0)
-        if written == 1 and architecture.normalization is None and not architecture.skip:
-            total = 1  # every head writes a vector times the same row, z times the masked z^T z
-        written = min(architecture.widths[i + 1], total)
-    return result
+    symmetric = zip(counts_symmetrically(architecture), most_reached(architecture), strict=False)
+    return [counts or written == 1 for counts, written in symmetric]
 
 
 def moments_of(architecture: Architecture) -> Iterator[Quantity]:

@@ -1,4 +1,4 @@
-"""A point of weight space modulo a prime, and directions in which it may move."""
+"""A point of weight space modulo a prime, what the network writes and reads there, and directions in which it moves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import pieces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from lightning_sym.symmetries.stream import Stream, stream_mod_p
+from lightning_sym.system.circuits import NetworkOver, circuits_over
+from lightning_sym.system.fields import prime_field
+from lightning_sym.system.reach import most_observed, most_reached, observed, pattern_is_constant, reached
 
 Residues = npt.NDArray[np.int64]
 
@@ -43,15 +46,70 @@ class Point:
         return {name: w.residues() for name, w in zip(self.shapes, self.matrices, strict=True)}
 
     @cached_property
-    def stream(self) -> Stream:
-        """What is written and read between layers."""
-        return stream_mod_p(self.architecture, self.weights, self.prime)
+    def circuits(self) -> NetworkOver[PrimeFieldMatrix]:
+        """The network."""
+        return circuits_over(prime_field(self.prime), self.architecture, self.matrix).in_memory()
+
+    @cached_property
+    def written(self) -> tuple[Residues, ...]:
+        """Reduced bases of the $F_i$, one vector a row; lightning layers that are given one vector write one."""
+        return tuple(space.rows for space in reached(self.circuits, prime_field(self.prime), together=True))
+
+    @cached_property
+    def read(self) -> tuple[Residues, ...]:
+        """Reduced bases of the $R_i$, one linear form a row."""
+        scores = not pattern_is_constant(self.architecture)
+        return tuple(space.rows for space in observed(self.circuits, prime_field(self.prime), scores=scores))[::-1]
+
+    @cached_property
+    def is_generic(self) -> bool:
+        """Whether the dimensions of what is written and read are the largest possible ones."""
+        reach = list(map(len, self.written)) == most_reached(self.architecture)
+        return reach and list(map(len, self.read)) == most_observed(self.architecture)
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int | None, int | None]]:
+        """By weight, the layer behind which it writes to the stream, and that behind which it reads it, if it does."""
+        found = {}
+        for piece in pieces(self.architecture):
+            ends = {"E": 0, "U": self.architecture.depth + 1}
+            own = ends[piece.name] if piece.name in ends else int(piece.name[1:].split(".")[0])
+            on_stream = [axis.space.kind == "stream" for axis in (piece.rows, piece.columns)]
+            found[piece.name] = (own if on_stream[0] else None, own - 1 if on_stream[1] else None)
+        return found
 
     def moving(self, **blocks: Residues) -> PrimeFieldMatrix:
-        """Directions in which some matrices move, one a row: motions by name, shape `count x rows x columns`."""
+        """Directions in which some matrices move, one a row.
+
+        Args:
+            blocks: motions by name, shape `count x rows x columns`; or as many rows, or columns, as the stream has
+                dimensions that are read, or written, there: those in its pivots, and the others are zero. On a space
+                with a reduced basis a matrix with its columns in the pivots does what it did in that basis.
+        """
         count = len(next(iter(blocks.values())))
         result = np.zeros((count, self.parameters), dtype=np.int64)
         for name, block in blocks.items():
-            start = self.starts[name]
-            result[:, start : start + block[0].size] = block.reshape(count, -1)
+            start, size = self.starts[name], self.weights[name].size
+            result[:, start : start + size] = self._in_place(name, block).reshape(count, size)
         return PrimeFieldMatrix.of(result, self.prime)
+
+    def _in_place(self, name: str, block: Residues) -> Residues:
+        """Return motions of a weight that are given on the spaces of the stream as motions of all of it."""
+        if block.shape[1:] == (shape := self.shapes[name]):
+            return block
+        behind, before = self.places[name]
+        rows = pivots_of(self.read[behind]) if behind is not None else np.arange(shape[0])
+        columns = pivots_of(self.written[before]) if before is not None else np.arange(shape[1])
+        rows, columns = (
+            np.arange(size) if size == given else places
+            for size, given, places in zip(shape, block.shape[1:], (rows, columns), strict=True)
+        )
+        result = np.zeros((len(block), *shape), dtype=np.int64)
+        result[:, rows[:, None], columns] = block
+        return result
+
+
+def pivots_of(basis: Residues) -> Residues:
+    """Coordinates in which vectors of a space are what they are in its basis, a reduced echelon form."""
+    found: Residues = (basis != 0).argmax(axis=1)
+    return found

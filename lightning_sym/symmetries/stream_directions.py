@@ -50,34 +50,26 @@ def _heads(point: Point) -> Iterator[tuple[int, str]]:
 
 def unwritten(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to readers of the stream, because it vanishes on all that is written."""
-    p, written = point.prime, point.stream.written
-    free_of = [null_space_of_echelon(basis, p) for basis in written]
-    for i, name in _heads(point):
-        if len(free := free_of[i]):
-            for letter in "QKV":
-                yield point.moving(**{letter + name: _outer(_eye(point.shapes[letter + name][0]), free, p)})
-    if point.architecture.unembed is not None and len(free := free_of[-1]):
-        yield point.moving(U=_outer(_eye(point.architecture.unembed), free, p))
+    free_of = [null_space_of_echelon(basis, point.prime) for basis in point.written]
+    for name, (_, before) in point.places.items() if any(map(len, free_of)) else ():
+        if before is not None and len(free := free_of[before]):
+            yield point.moving(**{name: _outer(_eye(point.shapes[name][0]), free, point.prime)})
 
 
 def unread(point: Point) -> Iterator[PrimeFieldMatrix]:
     """What may be added to writers of the stream, because nothing behind them reads it."""
-    p = point.prime
-    free_of = [null_space_of_echelon(basis, p) for basis in point.stream.read]
-    if point.architecture.embed is not None and len(free := free_of[0]):
-        yield point.moving(E=_outer(free, _eye(point.architecture.embed), p))
-    last = "V" if point.architecture.value_ranks is None else "O"
-    for i, name in _heads(point):
-        if len(free := free_of[i + 1]):
-            yield point.moving(**{last + name: _outer(free, _eye(point.shapes[last + name][1]), p)})
+    free_of = [null_space_of_echelon(basis, point.prime) for basis in point.read]
+    for name, (behind, _) in point.places.items() if any(map(len, free_of)) else ():
+        if behind is not None and len(free := free_of[behind]):
+            yield point.moving(**{name: _outer(free, _eye(point.shapes[name][1]), point.prime)})
 
 
 def inside(point: Point) -> Iterator[PrimeFieldMatrix]:
     """The same between the values of a head and its output projection, where both have the largest rank."""
-    p, weights, stream = point.prime, point.weights, point.stream
+    p, weights = point.prime, point.weights
     for i, name in _heads(point):
-        written = stream.written[i] @ weights["V" + name].T % p
-        read = stream.read[i + 1] @ weights["O" + name] % p
+        written = point.written[i] @ weights["V" + name].T % p
+        read = point.read[i + 1] @ weights["O" + name] % p
         if len(free := _free_of(written, p)):
             yield point.moving(**{"O" + name: _outer(_eye(point.shapes["O" + name][0]), free, p)})
         if len(free := _free_of(read, p)):

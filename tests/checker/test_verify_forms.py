@@ -20,10 +20,10 @@ from networks_with_a_form import SKEW, ZERO, then
 from lightning_sym import SOFTMAX
 from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput
-from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.same_function import Answer, Comparison, Reason
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
+from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
 from proofs_check.checker import verify
 from proofs_check.checker.functions.network import Form, Network
 from proofs_check.checker.functions.outputs import Interval, exponential

@@ -83,7 +83,7 @@ def test_forms_are_filled_only_where_the_heads_are_enough(monkeypatch: pytest.Mo
         network = Architecture((d, d_out), (a,), int(rng.integers(1, 3)), heads=heads + 1)
         point = Point(network, random_weights(network, rng, P), P)
         matrices = [[point.weights[letter + f"1.{h + 1}"] for letter in "QKV"] for h in range(heads + 1)]
-        seen: Any = {"written": point.stream.written[0], "read": point.stream.read[1], "p": P}
+        seen: Any = {"written": point.written[0], "read": point.read[1], "p": P}
         seen["symmetric"] = sees_one_direction(network)
         each = [head_mixing.head_motion(query, key, value, None, **seen) for query, key, value in matrices]
         systems.clear()

@@ -30,8 +30,8 @@ from lightning_sym import (
 )
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.fibers import canonical as room
-from lightning_sym.fibers import normal_circuits
 from lightning_sym.network.form import NetworkForm
+from lightning_sym.system import normal_circuits
 
 SEEDS = st.integers(0, 2**32)
 EXAMPLES = Path(__file__).parents[2] / "examples"

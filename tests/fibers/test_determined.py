@@ -17,7 +17,7 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.fibers import determined
 from lightning_sym.fibers.determined import apart_by_theorem, seen_apart
 from lightning_sym.limits import Work
-from lightning_sym.network.circuits import NetworkCircuits
+from lightning_sym.system.circuits import NetworkCircuits
 from proofs_check.checker import verify
 
 A, B = np.array([[[1, 2], [0, 1]], [[2, -1], [1, 1]]])

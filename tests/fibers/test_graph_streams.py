@@ -11,16 +11,16 @@ import pytest
 
 from lightning_sym import Architecture, Reason, Weights, same_function
 from lightning_sym.exact.linear_maps import LinearMap
-from lightning_sym.fibers import graph_streams, same_transformers
-from lightning_sym.fibers.common_streams import common_streams
+from lightning_sym.fibers import same_transformers
 from lightning_sym.fibers.comparison import Answer
-from lightning_sym.fibers.graph_streams import GraphStreams
-from lightning_sym.fibers.limb_heads import DyadicBound
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings import arrays
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.prime_field import MORE_PRIMES
+from lightning_sym.system import graph_streams
+from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.common_streams import common_streams
+from lightning_sym.system.graph_streams import DyadicBound, GraphStreams
 
 Matrices = dict[str, npt.NDArray[np.float64]]
 
@@ -126,7 +126,7 @@ def test_a_difference_that_is_zero_modulo_some_primes_is_seen() -> None:
         found = GraphStreams(_net(given), _net(changed), 3)
         assert found.classes is not None  # at the random vector it is not seen
         assert found.proved() is None
-    assert GraphStreams(_net(given), _net(_moved(given)), 3)._enough(DyadicBound(0, 2**900)) is None
+    assert GraphStreams(_net(given), _net(_moved(given)), 3)._enough(DyadicBound(0, 2**900, (1, 1))) is None
 
 
 def test_a_wrong_matrix_is_not_taken() -> None:

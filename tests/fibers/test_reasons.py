@@ -29,11 +29,11 @@ from lightning_sym import (
 from lightning_sym.dimension.printed_formulas import printed_formula
 from lightning_sym.dimension.transformers import model_dimension
 from lightning_sym.fibers.answer import Fiber
-from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.comparison import Comparison
-from lightning_sym.fibers.normal_circuits import without_uniform_heads
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.model_config import Model
+from lightning_sym.system.arrangement import arranged, padded
+from lightning_sym.system.circuits import NetworkCircuits
+from lightning_sym.system.normal_circuits import without_uniform_heads
 from proofs_check.blackboard.own_weights import steps_on
 
 SMALL = Fraction(1, 10**3000)  # no balls see it

@@ -12,10 +12,11 @@ import pytest
 
 from lightning_sym import SOFTMAX, Answer, Architecture, NetworkForm, Normalization, Reason, Weights, same_function
 from lightning_sym.errors import BadInput, ShapeError, TooLarge
-from lightning_sym.fibers import arrangement, common_streams, same_transformers
+from lightning_sym.fibers import same_transformers
 from lightning_sym.fibers.transform import transform
-from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.rings.ball_matrices import DecimalBall
+from lightning_sym.system import arrangement, common_streams
+from lightning_sym.system.circuits import NetworkCircuits
 
 SHAPE = Architecture((3, 3, 3), (2, 1), 3, heads=2, value_ranks=(2, 3), embed=4, unembed=3, skip=True)
 FORMS = [

@@ -21,6 +21,7 @@ from lightning_sym.network.attention import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, random_residues
 from lightning_sym.symmetries.families import TABLE
 from lightning_sym.symmetries.point import Point
+from lightning_sym.system.fields import Q
 
 P = PRIMES[0]
 JET = softmax_jet(Weights.of({"Q1": [[1]], "K1": [[1]], "V1": [[1]]}, NetworkForm(SOFTMAX)))
@@ -95,6 +96,7 @@ def argument(name: str, network: Architecture) -> Any:
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
+            "field": Q, "held": None, "idle": None,
         "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
         "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip

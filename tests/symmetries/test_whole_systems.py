@@ -93,7 +93,7 @@ def compared(names: tuple[str, ...], count: int, seed: int, monkeypatch: pytest.
         mine = [family for family in families.families_of(network) if family.name in names]
         others = [family for family in families.families_of(network) if family.name not in names]
         for point in points(network, rng, PRIMES[0] if rng.random() < 0.7 else SMALL_PRIMES[0]):
-            if not mine or not point.stream.generic:
+            if not mine or not point.is_generic:
                 continue
             rest = [block.residues() for family in others for block in family.at(point)]
             slow = [block for family in mine for block in whole(family.name, point, monkeypatch)]

@@ -35,6 +35,7 @@ class WholeHead(_Head):
         super().__init__(point, i, h)
         name = point.architecture.head_name(i + 1, h + 1)
         query, key = point.weights["Q" + name], point.weights["K" + name]
+        self.shape = query.shape
         self.motions = np.concatenate([key.T @ units(query) % self.prime, units(key).mT @ query % self.prime])
         """`d(K^T Q)`, for every unknown."""
 
@@ -81,7 +82,7 @@ class _Layer:
     def __init__(self, point: Point, i: int) -> None:
         architecture, p = point.architecture, point.prime
         self.point, self.prime, self.symmetric = point, p, sees_one_direction(architecture)
-        written, read = point.stream.written[i], point.stream.read[i + 1]
+        written, read = point.written[i], point.read[i + 1]
         self.names = [architecture.head_name(i + 1, h + 1) for h in range(architecture.heads)]
         self.letters = "QKV" if architecture.value_ranks is None else "QKVO"
         n, f, r = len(self.names), len(written), len(read)

@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 
 from lightning_sym import Weights
-from lightning_sym.network.circuits import NetworkCircuits
+from lightning_sym.system.circuits import NetworkCircuits
 
 Matrix = Any
 
@@ -22,7 +22,10 @@ class Written:
         self.tokens, self.skip, self.causal = tokens, circuits.form.skip, circuits.form.causal
         self.e, self.u = (sympy.Matrix(m.fractions().tolist()) for m in (circuits.embed, circuits.unembed))
         self.widths, self.depth = circuits.widths, len(circuits.layers)
-        heads = [[[sympy.Matrix(m.fractions().tolist()) for m in h] for h in layer] for layer in circuits.layers]
+        heads = [
+            [[sympy.Matrix(m.fractions().tolist()) for m in (h.attention, h.value)] for h in layer]
+            for layer in circuits.layers
+        ]
         self.layers = [[(a, v) for a, v in layer if idle or any(v)] for layer in heads]
 
     @classmethod

@@ -13,29 +13,64 @@ modulo one prime come first: what differs there differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import add
 
 import numpy as np
 
 from lightning_sym.exact.linear_maps import LinearMap, guessed_map
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.common_streams import FIXED, CommonLayer, CommonStreams
-from lightning_sym.fibers.limb_heads import DyadicBound, LimbHead, read_heads, size_of
 from lightning_sym.limits import Progress
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.dyadic import Plain, is_plain
-from lightning_sym.rings.limbs import Floats, Limbs
+from lightning_sym.rings.limbs import Limbs
 from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.prime_field import MORE_PRIMES, matmul_mod, reduce_mod
+from lightning_sym.rings.prime_field import MORE_PRIMES, PrimeFieldMatrix, random_residues, reduce_mod
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadOver, added, layer_heads
+from lightning_sym.system.common_streams import FIXED, CommonLayer, CommonStreams
 
 BLOCK = 2048
 """Columns of an embedding, and rows of an unembedding, that are compared at one time."""
 
 Classes = list[list[int]]
 """The heads of a layer with equal forms, those of the first network before those of the second, by their places."""
+
+
+@dataclass(frozen=True)
+class DyadicBound:
+    """The size of a matrix of rational numbers, and of products of such: integers below `bound` times `2**power`.
+
+    Example:
+        >>> half = DyadicBound.of(Limbs.of(np.array([[0.5, -3.0]])))
+        >>> half @ half.mT
+        DyadicBound(power=-2, bound=98, shape=(1, 1))
+    """
+
+    power: int
+    bound: int
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, limbs: Limbs) -> DyadicBound:
+        """The size of a matrix of machine numbers."""
+        return cls(limbs.power, limbs.bound, limbs.pieces[0][0].shape)
+
+    def __matmul__(self, other: DyadicBound) -> DyadicBound:
+        inner, shape = other.shape[0], (self.shape[0], other.shape[1])
+        return DyadicBound(self.power + other.power, inner * self.bound * other.bound, shape)
+
+    @property
+    def mT(self) -> DyadicBound:  # noqa: N802
+        """The transpose."""
+        return replace(self, shape=self.shape[::-1])
+
+    def scaled(self, factor: int) -> DyadicBound:
+        """Times an integer, or multiplied with a matrix whose rows, or columns, add up to it."""
+        return replace(self, bound=self.bound * factor)
 
 
 class GraphStreams:
@@ -69,7 +104,7 @@ class GraphStreams:
         self._both = first, second
         self._tokens = tokens
         self._shapes = first.architecture(tokens), second.architecture(tokens)
-        self._changes: dict[int, Floats] = {}
+        self._changes: dict[int, PrimeFieldMatrix] = {}
         self._longest = 0
 
     @staticmethod
@@ -89,9 +124,14 @@ class GraphStreams:
             and tokens > 1
         )
 
-    def _noted(self, limbs: Limbs) -> Limbs:
+    def _residues(self, limbs: Limbs, p: int) -> PrimeFieldMatrix:
         self._longest = max(self._longest, limbs.bound.bit_length())
-        return limbs
+        return PrimeFieldMatrix(limbs.residues(p), p)
+
+    def _heads(self, layer: int) -> list[list[HeadOver[Limbs]]]:
+        """The heads of a layer, from 1, of both networks."""
+        both = zip(self._shapes, self._both, strict=True)
+        return [list(layer_heads(shape, layer, partial(_limbs, weights))) for shape, weights in both]
 
     @property
     def longest(self) -> int:
@@ -119,13 +159,12 @@ class GraphStreams:
         one, more = (w.all_held.get("E", np.eye(s.widths[0])) for w, s in zip(self._both, self._shapes, strict=True))
         return guessed_map(one, more)
 
-    def _modulo(self, p: int) -> Floats:
+    def _modulo(self, p: int) -> PrimeFieldMatrix:
         """`T` modulo a prime."""
         if p not in self._changes:
             numerators, denominator = self._known
-            inverse = pow(denominator, -1, p)
-            residues = (numerators % p).astype(np.int64) * inverse % p
-            self._changes[p] = reduce_mod(residues.astype(np.float64), p)
+            residues = (numerators % p).astype(np.int64) * pow(denominator, -1, p) % p
+            self._changes[p] = PrimeFieldMatrix(reduce_mod(residues.astype(np.float64), p), p)
         return self._changes[p]
 
     @property
@@ -152,52 +191,43 @@ class GraphStreams:
         p = self._primes[0]
         t = self._modulo(p)
         source = np.random.default_rng(0)
-
-        def drawn(size: int) -> Floats:
-            return source.integers(-(p // 2), p // 2 + 1, (size, 1)).astype(np.float64)
-
-        stream = drawn(self._shapes[0].widths[0])
-        there = matmul_mod(t, stream, p)
+        stream = random_residues(source, (self._shapes[0].widths[0], 1), p)
         for name, start in self._outer_sizes:
-            one, other = (self._noted(Limbs.of(block)).residues(p) for block in self._outer(name, start))
+            one, other = (self._residues(Limbs.of(block), p) for block in self._outer(name, start))
             if name == "E":
-                x = drawn(one.shape[1])
-                sides = matmul_mod(t, matmul_mod(one, x, p), p), matmul_mod(other, x, p)
+                x = random_residues(source, (one.shape[1], 1), p)
+                sides = t @ (one @ x), other @ x
             else:
-                sides = matmul_mod(one, stream, p), matmul_mod(other, there, p)
-            if reduce_mod(sides[0] - sides[1], p).any():
+                sides = one @ stream, other @ (t @ stream)
+            if not _agree(*sides):
                 return None
         found = []
         for layer in range(1, self._shapes[0].depth + 1):
-            if (classes := self._sampled(layer, stream, there, p)) is None:
+            if (classes := self._sampled(layer, stream, p)) is None:
                 return None
             found.append(classes)
         return found
 
-    def _sampled(self, layer: int, stream: Floats, there: Floats, p: int) -> Classes | None:
+    def _sampled(self, layer: int, stream: PrimeFieldMatrix, p: int) -> Classes | None:
         t, classes = self._modulo(p), dict[bytes, list[int]]()
-        written: list[Floats] = []
+        written: list[PrimeFieldMatrix] = []
         two_tokens = self._tokens == 2 and self._shapes[0].normalization == SOFTMAX
-        for side, weights in enumerate(self._both):
-            at = there if side else stream
-            for head in read_heads(weights, layer):
-                query, key, value = (self._noted(m).residues(p) for m in (head.query, head.key, head.value))
-                scores = matmul_mod(key.T, matmul_mod(query, at, p), p)
-                turned = matmul_mod(query.T, matmul_mod(key, at, p), p) if two_tokens else scores
-                carried = matmul_mod(value, at, p)
-                if head.output is not None:
-                    carried = matmul_mod(self._noted(head.output).residues(p), carried, p)
+        for side, (heads, at) in enumerate(zip(self._heads(layer), (stream, t @ stream), strict=True)):
+            for head in (limbs.each(partial(self._residues, p=p)) for limbs in heads):
+                scores, carried = head.attended(at), head.carried(at)
+                turned = head.query.mT @ head.offered(at) if two_tokens else scores
                 if side:
-                    scores, turned, carried = (matmul_mod(t.T, scores, p), matmul_mod(t.T, turned, p), -carried)
+                    scores, turned, carried = t.mT @ scores, t.mT @ turned, PrimeFieldMatrix(-carried.entries, p)
                 else:
-                    carried = matmul_mod(t, carried, p)
-                skew = not self._shapes[0].causal and not reduce_mod(scores + turned, p).any()
-                classes.setdefault(_residues(scores, p), []).append(len(written))
-                if two_tokens and (skew or _residues(-scores, p) in classes):
+                    carried = t @ carried
+                opposite = PrimeFieldMatrix(-scores.entries, p)
+                classes.setdefault(scores.residues().tobytes(), []).append(len(written))
+                skew = not self._shapes[0].causal and _agree(turned, opposite)
+                if two_tokens and (skew or opposite.residues().tobytes() in classes):
                     return None
                 written.append(carried)
         for members in classes.values():
-            if reduce_mod(np.sum([written[h] for h in members], axis=0), p).any():
+            if added([written[h] for h in members]).entries.any():
                 return None
         return list(classes.values())
 
@@ -222,8 +252,7 @@ class GraphStreams:
         for layer, classes in enumerate(self.classes, start=1):
             if progress is not None:
                 progress("common streams, layers", layer - 1, depth)
-            heads = [read_heads(weights, layer) for weights in self._both]
-            if not (self._same_forms(heads, classes) and self._same_values(heads, classes)):
+            if not self._same_layer(layer, classes):
                 return None
         if progress is not None:
             progress("common streams, embeddings", 0, 1)
@@ -239,56 +268,41 @@ class GraphStreams:
     def _same_block(self, name: str, start: int) -> bool:
         """`T E = E'` in some columns, or `U = U' T` in some rows."""
         one, other = map(Limbs.of, self._outer(name, start))
-        sizes = size_of(one), size_of(other)
+        sizes = DyadicBound.of(one), DyadicBound.of(other)
         q = self._known.denominator
         left, right = (self._rows(), q) if name == "E" else (q, self._columns())
         primes = self._enough(sizes[0].scaled(left), sizes[1].scaled(right))
         for p in primes or []:
-            x, y, t = one.residues(p), other.residues(p), self._modulo(p)
-            difference = matmul_mod(t, x, p) - y if name == "E" else x - matmul_mod(y, t, p)
-            if reduce_mod(difference, p).any():
+            x, y, t = self._residues(one, p), self._residues(other, p), self._modulo(p)
+            if not (_agree(t @ x, y) if name == "E" else _agree(x, y @ t)):
                 return False
         return primes is not None
 
-    def _same_forms(self, heads: Sequence[list[LimbHead]], classes: Classes) -> bool:
-        """Heads of one class have equal forms."""
-        cut, square = len(heads[0]), (self._known.denominator**2, self._columns() ** 2)
-        every = [*heads[0], *heads[1]]
-        sizes = [head.form.scaled(square[h >= cut]) for h, head in enumerate(every)]
-        pairs = [(members[0], h) for members in classes for h in members[1:]]
-        needed = [self._enough(sizes[one], sizes[h]) for one, h in pairs]
-        for p in max((primes or [] for primes in needed), key=len, default=[]):
-            t = self._modulo(p)
-            queries, keys = (
-                [m if h < cut else matmul_mod(m, t, p) for h, m in enumerate(m.residues(p) for m in matrices)]
-                for matrices in ([head.query for head in every], [head.key for head in every])
-            )
-            for (one, h), primes in zip(pairs, needed, strict=True):
-                left, right = np.vstack([keys[one], -keys[h]]), np.vstack([queries[one], queries[h]])
-                if p in (primes or []) and matmul_mod(left.T, right, p).any():
+    def _same_layer(self, layer: int, classes: Classes) -> bool:
+        """Heads of one class have equal forms, and what each class writes is taken by `T` to what it writes."""
+        heads = self._heads(layer)
+        every, cut = [*heads[0], *heads[1]], len(heads[0])
+        rows, columns, q = self._rows(), self._columns(), self._known.denominator
+        sizes = [head.each(DyadicBound.of) for head in every]
+        forms = [size.attention.scaled((q**2, columns**2)[h >= cut]) for h, size in enumerate(sizes)]
+        values = [size.value.scaled((rows, columns)[h >= cut]) for h, size in enumerate(sizes)]
+        pairs = {(members[0], h): self._enough(forms[members[0]], forms[h]) for members in classes for h in members[1:]}
+        sums = [self._enough(*(values[h] for h in members)) for members in classes]
+        needed = [*pairs.values(), *sums]
+        if None in needed:
+            return False
+        for p in max((primes for primes in needed if primes), key=len, default=[]):
+            t, modulo = self._modulo(p), partial(self._residues, p=p)
+            reads = [head.each(modulo).score_forms for head in every]
+            reads[cut:] = [(t.mT @ keys, t.mT @ queries) for keys, queries in reads[cut:]]
+            for (one, h), primes in pairs.items():
+                if p in (primes or []) and not _agree(*(keys @ queries.mT for keys, queries in (reads[one], reads[h]))):
                     return False
-        return None not in needed
-
-    def _same_values(self, heads: Sequence[list[LimbHead]], classes: Classes) -> bool:
-        """What each class writes is taken by `T` to what it writes."""
-        cut, sums = len(heads[0]), (self._rows(), self._columns())
-        every = [*heads[0], *heads[1]]
-        sizes = [head.carried.scaled(sums[h >= cut]) for h, head in enumerate(every)]
-        needed = [self._enough(*(sizes[h] for h in members)) for members in classes]
-        for p in max((primes or [] for primes in needed), key=len, default=[]):
-            t = self._modulo(p)
-            for members, primes in zip(classes, needed, strict=True):
-                if p not in (primes or []):
-                    continue
-                left, right = [], []
-                for h in members:
-                    value, output = every[h].value.residues(p), every[h].output
-                    projection = np.eye(len(value)) if output is None else output.residues(p)
-                    left.append(matmul_mod(t, projection, p) if h < cut else -projection)
-                    right.append(value if h < cut else matmul_mod(value, t, p))
-                if matmul_mod(np.hstack(left), np.vstack(right), p).any():
+            for members, primes in zip(classes, sums, strict=True):
+                moved = (_moved(every[h].each(modulo), t, first=h < cut) for h in members)
+                if p in (primes or []) and reduce(add, moved).entries.any():
                     return False
-        return None not in needed
+        return True
 
     def _streams(self) -> CommonStreams:
         """As `common_streams` finds them, but blind letters are not looked for: the graph is kept with them."""
@@ -305,8 +319,19 @@ class GraphStreams:
             layers.append(
                 CommonLayer(space, space, (tuple(spelled[: shape.heads]), tuple(spelled[shape.heads :])), blind)
             )
-        return CommonStreams(True, tuple(layers), space, shape.widths)
+        return CommonStreams(True, tuple(layers), space)
 
 
-def _residues(column: Floats, p: int) -> bytes:
-    return np.mod(column, p).astype(np.int64).tobytes()
+def _limbs(weights: Weights, name: str) -> Limbs:
+    return Limbs.of(weights.held(name))
+
+
+def _moved(head: HeadOver[PrimeFieldMatrix], change: PrimeFieldMatrix, *, first: bool) -> PrimeFieldMatrix:
+    """What a head of the first network writes, taken to the second; or minus what one of the second writes there."""
+    if first:
+        return (change if head.output is None else change @ head.output) @ head.inner_value
+    return PrimeFieldMatrix(-head.carried(change).entries, change.prime)
+
+
+def _agree(one: PrimeFieldMatrix, other: PrimeFieldMatrix) -> bool:
+    return not reduce_mod(one.entries - other.entries, one.prime).any()

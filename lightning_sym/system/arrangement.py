@@ -18,18 +18,20 @@ tokens by `V`: the layers from there on are the matrix `prod (e + sum V)`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.common_streams import FIXED, CommonStreams, common_streams
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import FIXED, CommonStreams, sampled, streams
 
 Place = tuple[int, int]
 """Layer and head, from 1."""
+
+Places = list[list[tuple[Place, ...]]]
+"""By layer and head, the heads that it is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,47 +78,34 @@ def arranged(circuits: NetworkCircuits, tokens: int) -> Arrangement:
         >>> found.places        # the second layer reads the first coordinate alone, the first writes the other one
         ((((1, 1),), ((2, 1),)),)
     """
-    places: list[list[tuple[Place, ...]]] = []
-    layers = []
-    for i, heads in enumerate(circuits.layers, start=1):
-        layers.append(list(heads))
-        places.append([((i, h),) for h in range(1, len(layers[-1]) + 1)])
-    found = replace(circuits, layers=layers)
+    found = circuits.in_memory()
+    places: Places = [[((i, h),) for h, _ in enumerate(heads, 1)] for i, heads in enumerate(found.layers, 1)]
 
     @lru_cache(maxsize=1)  # most often nothing changes any more
-    def streams(network: NetworkCircuits) -> CommonStreams:
-        return common_streams(network, network, tokens)
+    def stream(network: NetworkCircuits) -> CommonStreams:
+        return streams((network,), tokens)
 
     stages = list[NetworkCircuits]()
     while True:
-        size, common = list(map(len, _lists(found))), streams(found)
+        size, common = list(map(len, found.layers)), stream(found)
         found, places = _cut(*_in_letters(found, places, common, tokens), common)
         stages.append(found)
         if found.form.skip:
-            found, places = _in_levels(found, places, streams(found))
+            found, places = _in_levels(found, places, stream(found))
             stages.append(found)
-        if list(map(len, _lists(found))) == size:
+        if list(map(len, found.layers)) == size:
             break
-    zero = not (found.unembed @ _half(streams(found).reached, found.widths[-1]))
+    zero = not (found.unembed @ stream(found).reached.basis)
     return Arrangement(found, tuple(map(tuple, places)), zero, tuple(stages))
 
 
-def _lists(circuits: NetworkCircuits) -> list[list[HeadCircuits]]:
-    return [list(heads) for heads in circuits.layers]
-
-
-def _half(space: Subspace, rows: int) -> RationalMatrix:
-    return space.basis.rows(range(rows))
-
-
 def _in_letters(
-    circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams, tokens: int
-) -> tuple[NetworkCircuits, list[list[tuple[Place, ...]]]]:
+    circuits: NetworkCircuits, places: Places, common: CommonStreams, tokens: int
+) -> tuple[NetworkCircuits, Places]:
     """One head for each letter whose values are not zero on what is reached."""
     layers, names = [], []
-    for i, (known, common) in enumerate(zip(_lists(circuits), streams.layers, strict=True)):
-        spelled = common.spelled[0]
-        reached = _half(common.reached, circuits.widths[i])
+    for i, (known, layer) in enumerate(zip(circuits.layers, common.layers, strict=True)):
+        spelled, reached = layer.spelled[0], layer.reached.basis
         new, made_of = [], []
         for letter in sorted({letter for spelling in spelled for letter in spelling}):
             if letter != FIXED and [s for s in spelled if letter in s] == [{letter: 1}]:
@@ -144,36 +133,31 @@ def _in_letters(
 
 def _with(circuits: NetworkCircuits, layers: list[list[HeadCircuits]]) -> NetworkCircuits:
     """The network with these heads; this very object where they are those that it has."""
-    if [list(map(id, heads)) for heads in layers] == [list(map(id, heads)) for heads in _lists(circuits)]:
+    if [list(map(id, heads)) for heads in layers] == [list(map(id, heads)) for heads in circuits.layers]:
         return circuits
     return replace(circuits, layers=layers, widths=circuits.widths[: len(layers) + 1])
 
 
-def _cut(
-    circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
-) -> tuple[NetworkCircuits, list[list[tuple[Place, ...]]]]:
+def _cut(circuits: NetworkCircuits, places: Places, common: CommonStreams) -> tuple[NetworkCircuits, Places]:
     """The layers up to where all tokens are equal; those behind are a matrix."""
     form = circuits.form
     if form.normalization is None:
         return circuits, places
-    cut = next((i for i, common in enumerate(streams.layers) if not common.apart.dimension), len(streams.layers))
-    if cut == len(streams.layers):
+    cut = next((i for i, layer in enumerate(common.layers) if not layer.apart.dimension), len(common.layers))
+    if cut == len(common.layers):
         return circuits, places
     unembed = circuits.unembed
-    for i in range(len(streams.layers) - 1, cut - 1, -1):
-        total = RationalMatrix.zero(circuits.widths[i + 1], circuits.widths[i])
-        for head in circuits.layers[i]:
-            total = total + head.value
-        unembed = unembed @ total + unembed if form.skip else unembed @ total
+    for i in range(len(common.layers) - 1, cut - 1, -1):
+        nothing = RationalMatrix.zero(circuits.widths[i + 1], circuits.widths[i])
+        total = unembed @ sum((head.value for head in circuits.layers[i]), nothing)
+        unembed = total + unembed if form.skip else total
     shorter = replace(circuits, layers=circuits.layers[:cut], widths=circuits.widths[: cut + 1], unembed=unembed)
     return shorter, places[:cut]
 
 
-def _in_levels(
-    circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams
-) -> tuple[NetworkCircuits, list[list[tuple[Place, ...]]]]:
+def _in_levels(circuits: NetworkCircuits, places: Places, common: CommonStreams) -> tuple[NetworkCircuits, Places]:
     """Leave out what is not read, and let the rest stand as early as it can."""
-    heads = _placed(circuits, places, streams)
+    heads = _placed(circuits, places, common)
     reads = _readings(circuits, heads)
     live: set[int] = set()
     for number in range(len(heads) - 1, -1, -1):  # later layers first
@@ -192,7 +176,7 @@ def _in_levels(
             elif heads[read].layer >= heads[reader].layer and level[read] < level[reader]:
                 level[read], changed = level[reader], True
     layers: list[list[HeadCircuits]] = [[] for _ in range(max(level.values(), default=0))]
-    names: list[list[tuple[Place, ...]]] = [[] for _ in layers]
+    names: Places = [[] for _ in layers]
     for number in sorted(live):
         layers[level[number] - 1].append(heads[number].circuit)
         names[level[number] - 1].append(heads[number].made_of)
@@ -209,22 +193,20 @@ def heads_in_levels(circuits: NetworkCircuits, tokens: int) -> tuple[NetworkCirc
     Returns:
         The network, and by layer and head where each stands, `None` if it is left out.
     """
-    lists = _lists(circuits)
-    places: list[list[tuple[Place, ...]]] = [[((i, h),) for h in range(len(heads))] for i, heads in enumerate(lists)]
-    listed = replace(circuits, layers=lists)
-    found, names = _in_levels(listed, places, common_streams(listed, listed, tokens))
+    circuits = circuits.in_memory()
+    places: Places = [[((i, h),) for h in range(len(heads))] for i, heads in enumerate(circuits.layers)]
+    found, names = _in_levels(circuits, places, streams((circuits,), tokens))
     level = {place: number for number, layer in enumerate(names, start=1) for (place,) in layer}
-    return found, [[level.get((i, h)) for h in range(len(heads))] for i, heads in enumerate(lists)]
+    return found, [[level.get((i, h)) for h in range(len(heads))] for i, heads in enumerate(circuits.layers)]
 
 
-def _placed(circuits: NetworkCircuits, places: list[list[tuple[Place, ...]]], streams: CommonStreams) -> list[_Placed]:
+def _placed(circuits: NetworkCircuits, places: Places, common: CommonStreams) -> list[_Placed]:
     """All heads, layer by layer, with what they write."""
-    result = []
-    for i, (layer, common) in enumerate(zip(circuits.layers, streams.layers, strict=True)):
-        reached, apart = (_half(space, circuits.widths[i]) for space in (common.reached, common.apart))
-        for head, made_of in zip(layer, places[i], strict=True):
-            result.append(_Placed(head, i, made_of, head.value @ reached, head.value @ apart))
-    return result
+    return [
+        _Placed(head, i, made_of, head.value @ layer.reached.basis, head.value @ layer.apart.basis)
+        for i, (heads, layer) in enumerate(zip(circuits.layers, common.layers, strict=True))
+        for head, made_of in zip(heads, places[i], strict=True)
+    ]
 
 
 def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]:
@@ -233,13 +215,13 @@ def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]
     whole = Subspace.spanned(circuits.embed, *(head.reached for head in heads)).basis
     between = Subspace.spanned(circuits.embed, *(head.apart for head in heads)).basis if softmax else whole
     written = [(head.reached, head.apart if softmax else head.reached) for head in heads]
-    samples = [[_sample(matrix) for matrix in pair] for pair in written]
+    samples = [[sampled(matrix) for matrix in pair] for pair in written]
     result: list[set[int]] = []
     for head in heads:
-        attention, value = head.circuit
+        attention, value = head.circuit.attention, head.circuit.value
         as_key, as_query = between.mT @ attention, attention @ whole
         # a random combination that is not zero shows that the whole is not
-        samples_of = [_sample(m.mT).mT for m in (value, as_key)], _sample(as_query)
+        samples_of = [sampled(m.mT).mT for m in (value, as_key)], sampled(as_query)
         result.append(
             {
                 g
@@ -252,16 +234,6 @@ def _readings(circuits: NetworkCircuits, heads: list[_Placed]) -> list[set[int]]
             }
         )
     return result
-
-
-def _sample(matrix: RationalMatrix) -> RationalMatrix:
-    """One combination of the columns."""
-    columns = matrix.shape[1]
-    return (
-        matrix @ RationalMatrix.of([[Fraction(pow(3, j, 1009))] for j in range(columns)])
-        if columns
-        else (RationalMatrix.zero(matrix.shape[0], 1))
-    )
 
 
 def padded(first: NetworkCircuits, second: NetworkCircuits) -> tuple[NetworkCircuits, NetworkCircuits] | None:

@@ -1,8 +1,8 @@
-r"""When two networks compute the same function because their streams move together.
+r"""When two networks compute the same function because their streams move together: their direct sum is followed.
 
 Theorem 1 of docs/transformer-fibers.md. Stack the streams of both networks, $z = (x, x')$, and follow two spaces
 through the layers: $R_i$, where the columns of the stacked stream lie, and $D_i$, where differences of columns lie. A
-head of either network reads its own half of $z$; two heads have the same pattern if their score forms agree: for
+head of either network reads its own part of $z$; two heads have the same pattern if their score forms agree: for
 softmax, which sees differences of the scores of one query only, on $D \times R$, else on $R \times R$. Patterns are
 written in *letters*, and patterns that are known to be related are written in the same letters:
 
@@ -11,9 +11,9 @@ written in *letters*, and patterns that are known to be related are written in t
 - lightning: patterns are linear in the form, so a basis of the forms gives the letters;
 - one token, normalized: all patterns are 1.
 
-Each letter carries a matrix that acts on both halves, the sum over its heads. If $(U, -U')$ vanishes on what is reached
+Each letter carries a matrix that acts on both parts, the sum over its heads. If $(U, -U')$ vanishes on what is reached
 behind the last layer, the outputs agree for all inputs. Nothing is supposed of the weights: heads may be merged,
-missing, padded, widths may differ. Where it does not vanish nothing is said.
+missing, padded, widths may differ. Where it does not vanish nothing is said. One network alone is followed as well.
 """
 
 from __future__ import annotations
@@ -21,20 +21,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 from lightning_sym.exact.subspaces import Subspace, in_a_basis
 from lightning_sym.limits import Progress
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.fields import Q
 
 FIXED = -1
 """The letter of the pattern that does not depend on scores: `J`, and with one token 1."""
-
-T = TypeVar("T")
-Pair = tuple[T, T]
 
 Spelling = dict[int, Fraction]
 """A pattern in letters: by letter, how often."""
@@ -42,41 +39,44 @@ Spelling = dict[int, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class CommonLayer:
-    """What two networks have in common in a layer.
+    """What networks have in common in a layer.
 
     Attributes:
         reached: $R_{i-1}$, where the columns of the stacked stream in front of the layer lie.
         apart: $D_{i-1}$, where their differences lie.
-        spelled: the patterns of the heads of the first network and of the second.
+        spelled: by network, the patterns of its heads.
         blind: the letters whose patterns have equal columns.
     """
 
     reached: Subspace
     apart: Subspace
-    spelled: tuple[tuple[Spelling, ...], tuple[Spelling, ...]]
+    spelled: tuple[tuple[Spelling, ...], ...]
     blind: frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
 class CommonStreams:
-    """How far the streams of two networks move together.
+    """How far the streams of networks move together.
 
     Attributes:
         same: whether the outputs agree for all inputs; if not, nothing is said about them.
         layers: layer by layer.
         reached: $R_l$, behind the last layer.
-        split: rows of the first network's half of the stream, in front of each layer and behind the last.
     """
 
     same: bool
     layers: tuple[CommonLayer, ...]
     reached: Subspace
-    split: tuple[int, ...]
 
 
-def _halves(space: Subspace, split: int) -> Pair[RationalMatrix]:
-    one, other = space.basis.apart((split, space.basis.shape[0] - split))
-    return one, other
+def sampled(columns: RationalMatrix) -> RationalMatrix:
+    """Return one combination of columns: where it is not zero, they are not."""
+    rows, count = columns.shape
+    return (
+        columns @ RationalMatrix.of([[pow(3, j, 1009)] for j in range(count)])
+        if count
+        else RationalMatrix.zero(rows, 1)
+    )
 
 
 class _Scores:
@@ -84,11 +84,8 @@ class _Scores:
 
     def __init__(self, head: HeadCircuits, keys: RationalMatrix, queries: RationalMatrix) -> None:
         self._head, self._keys, self._queries = head, keys, queries
-        self._sample: RationalMatrix | None = None
-        if columns := queries.shape[1]:
-            combination = RationalMatrix.of([[pow(3, j, 1009)] for j in range(columns)])
-            # what differs here differs; what agrees here is compared as a whole
-            self._sample = head.scores(keys, queries @ combination)
+        # what differs here differs; what agrees here is compared as a whole
+        self._sample = head.scores(keys, sampled(queries))
 
     def whole(self) -> RationalMatrix:
         """All scores."""
@@ -96,12 +93,10 @@ class _Scores:
 
     def __bool__(self) -> bool:
         """Whether a score is not zero."""
-        return self._sample is not None and (bool(self._sample) or bool(self.whole()))
+        return bool(self._sample) or bool(self.whole())
 
     def agrees(self, other: _Scores, sign: int = 1) -> bool:
         """Whether these are the scores of the other head, or with the sign -1 their opposites."""
-        if self._sample is None or other._sample is None or (self is other and sign == 1):
-            return True
         if self._sample != other._sample.scaled(sign):
             return False
         return self.whole() == (other.whole() if sign == 1 else -other.whole())
@@ -137,7 +132,7 @@ def _uniform(forms: Sequence[_Scores], form: NetworkForm) -> frozenset[int]:
 
 
 def _blind(
-    heads: Sequence[HeadCircuits],
+    heads: Sequence[tuple[int, HeadCircuits]],
     forms: Sequence[_Scores],
     apart: Sequence[RationalMatrix],
     form: NetworkForm,
@@ -147,7 +142,8 @@ def _blind(
     if form.normalization is None or form.causal:
         return frozenset()
     found = {FIXED}
-    for number, (m, head, half) in enumerate(zip(forms, heads, apart, strict=True)):
+    for number, (m, (side, head)) in enumerate(zip(forms, heads, strict=True)):
+        half = apart[side]
         if form.normalization != SOFTMAX:
             seen = bool(m)
         elif tokens == 2:
@@ -160,30 +156,33 @@ def _blind(
     return frozenset(found)
 
 
-def _total(
-    heads: Sequence[HeadCircuits], factors: Sequence[Fraction | int], rows: int, half: RationalMatrix
-) -> RationalMatrix:
-    """A sum of heads applied to the columns of one half."""
-    result = RationalMatrix.zero(rows, half.shape[1])
-    for head, factor in zip(heads, factors, strict=True):
-        if factor:
-            part = head.carried(half)
-            result = result + (part if factor == 1 else part.scaled(factor))
-    return result
+class _Summands:
+    """The heads of a layer of a direct sum: those of each network read its part of the stream, and write to it."""
+
+    def __init__(self, networks: Sequence[NetworkCircuits], layer: int) -> None:
+        halves = [list(network.layers[layer]) for network in networks]
+        self.counts = list(map(len, halves))
+        self.heads = [(side, head) for side, half in enumerate(halves) for head in half]
+        self._before, self._behind = ([network.widths[i] for network in networks] for i in (layer, layer + 1))
+        self.width = sum(self._behind)
+
+    def parts(self, space: Subspace) -> list[RationalMatrix]:
+        """Return a basis in front of the layer, by network."""
+        return parts_of(space, self._before)
+
+    def total(self, factors: Sequence[Fraction | int], parts: Sequence[RationalMatrix]) -> RationalMatrix:
+        """Return a sum of heads applied to columns."""
+        sums = [RationalMatrix.zero(rows, part.shape[1]) for rows, part in zip(self._behind, parts, strict=True)]
+        for (side, head), factor in zip(self.heads, factors, strict=True):
+            if factor:
+                carried = head.carried(parts[side])
+                sums[side] = sums[side] + (carried if factor == 1 else carried.scaled(factor))
+        return Q.stacked(sums)
 
 
-def _images(
-    halves: Sequence[Sequence[HeadCircuits]],
-    factors: Sequence[Fraction | int],
-    rows: Pair[int],
-    on: Pair[RationalMatrix],
-) -> Pair[RationalMatrix]:
-    """The same sum of heads of both networks, each applied to its half."""
-    cut = len(halves[0])
-    one = _total(halves[0], factors[:cut], rows[0], on[0])
-    if halves[1] is halves[0] and on[1] == on[0] and factors[cut:] == factors[:cut]:
-        return one, one  # a network with itself
-    return one, _total(halves[1], factors[cut:], rows[1], on[1])
+def parts_of(space: Subspace, sizes: Sequence[int]) -> list[RationalMatrix]:
+    """Return a basis of a space of the direct sum in so many coordinates of each network."""
+    return [space.basis] if len(sizes) == 1 else space.basis.apart(sizes)
 
 
 def common_streams(
@@ -207,51 +206,54 @@ def common_streams(
         >>> common_streams(both, one_head, tokens=3).same
         True
     """
-    form, layers = first.form, []
+    return streams((first, second), tokens, progress)
+
+
+def streams(networks: Sequence[NetworkCircuits], tokens: int, progress: Progress | None = None) -> CommonStreams:
+    """Follow the stream of the direct sum of networks of one form and one depth; of one, its own stream.
+
+    Args:
+        networks: one or more, with the same input width and output width.
+        tokens: how many tokens inputs have.
+        progress: called in front of each layer.
+    """
+    form, layers, depth = networks[0].form, [], len(networks[0].layers)
     normalized, softmax = form.normalization is not None, form.normalization == SOFTMAX
-    reached = Subspace.spanned(first.embed.above(second.embed))
+    reached = Subspace.spanned(Q.stacked([network.embed for network in networks]))
     apart = Subspace.zero(reached.basis.shape[0]) if normalized and tokens == 1 else reached
     middle = reached  # where the mean of the tokens lies, or with a mask the first one
-    for i, both in enumerate(zip(first.layers, second.layers, strict=True)):
+    for i in range(depth):
         if progress is not None:
-            progress("common streams, layers", i, len(first.layers))
-        halves = [list(both[0])]
-        halves.append(halves[0] if both[1] is both[0] else list(both[1]))
-        rows = first.widths[i + 1], second.widths[i + 1]
-        columns = _halves(reached, first.widths[i])
-        differences = columns if apart is reached else _halves(apart, first.widths[i])
-        heads = [*halves[0], *halves[1]]
-        sides = [side for side, half in enumerate(halves) for _ in half]
+            progress("common streams, layers", i, depth)
+        layer = _Summands(networks, i)
+        columns = layer.parts(reached)
+        differences = columns if apart is reached else layer.parts(apart)
         keys = differences if softmax else columns
-        if halves[1] is halves[0] and columns[0] == columns[1] and keys[0] == keys[1]:
-            forms = 2 * [_Scores(head, keys[0], columns[0]) for head in halves[0]]
-        else:
-            forms = [_Scores(head, keys[s], columns[s]) for s, head in zip(sides, heads, strict=True)]
+        forms = [_Scores(head, keys[side], columns[side]) for side, head in layer.heads]
         spelled = _spell(forms, form, tokens)
-        blind = _blind(heads, forms, [differences[s] for s in sides], form, tokens)
+        blind = _blind(layer.heads, forms, differences, form, tokens)
         letters = sorted({letter for spelling in spelled for letter in spelling})
-        cut = len(halves[0])
-        layers.append(CommonLayer(reached, apart, (tuple(spelled[:cut]), tuple(spelled[cut:])), blind))
+        by_network, rest = [], tuple(spelled)
+        for count in layer.counts:
+            by_network.append(rest[:count])
+            rest = rest[count:]
+        layers.append(CommonLayer(reached, apart, tuple(by_network), blind))
 
         def image(letter: int) -> RationalMatrix:  # one at a time
             factors = [spelling.get(letter, 0) for spelling in spelled]  # noqa: B023
-            one, other = _images(halves, factors, rows, differences if normalized else columns)  # noqa: B023
-            return one.above(other)
+            return layer.total(factors, differences if normalized else columns)  # noqa: B023
 
-        start = apart if form.skip else Subspace.zero(sum(rows))
+        start = apart if form.skip else Subspace.zero(layer.width)
         visible = (image(letter) for letter in letters if letter not in blind)
         seen = start.extended(*(m for m in visible if not start.contains(m)))
         if normalized:
-            mean = _halves(middle, first.widths[i])
-            one, other = _images(halves, [1] * len(heads), rows, mean)
-            if form.skip:
-                one, other = one + mean[0], other + mean[1]
+            mean = layer.total([1] * len(forms), layer.parts(middle))
             uneven = set() if form.causal else set(letters) - _uniform(forms, form)
-            found = [one.above(other), *map(image, uneven)]
+            found = [mean + middle.basis if form.skip else mean, *map(image, uneven)]
             reached, apart = seen.extended(*found), seen
             middle = reached.within(*found)
         else:
             reached = apart = seen
-    one, other = _halves(reached, first.widths[-1])
-    same = first.unembed @ one == second.unembed @ other
-    return CommonStreams(same, tuple(layers), reached, first.widths)
+    ends = parts_of(reached, [network.widths[-1] for network in networks])
+    first, *others = (network.unembed @ end for network, end in zip(networks, ends, strict=True))
+    return CommonStreams(all(other == first for other in others), tuple(layers), reached)

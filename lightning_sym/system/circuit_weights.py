@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.exact.echelon import columns_of, row_echelon
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 
 
 def _factors(matrices: list[RationalMatrix], least: int) -> list[tuple[ObjectArray, ObjectArray]]:

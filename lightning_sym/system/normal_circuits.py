@@ -22,9 +22,9 @@ from typing import Any
 
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.echelon import columns_of, independent_columns, row_echelon
-from lightning_sym.fibers.common_streams import common_streams
-from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
+from lightning_sym.system.common_streams import streams
 
 Key = tuple[Any, ...]
 
@@ -66,14 +66,13 @@ def without_uniform_heads(circuits: NetworkCircuits) -> NetworkCircuits:
     not tried which ones.
     """
     layers = []
-    streams = common_streams(circuits, circuits, 2)
+    common = streams((circuits,), 2)
     for i, known in enumerate(circuits.layers):
         heads = list(known)
         zero = next((h for h in heads if not h.attention), None)
         others = [h for h in heads if h is not zero]
         if zero is not None and 0 < len(others) <= MOST_SIGNS:
-            width = circuits.widths[i]
-            reached = streams.layers[i].reached.basis.rows(range(width))
+            reached = common.layers[i].reached.basis
             written = [(h.value @ reached).scaled(2) for h in others]
             for chosen in product((0, 1), repeat=len(others)):
                 total = zero.value @ reached
@@ -196,7 +195,10 @@ def residual(
     for form, block in zip(attention, blocks, strict=True):
         value = RationalMatrix.zero(width, old) if spread is None else spread @ block
         last.append(HeadCircuits(_grown(form, width, width), _grown(value, width, width)))
-    before = [[HeadCircuits(*(_grown(m, width, width) for m in head)) for head in heads] for heads in layers]
+    before = [
+        [HeadCircuits(*(_grown(m, width, width) for m in (head.attention, head.value))) for head in heads]
+        for heads in layers
+    ]
     unembed = _beside([read, columns_of(columns, new)])
     for y, head in zip(outputs, last, strict=True):
         _require_made_of(y, unembed, columns_of(head.value, tuple(range(old))))

@@ -1,0 +1,1 @@
+"""What is written and read between the layers of networks, over any field; two networks are their direct sum."""

@@ -1,0 +1,258 @@
+r"""The circuits of a network, over any field: all that its function sees of a head is $A = K^\top Q$ and $V$, or $O V$.
+
+Where queries look (QK) and what is carried over (OV). A head is held by its factors, and every product is one with
+columns: no matrix of the size of a form is made unless it is asked for. Over the rationals heads are made whenever they
+are asked for: those of all layers of a large model together would not fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar
+
+from lightning_sym.errors import BadInput
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.form import NetworkForm
+from lightning_sym.network.pieces import SHAPED
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.fields import Field, Q, prime_field, weights_modulo_a_prime
+
+M = TypeVar("M", bound=Any)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadOver(Generic[M]):
+    """What the function sees of a head, by factors.
+
+    Attributes:
+        query: `a x d`; without keys it is $A$ itself.
+        inner_value: `b x d`, with an output projection; or `d' x d`, without.
+        key: `a x d`, or `None`.
+        output: `d' x b`, or `None`.
+    """
+
+    query: M
+    inner_value: M
+    key: M | None = None
+    output: M | None = None
+
+    @cached_property
+    def attention(self) -> M:
+        """$A$, `d x d`: the score of key `y` for query `x` is $y^T A x$."""
+        attention: M = self.query if self.key is None else self.key.mT @ self.query
+        return attention
+
+    @cached_property
+    def value(self) -> M:
+        """$V$, or $O V$, `d' x d`."""
+        value: M = self.inner_value if self.output is None else self.output @ self.inner_value
+        return value
+
+    def scores(self, keys: M, queries: M) -> M:
+        """Return the scores of all columns of `keys` for all columns of `queries`."""
+        scores: M = self.offered(keys).mT @ (self.query @ queries)
+        return scores
+
+    def attended(self, columns: M) -> M:
+        """Return the attention matrix times columns."""
+        sought = self.query @ columns
+        attended: M = sought if self.key is None else self.key.mT @ sought
+        return attended
+
+    def offered(self, columns: M) -> M:
+        """Return the keys of columns: what queries are multiplied with."""
+        offered: M = columns if self.key is None else self.key @ columns
+        return offered
+
+    def carried(self, columns: M) -> M:
+        """Return the value matrix times columns."""
+        inside = self.inner_value @ columns
+        carried: M = inside if self.output is None else self.output @ inside
+        return carried
+
+    def read(self, columns: M) -> M:
+        """Return the transpose of the value matrix times columns."""
+        read: M = self.inner_value.mT @ (columns if self.output is None else self.output.mT @ columns)
+        return read
+
+    @property
+    def score_forms(self) -> tuple[M, M]:
+        """The forms, as columns, by which keys and queries read the stream."""
+        return (self.query if self.key is None else self.key.mT), self.query.mT
+
+    def each(self, function: Callable[[M], Any]) -> HeadOver[Any]:
+        """Return the head with a function applied to every factor."""
+        factors = (self.query, self.inner_value, self.key, self.output)
+        return HeadOver(*(None if factor is None else function(factor) for factor in factors))
+
+
+@dataclass(frozen=True)
+class _Heads(Sequence[HeadOver[M]]):
+    """The heads of a layer, each made anew whenever it is asked for."""
+
+    names: Sequence[str]
+    with_output: bool
+    held: Callable[[str], M]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, head: Any) -> Any:
+        name = self.names[head]
+        query, key, value = (self.held(letter + name) for letter in "QKV")
+        return HeadOver(query, value, key, self.held("O" + name) if self.with_output else None)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkOver(Generic[M]):
+    """A network by its circuits: as many heads in a layer as there are, zero or more.
+
+    Attributes:
+        embed: `d_0 x n`, the identity where the network has no embedding.
+        layers: the heads of each layer; of weights they are multiplied whenever a layer is gone through.
+        widths: $(d_0, ..., d_l)$.
+        unembed: `m x d_l`, the identity where the network has no unembedding.
+        form: normalization, mask and skip connections.
+
+    Example:
+        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[3, 0]], "V1": [[5, 0]], "O1": [[1], [2]]})
+        >>> [head] = NetworkCircuits.of(w).layers[0]
+        >>> head.attention.fractions().tolist()[0], head.value.shape
+        ([Fraction(3, 1), Fraction(6, 1)], (2, 2))
+    """
+
+    embed: M
+    layers: Sequence[Sequence[HeadOver[M]]]
+    widths: tuple[int, ...]
+    unembed: M
+    form: NetworkForm
+
+    @classmethod
+    def of(cls, weights: Weights, *, idle_heads: bool = True) -> NetworkOver[RationalMatrix]:
+        """The circuits of weights, over the rationals.
+
+        Args:
+            weights: exact weights.
+            idle_heads: keep heads whose values are 0; without them layers may have fewer heads than the shape says.
+
+        Raises:
+            BadInput: there are letters, or an option whose weights are not known.
+        """
+        weights.require_numbers()
+        idle = None if idle_heads else partial(_is_zero, weights)
+        return circuits_over(Q, weights.architecture(1), lambda name: Q.of(weights.held(name)), idle)
+
+    @property
+    def skip(self) -> bool:
+        """Whether layers add their input."""
+        return self.form.skip
+
+    def in_memory(self) -> NetworkOver[M]:
+        """Return the same network with all heads made once and kept."""
+        return replace(self, layers=[list(heads) for heads in self.layers])
+
+    def embedded(self, columns: M) -> M:
+        """Return `E` times columns."""
+        embedded: M = self.embed @ columns
+        return embedded
+
+    def before_unembedding(self, columns: M) -> M:
+        """Return the transpose of `U` times columns."""
+        found: M = self.unembed.mT @ columns
+        return found
+
+    def after(self, i: int, columns: M) -> M:
+        """Return `C_i` times columns, `i` from 1: all that layer `i` writes if each pattern is one."""
+        return self._total(columns, [head.carried(columns) for head in self.layers[i - 1]])
+
+    def before(self, i: int, columns: M) -> M:
+        """Return the transpose of `C_i` times columns."""
+        return self._total(columns, [head.read(columns) for head in self.layers[i - 1]])
+
+    def _total(self, columns: M, parts: Sequence[M]) -> M:
+        return added([columns, *parts] if self.skip else parts)
+
+    def first(self, columns: M) -> list[M]:
+        """Return `S_0, ..., S_l` times columns."""
+        found = [self.embedded(columns)]
+        for i in range(1, len(self.layers) + 1):
+            found.append(self.after(i, found[-1]))
+        return found
+
+    def means(self, columns: M) -> list[M]:
+        """Return the transposes of `Y_0, ..., Y_l` times columns."""
+        found = [self.before_unembedding(columns)]
+        for i in range(len(self.layers), 0, -1):
+            found.append(self.before(i, found[-1]))
+        return found[::-1]
+
+
+HeadCircuits = HeadOver[RationalMatrix]
+NetworkCircuits = NetworkOver[RationalMatrix]
+
+
+def added(matrices: Sequence[M]) -> M:
+    """Return the sum of one matrix or more."""
+    total = matrices[0]
+    for matrix in matrices[1:]:
+        total = total + matrix
+    return total
+
+
+def circuits_over(
+    field: Field[M, Any], shape: Architecture, held: Callable[[str], M], idle: Callable[[str], bool] | None = None
+) -> NetworkOver[M]:
+    """Return a network by its matrices over a field.
+
+    Args:
+        field: where the matrices are.
+        shape: the network.
+        held: gives a matrix by its name, such as `Q1.2`.
+        idle: says by the name of its values whether a head is to be left out.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+    """
+    layers = [layer_heads(shape, i, held, idle) for i in range(1, shape.depth + 1)]
+    embed, unembed = (
+        field.identity(width) if option is None else held(name)
+        for name, option, width in (("E", shape.embed, shape.widths[0]), ("U", shape.unembed, shape.widths[-1]))
+    )
+    return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm(shape.normalization, shape.causal, shape.skip))
+
+
+def layer_heads(
+    shape: Architecture, layer: int, held: Callable[[str], M], idle: Callable[[str], bool] | None = None
+) -> Sequence[HeadOver[M]]:
+    """Return the heads of a layer, from 1, each made whenever it is asked for; arguments as above.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+    """
+    shape.require("the heads of a layer", SHAPED)
+    names = [shape.head_name(layer, h) for h in range(1, shape.heads + 1)]
+    kept = [name for name in names if idle is None or not idle("V" + name)]
+    return _Heads(kept, shape.value_ranks is not None, held)
+
+
+def residue_network(
+    weights: Weights, *, idle_heads: bool = True, primes: Sequence[int] = PRIMES
+) -> tuple[NetworkOver[PrimeFieldMatrix], int]:
+    """Return the network modulo the first of `primes` that divides no denominator, and this prime.
+
+    Raises:
+        BadInput: there is none, or there are letters.
+    """
+    if (found := weights_modulo_a_prime(weights, primes)) is None:
+        raise BadInput(f"denominators must not be divisible by each of the primes {', '.join(map(str, primes))}")
+    p, held = found
+    idle = None if idle_heads else partial(_is_zero, weights)
+    return circuits_over(prime_field(p), weights.architecture(1), held.__getitem__, idle).in_memory(), p
+
+
+def _is_zero(weights: Weights, name: str) -> bool:
+    return not weights.held(name).any()

@@ -1,0 +1,125 @@
+"""The fields that a network is followed over, by the few operations on matrices that this takes: GF(p) and Q."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.modular import rank_mod_p, row_basis_mod_p
+from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, reduce_mod
+from lightning_sym.rings.rationals import RationalMatrix
+
+M = TypeVar("M", bound=Any)
+S = TypeVar("S", bound=Any)
+Residues = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Field(Generic[M, S]):
+    """A field: what is done with matrices over it besides sums and products.
+
+    Attributes:
+        of: the matrix of an array of rational numbers; a `ValueError` where a prime divides a denominator.
+        rank: of a matrix; or a number, if the rank is larger.
+        stacked: matrices one above the other.
+        identity: the identity matrix of a size.
+        no_columns: the zero space in so many coordinates. Spaces are spanned by columns; they have a reduced `basis`,
+            a `dimension`, and can be `extended`.
+    """
+
+    of: Callable[[npt.NDArray[Any]], M]
+    rank: Callable[[M, int], int]
+    stacked: Callable[[Sequence[M]], M]
+    identity: Callable[[int], M]
+    no_columns: Callable[[int], S]
+
+
+Q = Field[RationalMatrix, Subspace](
+    RationalMatrix.of,
+    RationalMatrix.rank,
+    lambda matrices: matrices[0].above(*matrices[1:]),
+    RationalMatrix.identity,
+    Subspace.zero,
+)
+"""The rational numbers, exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResidueSpace:
+    """A space of columns over GF(p).
+
+    Attributes:
+        rows: the reduced basis, one vector a row.
+        prime: `p`.
+    """
+
+    rows: Residues
+    prime: int
+
+    @property
+    def basis(self) -> PrimeFieldMatrix:
+        """The basis as columns."""
+        return PrimeFieldMatrix(reduce_mod(self.rows.T.astype(np.float64), self.prime), self.prime)
+
+    @property
+    def dimension(self) -> int:
+        """Number of basis vectors."""
+        return len(self.rows)
+
+    def extended(self, *matrices: PrimeFieldMatrix) -> ResidueSpace:
+        """Return the span of this space and more columns; this very object where it is everything."""
+        size = self.rows.shape[1]
+        if self.dimension == size:
+            return self
+        rows = np.concatenate([self.rows, *(matrix.entries.T for matrix in matrices)])
+        if len(rows) == size and (rows == (one := np.eye(size, dtype=np.int64))).all():  # without an elimination
+            return ResidueSpace(one, self.prime)
+        return ResidueSpace(row_basis_mod_p(rows.astype(np.int64), self.prime), self.prime)
+
+
+@cache
+def prime_field(p: int) -> Field[PrimeFieldMatrix, ResidueSpace]:
+    """Return the residues modulo a prime: what is independent there is independent over the rationals.
+
+    Example:
+        >>> field = prime_field(4194301)
+        >>> space = field.no_columns(2).extended(field.of(np.array([[1], [2]])))
+        >>> space.basis.residues().T.tolist(), field.rank(space.basis, 2)
+        ([[1, 2]], 1)
+    """
+    return Field(
+        PrimeFieldMatrix.of(np.array([[1]]), p).like,
+        lambda matrix, most: min(rank_mod_p(matrix.entries, p), most),
+        lambda matrices: PrimeFieldMatrix(np.concatenate([matrix.entries for matrix in matrices]), p),
+        lambda size: PrimeFieldMatrix(np.eye(size), p),
+        lambda rows: ResidueSpace(np.zeros((0, rows), dtype=np.int64), p),
+    )
+
+
+def weights_modulo_a_prime(
+    weights: Weights, primes: Sequence[int] = PRIMES
+) -> tuple[int, dict[str, PrimeFieldMatrix]] | None:
+    """Return the first of `primes` that divides no denominator, and the weights modulo it, by name; or `None`.
+
+    Raises:
+        BadInput: there are letters.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> weights_modulo_a_prime(Weights.of({"Q1": [[1]], "K1": [[Fraction(1, 4194301)]], "V1": [[1]]}))[0]
+        4194287
+    """
+    weights.require_numbers()
+    for p in primes:
+        try:
+            return p, {name: prime_field(p).of(matrix) for name, matrix in weights.all_held.items()}
+        except ValueError:  # the prime divides a denominator
+            continue
+    return None
