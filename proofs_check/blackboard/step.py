@@ -14,7 +14,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import map_entries, to_fractions
+from lightning_sym.rings.rationals import as_fraction, map_entries, to_fractions
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,7 @@ class Polynomial:
     @classmethod
     def of(cls, ring: PolynomialRing, polynomial: Any) -> Polynomial:
         """From an element of `ring`."""
-        terms = (
-            (tuple(map(int, exponents)), Fraction(int(c.p), int(c.q))) for exponents, c in polynomial.to_dict().items()
-        )
+        terms = ((tuple(map(int, exponents)), as_fraction(c)) for exponents, c in polynomial.to_dict().items())
         return cls(ring.names, tuple(terms))
 
 
@@ -97,13 +95,13 @@ def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
 
 def number(label: str, value: int) -> Shown:
     """A number with words before it."""
-    return show(rf"\text{{{label}}}", Fraction(value))
+    return show(rf"\text{{{label}}}", value)
 
 
 def _exact(ring: PolynomialRing, value: Any) -> Number:
     if hasattr(value, "to_dict"):
         return Polynomial.of(ring, value)
-    return Fraction(int(value.numerator), int(value.denominator))
+    return as_fraction(value)
 
 
 def table(label: str, matrix: ObjectArray, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Shown:
@@ -145,7 +143,7 @@ def function_of(*layers: Layer, x: ObjectArray = INPUT, ring: PolynomialRing = B
 def coefficients(entries: ObjectArray) -> dict[tuple[int, int, tuple[int, ...]], Fraction]:
     """Non-zero coefficients of a matrix of polynomials by row, column and monomial."""
     return {
-        (k, j, tuple(map(int, exponents))): Fraction(int(c.p), int(c.q))
+        (k, j, tuple(map(int, exponents))): as_fraction(c)
         for (k, j), entry in np.ndenumerate(entries)
         for exponents, c in entry.to_dict().items()
     }
@@ -208,13 +206,8 @@ def quadratic_forms(phi: ObjectArray) -> ObjectArray:
 
 def six_coefficients(form_pair: Sequence[Any]) -> list[Fraction]:
     """The coefficients of r^2, r s, s^2 in each form of a pair."""
-    found = []
-    for form in form_pair:
-        known = {tuple(map(int, e))[2:]: c for e, c in form.to_dict().items()}
-        for monomial in ((2, 0), (1, 1), (0, 2)):
-            c = known.get(monomial)
-            found.append(Fraction(0) if c is None else Fraction(int(c.p), int(c.q)))
-    return found
+    known = [{tuple(map(int, e))[2:]: c for e, c in form.to_dict().items()} for form in form_pair]
+    return [as_fraction(terms.get(monomial, 0)) for terms in known for monomial in ((2, 0), (1, 1), (0, 2))]
 
 
 def entry_labels(letter: str, rows: int, columns: int) -> list[str]:
@@ -240,3 +233,6 @@ def one_layer_jacobian(attention: ObjectArray, value: ObjectArray) -> ObjectArra
             six[:, column] = everything[:, names.index(name)]
     must(rank(six) == rank(everything), "the six coefficients decide the rank")
     return six
+
+
+WEIGHT_ROWS = [*entry_labels("a", 2, 2), "v_1", "v_2"]

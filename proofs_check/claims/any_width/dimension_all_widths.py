@@ -15,15 +15,19 @@ formula: for these networks, counted in the findings, the formula is confirmed b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import accumulate, product
 
 import numpy as np
 
 from lightning_sym import Architecture, certified_dimension
+from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
+from proofs_check.blackboard.step import Matrix, Shown, Step, must, show
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope
+from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope, WalkThrough
 from proofs_check.expect import expect_dimension, expect_orbit
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
@@ -112,6 +116,64 @@ MUTANTS = {
     "without the rescalings": partial(check, stated=partial(formula, rescalings=False)),
 }
 
+
+def walk() -> Iterator[Step]:
+    """Beyond the paper: the dimension for any widths."""
+    network = Architecture((3, 2, 1), (2, 2), 2)
+    pieces = virtual_weight_variety(network).pieces
+    upper = virtual_weight_variety(network).dimension
+    yield Step(
+        "A network that narrows",
+        rf"Widths $3, 2, 1$ with $a = 2$. It has {network.parameter_count} weights. The function knows only the "
+        rf"virtual weights: "
+        r"$\tilde A_1$, $\tilde A_2 = V_1^\top A_2 V_1$ and $\tilde V = V_2 V_1$, all matrices on the input space of "
+        r"dimension $3$.",
+    )
+    yield Step(
+        "Count the virtual weights",
+        r"$V_1$ is $2 \times 3$, so behind it the network lives on a plane $F_1$. First count the matrices on nested "
+        r"subspaces, then how the subspaces can lie in each other. Each rescaling takes one away. The sum bounds the "
+        r"dimension from above.",
+        (_counts(pieces, upper),),
+    )
+    found = certified_dimension(network)
+    must(found.value == found.lower == upper, "the bounds meet")
+    yield Step(
+        "Count from below",
+        rf"The Jacobian at integer weights has rank {found.lower} modulo the prime ${found.prime}$. A rank modulo a "
+        rf"prime can only "
+        r"be too small. So the dimension is at least that; the two numbers meet, and the dimension is proved.",
+        (show(r"\text{lower}", found.lower), show(r"\text{upper}", upper),
+         show(r"\dim \mathcal M", upper)),
+    )  # fmt: skip
+    narrow = Architecture((3, 2, 1), (1, 2), 2)
+    less = certified_dimension(narrow)
+    must(less.value == virtual_weight_variety(narrow).dimension, "the bounds meet again")
+    yield Step(
+        "Rank one in front",
+        r"With $a_1 = 1$ the first layer writes multiples of one vector. The second layer is then seen by its "
+        r"symmetric part only, and the count changes by itself:",
+        (
+            _counts(virtual_weight_variety(narrow).pieces, less.value),
+            show(r"\dim \mathcal M", less.value or 0),
+        ),
+    )
+
+
+def _counts(pieces: Sequence[Piece], total: int | None) -> Shown:
+    """A dimension count as a column with names."""
+    counted = [piece for piece in pieces if piece.dimension]
+    must(sum(piece.dimension for piece in counted) == total, "the pieces add up")
+
+    def in_latex(name: str) -> str:
+        name = re.sub(r"([AV])~(\w?)", lambda m: rf"}}\tilde {m[1]}" + (f"_{m[2]}" if m[2] else "") + r"\text{", name)
+        name = re.sub(r"\bF(\d)", r"}F_\1\\text{", name)
+        return rf"\text{{{name}}}".replace("<=", r"}\le\text{")
+
+    rows = tuple((Fraction(n),) for n in [*(piece.dimension for piece in counted), total or 0])
+    return Shown("", Matrix(rows, (*(in_latex(piece.name) for piece in counted), r"\text{sum}")))
+
+
 CLAIM = Claim(
     id="dimension-all-widths",
     source="beyond the paper",
@@ -130,6 +192,9 @@ CLAIM = Claim(
         "Lightning attention, one head, no mask, no skip connection, no embedding; every $l$, $t$, $a_i$ and all "
         "widths. Proved (docs/every-width.md, Theorem 2)."
     ),
+    place=270,
+    rests_on=("theorem-3.7", "equation-9"),
+    walk=WalkThrough("The dimension for any widths: count a variety, and meet it from below.", walk),
     parts=(
         Part(
             "seeded random architectures",

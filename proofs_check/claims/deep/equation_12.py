@@ -26,7 +26,8 @@ from lightning_sym import (
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.deep.lemma_3_6 import walk
 from proofs_check.claims.one_layer.definition_1 import word_layers
 from proofs_check.expect import expect_equal
 
@@ -119,6 +120,9 @@ CLAIM = Claim(
         r"Lightning attention, one head, no mask, every $t$ and all widths; $\nu_3(n)$ is the exponent of 3 in $n$. "
         "It is shown for some numbers of layers, with matrices of every shape; Lemma 3.6 gives the rest."
     ),
+    place=120,
+    rests_on=("lemma-3.6",),
+    walk=WalkThrough(r"A deep network in one line: which score stands where.", walk),
     parts=(
         Part(
             "composition = Eq. 11 = Eq. 12, matrices of every shape, by depth",

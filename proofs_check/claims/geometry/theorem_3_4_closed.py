@@ -30,8 +30,8 @@ from lightning_sym.network.one_layer import (
     quadratic_monomials,
 )
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope
-from proofs_check.claims.geometry.corollary_a_1 import norm_identity, norm_shapes
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.geometry.corollary_a_1 import norm_identity, norm_shapes, walk
 
 Shape = tuple[int, int, int]
 
@@ -134,6 +134,9 @@ CLAIM = Claim(
         "identities are expanded at small sizes; each is about two indices of $A$ and $V$, so it is the same at "
         r"every size. That $\mathcal M$ is closed follows by compactness, which is an argument and no computation."
     ),
+    place=50,
+    rests_on=("corollary-a.1",),
+    walk=WalkThrough("Limits of functions of a layer are functions of a layer.", walk),
     parts=(
         Part(
             "(A_pk V_mq)^2 is in the ideal of the coefficients, with cofactors",
