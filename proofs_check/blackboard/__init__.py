@@ -6,8 +6,7 @@ says "the same" or "different" is checked before it is written.
 
 from __future__ import annotations
 
-from lightning_sym.errors import BadInput
-from lightning_sym.network.weights import Weights
+from lightning_sym import BadInput, Weights
 from proofs_check.blackboard.own_weights import require_readable
 from proofs_check.blackboard.step import Step
 from proofs_check.registry import all_claims, claim_by_id

@@ -10,24 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 import lightning_sym
+from lightning_sym import BadInput, Layer, Weights
 from lightning_sym.display import Result
-from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import rank
-from lightning_sym.network.layer import Layer
-from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.blackboard.step import (
-    Step,
-    entry_labels,
-    must,
-    number,
-    rational,
-    show,
-    table,
-    tokens_of,
-    unit_directions,
-)
+from proofs_check.blackboard.layers import unit_directions
+from proofs_check.blackboard.step import Step, entry_labels, must, number, rational, show, table, tokens_of
 
 TOKENS = 2
 LARGEST = 6

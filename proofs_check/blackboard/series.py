@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from lightning_sym import Normalization
+from lightning_sym import Layer, Normalization
 from lightning_sym.network.attention import Form, forward
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.protocol import normalized
 from lightning_sym.rings.taylor import TaylorMatrix
-from proofs_check.blackboard.step import layer_of, rational
+from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.step import rational
 
 Taylor = Callable[[int], Fraction]
 

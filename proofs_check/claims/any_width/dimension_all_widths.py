@@ -21,8 +21,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import accumulate, product
 
-import numpy as np
-
 from lightning_sym import Architecture, certified_dimension
 from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
 from proofs_check.blackboard.step import Matrix, Shown, Step, must, show
@@ -30,6 +28,7 @@ from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope, WalkThrough
 from proofs_check.expect import expect_dimension, expect_orbit
 from proofs_check.one_network import itself_if
+from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -61,16 +60,12 @@ def formula(
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
     """1,000 different networks at the quick size, 3,060 in full: up to four layers, sizes up to six, or eight."""
-    generator = np.random.default_rng(seed)
-    seen: set[Architecture] = set()
-    while len(seen) < (1000 if quick else 3000):
-        depth = int(generator.integers(1, 5))
-        widths = tuple(int(x) for x in generator.integers(1, 7, size=depth + 1))
-        ranks = tuple(int(x) for x in generator.integers(1, 7, size=depth))
-        network = Architecture(widths, ranks, int(generator.integers(1, 5)))
-        if network not in seen:
-            seen.add(network)
-            yield network
+
+    def draw(dice: Dice) -> Architecture:
+        depth = dice.number((1, 4))
+        return Architecture(dice.numbers((1, 6), depth + 1), dice.numbers((1, 6), depth), dice.number((1, 4)))
+
+    yield from distinct(draw, 1000 if quick else 3000, seed)
     if not quick:  # beyond the sizes where the formula was found
         yield from random_shapes(60, seed, depth=(1, 4), tokens=(1, 4), fits=lambda n: max(n.widths) > 6)
 

@@ -34,7 +34,8 @@ from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-from proofs_check.blackboard.step import Step, identity, jacobian, layer_of, must, rational, show, tokens_of
+from proofs_check.blackboard.layers import jacobian, layer_of
+from proofs_check.blackboard.step import Step, identity, must, rational, show, tokens_of
 from proofs_check.claim import Claim, Kind, Part, Scope, WalkThrough
 from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit
 from proofs_check.claims.any_width.every_width_kernel import (

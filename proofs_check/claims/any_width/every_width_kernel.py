@@ -16,7 +16,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.expect import expect_equal, meeting_bounds
-from proofs_check.minors import determinant
+from proofs_check.ring_matrices import determinant
 
 
 class Symbols(NamedTuple):

@@ -14,15 +14,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate, product
 
-import numpy as np
-
-from lightning_sym import Architecture, certified_dimension
-from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.expect import dimension_by_orbit, expect_dimension
 from proofs_check.one_network import itself_if
+from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -55,18 +53,14 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
     """300 different architectures at the quick size, 560 in full, up to three layers; half of them causal."""
-    generator = np.random.default_rng(seed)
-    seen: set[Architecture] = set()
-    size = 3 if quick else 5
-    while len(seen) < (300 if quick else 500):
-        depth = int(generator.choice([1, 2, 3], p=[0.55, 0.43, 0.02] if quick else [0.3, 0.4, 0.3]))
-        widths = tuple(int(x) for x in generator.integers(1, size + 1, size=depth + 1))
-        ranks = tuple(int(x) for x in generator.integers(1, size + 1, size=depth))
-        t, causal = int(generator.integers(1, 4)), bool(generator.integers(0, 2))
-        network = Architecture(widths, ranks, t, normalization=SOFTMAX, causal=causal)
-        if network not in seen:
-            seen.add(network)
-            yield network
+
+    def draw(dice: Dice) -> Architecture:
+        depth, sizes = dice.one_of((0.55, 0.43, 0.02) if quick else (0.3, 0.4, 0.3)), (1, 3 if quick else 5)
+        widths, ranks = dice.numbers(sizes, depth + 1), dice.numbers(sizes, depth)
+        t, causal = dice.number((1, 3)), bool(dice.number((0, 1)))
+        return Architecture(widths, ranks, t, normalization=SOFTMAX, causal=causal)
+
+    yield from distinct(draw, 300 if quick else 500, seed)
     if not quick:  # beyond the sizes where the formula was found
         for causal in (False, True):
             yield from random_shapes(

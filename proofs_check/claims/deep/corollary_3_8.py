@@ -17,7 +17,8 @@ from lightning_sym.dimension.printed_formulas import printed_formula as library_
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.step import Step, jacobian, must, rational, show, unit_directions
+from proofs_check.blackboard.layers import jacobian, unit_directions
+from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import V1

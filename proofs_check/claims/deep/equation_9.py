@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from lightning_sym.exact.rational import unique_solution
 from lightning_sym.network.pieces import act, pieces, stream
 from lightning_sym.rings.matrix_words import Words
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.step import Shown, Step, function_of, identity, layer_of, must, rational, show
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import Shown, Step, identity, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.one_layer.definition_1 import word_layers
 from proofs_check.expect import expect_equal
 
 Pair = tuple[Any, Any]
@@ -52,7 +54,7 @@ def every_shape(depth: int, change: Change = change_basis, last_free: bool = Fal
     one = Words.identity()
     letters = [Words.letter(f"C{i}") for i in range(1, depth + last_free)]
     pairs = [(one, one), *((c, c.inverse) for c in letters), (one, one)][: depth + 1]
-    layers = [Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV")) for i in range(1, depth + 1)]
+    layers = word_layers(depth)
     old, new = virtual_weights(layers), virtual_weights(changed_network(layers, pairs, change))
     for i, (a, b) in enumerate(zip(new.attention, old.attention, strict=True), start=1):
         expect_equal(str(a), str(b), at=f"{depth} layers, A~_{i}")
@@ -74,9 +76,7 @@ def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
         Architecture((2, 2, 2, 1), (2, 1, 2), 1),
         Architecture((1, 2, 3, 2, 1), (1, 2, 2, 1), 2),
     ]
-    for shape in shapes:
-        for seed in range(1 if quick else 6):
-            yield shape, seed
+    return product(shapes, range(1 if quick else 6))
 
 
 def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:

@@ -17,13 +17,15 @@ import numpy as np
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, virtual_weights
 from lightning_sym.network.attention import attention_layer
 from lightning_sym.network.virtual_weights import closed_form, recursive_form, unrolled_factors
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.blackboard.step import Matrix, Shown, Step, layer_of, must, rational, show
+from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.step import Matrix, Shown, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
-from proofs_check.claims.one_layer.definition_1 import word_layers
+from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 
 Recursion = Callable[[Any, Any], Any]
 
@@ -80,10 +82,8 @@ def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
 def symbolic(shape: Architecture, next_b: Recursion = step) -> None:
     sizes = {**dict(shape.weight_shapes()), "x": (shape.widths[0], shape.tokens)}
     ring = PolynomialRing([n for name, size in sizes.items() for n in entry_names(name, *size)])
-    matrices = [ring.matrix(name, *size) for name, size in shape.weight_shapes()]
-    layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
-    one = ring.constants(np.eye(shape.tokens, dtype=int))
-    at_every_layer(ring.matrix("x", *sizes["x"]), layers, one, np.array_equal, next_b)
+    layers, x = layers_in(ring, shape)
+    at_every_layer(x, layers, ring.constants(np.eye(shape.tokens, dtype=int)), np.array_equal, next_b)
 
 
 def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
@@ -94,17 +94,19 @@ def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
         Architecture((2, 2, 3, 2, 1), (2, 1, 2, 2), 2),
         Architecture((2, 3, 1, 2, 3), (1, 3, 2, 2), 3),
     ]
-    for shape in shapes:
-        for seed in range(1 if quick else 5):
-            yield shape, seed
+    return product(shapes, range(1 if quick else 5))
+
+
+def exact_weights(shape: Architecture, seed: int) -> tuple[list[Layer], ObjectArray]:
+    """Random layers, and an input."""
+    weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
+    x = np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens))
+    return [Layer(*map(rational_matrix, layer)) for layer in weights.layers], rational_matrix(x)
 
 
 def at_exact_weights(instance: tuple[Architecture, int], next_b: Recursion = step) -> None:
-    shape, seed = instance
-    weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
-    layers = [Layer(*map(rational_matrix, layer)) for layer in weights.layers]
-    x = rational_matrix(np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens)))
-    at_every_layer(x, layers, rational_matrix(np.eye(shape.tokens, dtype=int)), np.array_equal, next_b)
+    layers, x = exact_weights(*instance)
+    at_every_layer(x, layers, rational_matrix(np.eye(x.shape[1], dtype=int)), np.array_equal, next_b)
 
 
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:

@@ -31,23 +31,16 @@ import numpy as np
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, polynomial_map
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.recovery import is_rescaling, reconstruct
-from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials
+from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction, map_entries
-from proofs_check.blackboard.binary_forms import general_coefficients
-from proofs_check.blackboard.step import (
-    Step,
-    function_of,
-    layer_of,
-    must,
-    quadratic_forms,
-    rational,
-    show,
-    six_coefficients,
-)
+from proofs_check.blackboard.binary_forms import general_coefficients, quadratic_forms, six_coefficients
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal, spell
 
 
@@ -71,9 +64,7 @@ def norm_shapes(quick: bool) -> Iterator[tuple[int, int]]:
 def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
     """Twice the squared norm of the coefficients is |A|^2 |V|^2 + |V A|^2, symbolic weights."""
     d, d_out = shape
-    phi = one_layer_map(d, d_out, 2)
-    ring = PolynomialRing(phi.weight_names)
-    a, v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    phi, ring, a, v = symbolic_layer(d, d_out)
 
     def square(matrix: ObjectArray) -> object:
         return sum((x * x for x in matrix.ravel()), ring.constant(0))

@@ -25,7 +25,7 @@ import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.geometry.layer_function import differential, layer_function
-from lightning_sym.network.one_layer import one_layer_map, product_coefficients
+from lightning_sym.network.one_layer import product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard.binary_forms import sylvester
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough
@@ -41,8 +41,9 @@ from proofs_check.claims.geometry.theorem_3_4_singular import (
     where_the_printed_locus_is_right,
 )
 from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal
-from proofs_check.minors import determinant
+from proofs_check.ring_matrices import determinant
 
 Locus = Callable[[int, int], bool]
 
@@ -94,17 +95,15 @@ def every_function(
     )
 
 
-def gradient_of_the_resultant(_: None, power: int = 1) -> None:
+def gradient_of_the_resultant(_: object, power: int = 1) -> None:
     """The Sylvester determinant, its gradient at the pairs of quadratic forms that the layer gives."""
     names = [f"{letter}{i}" for letter in "fg" for i in range(3)]
     ring = PolynomialRing(names)
     resultant = determinant(sylvester(ring.generators, ring.constant(0)))
     expect_equal(resultant.total_degree(), 4, at="degree of the resultant")
 
-    phi = one_layer_map(2, 1, 2)
-    weights = PolynomialRing(phi.weight_names)
+    phi, _, a, (v,) = symbolic_layer(2, 1)
     point = list(product_coefficients(phi)[:, 0].ravel())  # a_1 v and a_2 v
-    a, v = weights.matrix("A", 2, 2), weights.matrix("V", 1, 2)[0]
     expect_equal(len(resultant.compose(*point)), 0, at="terms of the resultant of a_1 v and a_2 v")
     r = (v[1], -v[0])
     at_root = [a[0, k] * r[0] + a[1, k] * r[1] for k in range(2)]

@@ -27,11 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym import Architecture, Weights, certified_dimension, classify
+from lightning_sym import Architecture, Layer, Weights, certified_dimension, classify
 from lightning_sym.exact.rational import rank
 from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough

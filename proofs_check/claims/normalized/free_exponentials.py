@@ -17,8 +17,7 @@ from itertools import accumulate, product
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from lightning_sym.errors import ProgramError
+from lightning_sym import SOFTMAX, Architecture, ProgramError, certified_dimension
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, attended, network_output
 from lightning_sym.network.jacobian import RandomJacobian

@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym import SOFTMAX, Architecture, Normalization, ProgramError
 from lightning_sym.certificates.dimension import directions_document, minor_document
 from lightning_sym.certificates.document import network_document, opening
-from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
 from lightning_sym.network.jacobian import Sample, random_weights

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Normalization
-from lightning_sym.network.attention import network_output
+from lightning_sym import SOFTMAX, Normalization, network_output
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.blackboard.series import FIRST, SECOND, VALUE, mean_output, spelled

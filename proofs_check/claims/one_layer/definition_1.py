@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, forward, polynomial_map, virtual_weights
+from lightning_sym import Architecture, Layer, PolynomialMap, forward, polynomial_map, virtual_weights
+from lightning_sym.network.one_layer import one_layer_map
 from lightning_sym.network.virtual_weights import closed_form
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
+from lightning_sym.rings.polynomials import PolynomialRing
 from proofs_check.blackboard import own_weights
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
@@ -40,6 +42,29 @@ def sum_form(x: ObjectArray, layer: Layer, zero: Any, attend: tuple[int, int] = 
     return result
 
 
+class SymbolicLayer(NamedTuple):
+    """One layer in variables: its map, the ring of the weights, and the matrices `A` and `V` there."""
+
+    phi: PolynomialMap
+    ring: PolynomialRing
+    attention: ObjectArray
+    value: ObjectArray
+
+
+def symbolic_layer(d: int, d_out: int, tokens: int = 2) -> SymbolicLayer:
+    """The layer with these widths."""
+    phi = one_layer_map(d, d_out, tokens)
+    ring = PolynomialRing(phi.weight_names)
+    return SymbolicLayer(phi, ring, ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+
+
+def layers_in(ring: PolynomialRing, shape: Architecture) -> tuple[list[Layer], ObjectArray]:
+    """The layers of a network and its input, in the variables of a ring that has them all."""
+    matrices = [ring.matrix(name, *size) for name, size in shape.weight_shapes()]
+    layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
+    return layers, ring.matrix("x", shape.widths[0], shape.tokens)
+
+
 def shapes(quick: bool) -> Iterator[Architecture]:
     """All small shapes, those with `a > d`, `d = 1` and `t = 1` included."""
     top = 2 if quick else 3
@@ -52,10 +77,8 @@ def shapes(quick: bool) -> Iterator[Architecture]:
 
 def three_roads(shape: Architecture, attend: tuple[int, int] = (0, 1)) -> None:
     phi = polynomial_map(shape)
-    ring = phi.ring
-    layer = Layer(*(ring.matrix(name, *size) for name, size in shape.weight_shapes()))
-    x = ring.matrix("x", shape.widths[0], shape.tokens)
-    if not np.array_equal(sum_form(x, layer, ring.constant(0), attend), phi.entries):
+    (layer,), x = layers_in(phi.ring, shape)
+    if not np.array_equal(sum_form(x, layer, phi.ring.constant(0), attend), phi.entries):
         raise Refutation(f"{shape}: Eq. 1 and Eq. 2 differ")
     if not np.array_equal(closed_form(x, virtual_weights([layer])), phi.entries):
         raise Refutation(f"{shape}: Eq. 2 and the closed form differ")

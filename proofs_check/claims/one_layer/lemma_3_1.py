@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, Weights
-from lightning_sym.errors import ProgramError
+from lightning_sym import SOFTMAX, Architecture, ProgramError, Weights
 from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
 from lightning_sym.exact.rational import null_space, rank, unique_solution
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES
 from proofs_check.blackboard import own_weights
-from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
+from proofs_check.blackboard.layers import unit_directions
+from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import random_basis_changes

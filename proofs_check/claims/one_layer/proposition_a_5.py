@@ -24,24 +24,16 @@ from lightning_sym.network.one_layer import (
     Key,
     coefficients_from_products,
     key_of_product,
-    one_layer_map,
     products_of_linear_forms,
     quadratic_monomials,
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.blackboard.step import (
-    BOARD,
-    INPUT,
-    Step,
-    function_of,
-    layer_of,
-    must,
-    quadratic_forms,
-    rational,
-    show,
-)
+from proofs_check.blackboard.binary_forms import quadratic_forms
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
@@ -87,10 +79,8 @@ def rows_used(a: ObjectArray, v: ObjectArray) -> ObjectArray:
 
 def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
     """L times the array is phi, coefficient by coefficient, symbolic weights; what L leaves out is zero in phi."""
-    d, d_out, _ = shape
-    phi = one_layer_map(*shape)
-    ring = PolynomialRing(phi.weight_names)
-    array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+    phi, ring, a, v = symbolic_layer(*shape)
+    array = arrays(a, v)
     image = coefficients_from_products(*shape)
     found = {key: sum((array[entry] for entry in entries), ring.constant(0)) for key, entries in image.items()}
     known = phi.ring_coefficients()
@@ -104,9 +94,8 @@ def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -
 def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
     """R phi is the array, symbolic weights, and R L = 1."""
     d, d_out, t = shape
-    phi = one_layer_map(*shape)
-    ring = PolynomialRing(phi.weight_names)
-    array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+    phi, _, a, v = symbolic_layer(*shape)
+    array = arrays(a, v)
     known, image = phi.ring_coefficients(), coefficients_from_products(*shape)
     monomials = quadratic_monomials(d)
     keys: list[Key] = [key_of_product(d, t, k, m, *monomials[n]) for k, m, n in array_entries(d, d_out)]

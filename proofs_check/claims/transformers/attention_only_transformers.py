@@ -25,8 +25,7 @@ from itertools import product
 
 import numpy as np
 
-from lightning_sym import Architecture, certified_dimension
-from lightning_sym.rings.normalization import SOFTMAX, Normalization
+from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Claim, Part, Scope, WalkThrough

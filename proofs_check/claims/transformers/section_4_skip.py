@@ -14,16 +14,14 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from lightning_sym import Architecture, Weights, certified_dimension
-from lightning_sym.errors import ProgramError
+from lightning_sym import SOFTMAX, Architecture, Layer, Normalization, ProgramError, Weights, certified_dimension
 from lightning_sym.exact.rational import rank
 from lightning_sym.network.attention import Form, attention_layer, forward
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.blackboard.step import BOARD, INPUT, Step, layer_of, must, number, rational, show
+from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.step import BOARD, INPUT, Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, spell

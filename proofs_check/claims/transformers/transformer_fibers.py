@@ -40,20 +40,16 @@ from proofs_check.claims.transformers.one_transformer_layer import (
     shown,
     small_network,
 )
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, plus, times
 from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
 from proofs_check.claims.transformers.small_networks import (
     BITS,
     Head,
-    Matrix,
     Network,
     apart,
-    as_array,
-    as_rows,
-    plus,
     points,
     same_for_any_exponential,
     side_by_side,
-    times,
 )
 from proofs_check.expect import expect_value
 

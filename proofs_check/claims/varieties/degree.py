@@ -24,12 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, equations, forward
+from lightning_sym import Architecture, Layer, VarietyDegree, equations, forward, variety_degree
 from lightning_sym.exact.hilbert_series import size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number
-from lightning_sym.varieties.degree import VarietyDegree, variety_degree
 from proofs_check.blackboard.binary_forms import general_coefficients
 from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.claim import Claim, Part, Scope, Tally, Undecided, WalkThrough

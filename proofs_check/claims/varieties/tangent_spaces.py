@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Equations, Weights, certified_dimension, equations
+from lightning_sym import Architecture, Equations, Weights, certified_dimension, equations, swap
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.transform import swap
 from lightning_sym.geometry.layer_function import differential, tangent_directions
 from proofs_check.blackboard.step import Step, must, rational, table
 from proofs_check.claim import Claim, Part, Scope, WalkThrough

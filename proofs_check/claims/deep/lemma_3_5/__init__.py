@@ -14,8 +14,7 @@ from itertools import islice, pairwise, product
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, Layer, VirtualWeights, Weights, virtual_weights
-from lightning_sym.errors import ProgramError
+from lightning_sym import SOFTMAX, Architecture, Layer, ProgramError, VirtualWeights, Weights, virtual_weights
 from lightning_sym.exact.determinantal import determinantal
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import null_space, rank, unique_solution
@@ -23,7 +22,8 @@ from lightning_sym.network.jacobian import random_layers
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.families import tangent_directions_mod_p
-from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table, unit_directions
+from proofs_check.blackboard.layers import unit_directions
+from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.any_width.dimension_every_width import variety_dimension

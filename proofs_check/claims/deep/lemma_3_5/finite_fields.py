@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import Layer, VirtualWeights, virtual_weights
-from lightning_sym.errors import ProgramError
+from lightning_sym import Layer, ProgramError, VirtualWeights, virtual_weights
 from lightning_sym.exact.modular import ranks_mod_p
 from proofs_check.claim import Refutation
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network

@@ -8,7 +8,6 @@ times the cube of a quadratic form times a quadratic form: they are found by fac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Any, NamedTuple
@@ -17,8 +16,10 @@ import numpy as np
 
 from lightning_sym import VirtualWeights, polynomial_map
 from lightning_sym.fibers.recovery import network_of
+from lightning_sym.rings.rationals import as_fraction
 from proofs_check.claim import Refutation
 from proofs_check.expect import expect_equal
+from proofs_check.ring_matrices import array_of
 
 
 class Product(NamedTuple):
@@ -91,14 +92,14 @@ def _power_product(phi: Any, factors: Sequence[tuple[Any, int]], chosen: tuple[i
 def _coefficient(form: Any, *places: int) -> Any:
     count = len(form.context().gens())
     number = form.to_dict().get(tuple(places.count(i) for i in range(count)), 0)
-    return Fraction(int(number.numerator), int(number.denominator))
+    return as_fraction(number)
 
 
 def _matrix(form: Any, seed: int) -> Any:
     """A matrix of the quadratic form, with a skew part of its own."""
     d = len(form.context().gens())
-    result = np.empty((d, d), dtype=object)
-    for i, j in np.ndindex(d, d):
-        skew = (seed + i + j) * (int(i < j) - int(i > j))
-        result[i, j] = _coefficient(form, i, j) / (1 if i == j else 2) + skew
-    return result
+
+    def entry(i: int, j: int) -> Any:
+        return _coefficient(form, i, j) / (1 if i == j else 2) + (seed + i + j) * (int(i < j) - int(i > j))
+
+    return array_of([[entry(i, j) for j in range(d)] for i in range(d)])

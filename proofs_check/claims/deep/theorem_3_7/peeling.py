@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import Architecture, Layer, VirtualWeights, Weights, virtual_weights
-from lightning_sym.errors import ProgramError
+from lightning_sym import Architecture, Layer, ProgramError, VirtualWeights, Weights, virtual_weights
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.rationals import RationalMatrix

@@ -24,13 +24,16 @@ import numpy as np
 
 from lightning_sym import Architecture, certified_dimension, forward, polynomial_map
 from lightning_sym.exact.ideals import is_in_radical
-from lightning_sym.network.one_layer import attention_layer_weights, discriminants, one_layer_map, product_coefficients
+from lightning_sym.network.one_layer import attention_layer_weights, discriminants, product_coefficients
+from lightning_sym.network.one_layer import one_layer_map as one_layer_map
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
 from proofs_check.claims.geometry.figure_1.walk import walk
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_dimension, expect_equal
+from proofs_check.ring_matrices import array_of
 
 RING = PolynomialRing(["f0", "f1", "f2", "g0", "g1", "g2"])
 INPUTS = PolynomialRing([*entry_names("x", 2, 2), "s"])
@@ -108,9 +111,7 @@ def common_factor(_: Any, sign: int = -1) -> None:
         for (x, y), cofactor in (((p02, sign * p01), form[0]), ((p12, sign * p02), form[2])):
             if form[0] * x**2 + form[1] * x * y + form[2] * y**2 != cofactor * r:
                 raise Refutation(f"the form with coefficients {form} does not vanish at ({x} : {y}) modulo R")
-    phi = one_layer_map(2, 1, 2)
-    ring = PolynomialRing(phi.weight_names)
-    a, v = ring.matrix("A", 2, 2), ring.matrix("V", 1, 2)
+    phi, _, a, v = symbolic_layer(2, 1)
     for k, form in enumerate(product_coefficients(phi)[:, 0]):
         expect_equal(discriminants(form, 2), [(a[0, k] * v[0, 1] - a[1, k] * v[0, 0]) ** 2], at=f"discriminant {k + 1}")
 
@@ -121,17 +122,15 @@ def weights_of(point: list[int]) -> tuple[ObjectArray, ObjectArray, int]:
     one, s = INPUTS.constant(1), INPUTS["s"]
     p, q = minors(f, g), f if any(f) else g
     discriminant = 0 if any(p) else q[1] ** 2 - 4 * q[0] * q[2]
-    value = np.empty((1, 2), dtype=object)
     if any(p):
-        value[0] = [one * c for c in (p[:2] if p[0] or p[1] else p[1:])]
+        v0, v1 = (one * c for c in (p[:2] if p[0] or p[1] else p[1:]))
     else:  # q = (2 q0 x + (q1 + s) y) (2 q0 x + (q1 - s) y) / (4 q0), or y divides q
-        value[0] = [2 * q[0] * one, q[1] + s] if q[0] else [0 * one, one]
-    v0, v1 = value[0]
-    attention = np.empty((2, 2), dtype=object)
-    for k, form in enumerate((f, g)):
+        v0, v1 = (2 * q[0] * one, q[1] + s) if q[0] else (0 * one, one)
+    columns = []
+    for form in (f, g):
         first = form[0] * one / v0 if v0 else form[1] * one / v1
-        attention[:, k] = [first, (form[1] * one - first * v1) / v0 if v0 else form[2] * one / v1]
-    return attention, value, discriminant
+        columns.append([first, (form[1] * one - first * v1) / v0 if v0 else form[2] * one / v1])
+    return array_of(columns).T, array_of([[v0, v1]]), discriminant
 
 
 def box(bound: int, all_in_m: bool = False) -> str:

@@ -8,19 +8,18 @@ from typing import Any
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import as_fraction
-from proofs_check.blackboard.binary_forms import R, S, discriminant, general_coefficients, sylvester
-from proofs_check.blackboard.step import (
-    BOARD,
-    Step,
-    function_of,
-    layer_of,
-    must,
+from proofs_check.blackboard.binary_forms import (
+    R,
+    S,
+    discriminant,
+    general_coefficients,
     quadratic_forms,
-    rational,
-    show,
     six_coefficients,
+    sylvester,
 )
-from proofs_check.minors import determinant
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import BOARD, Step, must, rational, show
+from proofs_check.ring_matrices import determinant
 
 
 def walk() -> Iterator[Step]:

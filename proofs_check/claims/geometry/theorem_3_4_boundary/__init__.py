@@ -44,7 +44,9 @@ from proofs_check.blackboard import own_weights
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.geometry.figure_1 import minors
 from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal
+from proofs_check.ring_matrices import array_of
 
 Shape = tuple[int, int]
 Stated = Callable[[Any, Any], bool]
@@ -63,8 +65,7 @@ def shapes(quick: bool) -> Iterator[Shape]:
 def conjugate_pair(ring: PolynomialRing, d: int, d_out: int, sign: int) -> tuple[ObjectArray, ObjectArray]:
     """`A = (h + i eps g) q^T` and `V = v (h + sign i eps g)^T` with symbolic h, g, q, v, eps and a symbol i."""
     h, g = ring.matrix("h", d, 1), ring.matrix("g", d, 1)
-    step = np.empty((1, 1), dtype=object)
-    step[0, 0] = ring["i"] * ring["eps"]
+    step = array_of([[ring["i"] * ring["eps"]]])
     return (h + g @ step) @ ring.matrix("q", 1, d), ring.matrix("v", d_out, 1) @ (h + sign * (g @ step)).T
 
 
@@ -95,9 +96,8 @@ def conjugate_pairs(shape: Shape, sign: int = -1) -> None:
 def squares_on_m(shape: Shape, sign: int = -1) -> None:
     """On M every discriminant is a square, symbolic real weights: zero or positive, and zero for all only if A || V."""
     d, d_out = shape
-    phi = one_layer_map(d, d_out, 2)
-    ring = PolynomialRing(phi.weight_names)
-    a, v, array = ring.matrix("A", d, d), ring.matrix("V", d_out, d), product_coefficients(phi)
+    phi, _, a, v = symbolic_layer(d, d_out)
+    array = product_coefficients(phi)
     for k, m in np.ndindex(d, d_out):
         stated = [(a[p, k] * v[m, r] + sign * a[r, k] * v[m, p]) ** 2 for p in range(d) for r in range(p + 1, d)]
         expect_equal(discriminants(array[k, m], d), stated, at=f"d, d' = {shape}, discriminants of a_{k + 1} v_{m + 1}")

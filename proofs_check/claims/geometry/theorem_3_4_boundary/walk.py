@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from proofs_check.blackboard.binary_forms import S, discriminant, sylvester
-from proofs_check.blackboard.step import (
-    BOARD,
-    Matrix,
-    Number,
-    Polynomial,
-    Shown,
-    Step,
-    function_of,
-    layer_of,
-    must,
-    quadratic_forms,
-    rational,
-    show,
-    six_coefficients,
-)
-from proofs_check.minors import determinant
+from proofs_check.blackboard.binary_forms import S, discriminant, quadratic_forms, six_coefficients, sylvester
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import BOARD, Matrix, Number, Polynomial, Shown, Step, must, rational, show
+from proofs_check.ring_matrices import determinant
 
 
 def walk() -> Iterator[Step]:

@@ -34,9 +34,7 @@ from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
-from lightning_sym import Weights
-from lightning_sym.errors import ProgramError
-from lightning_sym.geometry.layer_orbits import Label
+from lightning_sym import Label, ProgramError, Weights
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.network.random_matrices import RandomMatrices
 from lightning_sym.rings.matrix_words import Words

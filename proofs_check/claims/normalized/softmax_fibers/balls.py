@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture
+from lightning_sym import SOFTMAX, Architecture, network_output
 from lightning_sym.fibers.softmax import is_blind
 from lightning_sym.fibers.virtual_moves import is_zero
-from lightning_sym.network.attention import network_output
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision
 from proofs_check.claim import Refutation, Tally, Undecided

@@ -55,6 +55,12 @@ def normalized_output(x: ObjectArray, a: ObjectArray, v: ObjectArray, s: Score) 
     return [sum(scores[j] * (row @ x[:, j]) for j in tokens) for row in v], sum(scores)
 
 
+def symbolic(d: int, d_out: int, t: int) -> tuple[PolynomialRing, ObjectArray, ObjectArray, ObjectArray]:
+    """A ring, and in its variables `X`, `A` and `V`."""
+    ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
+    return ring, ring.matrix("x", d, t), ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+
+
 def crossed(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> list[Any]:
     """N D' - N' D, all zero exactly if the two rational functions are equal."""
     (n, den), (n_prime, den_prime) = one, other
@@ -133,9 +139,8 @@ def fiber_over_q(instance: tuple[int, Weights], shift: int = 1) -> None:
     t, weights = instance
     (layer,) = weights.layers
     (d_out, d), attention = layer.value.shape, layer.key.T @ layer.query
-    ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
-    x, a, v = ring.matrix("x", d, t), ring.constants(attention), ring.constants(layer.value)
-    unknown_a, unknown_v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    ring, x, unknown_a, unknown_v = symbolic(d, d_out, t)
+    a, v = ring.constants(attention), ring.constants(layer.value)
     at = f"S(y) = {shift} + y, t = {t}, A = {spell(attention)}, V = {spell(layer.value)}"
 
     def solve(other_v: ObjectArray, degree: int | None, unknowns: range) -> list[Any]:
@@ -181,8 +186,7 @@ def every_fiber(instance: Shape, t: int = 2) -> str:
     """Functions of all weights over GF(p), S(y) = 1 + y, as formal series: those up to degree three differ already."""
     p, d, d_out = instance
     weights = d * d + d_out * d
-    ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
-    x, a, v = (ring.matrix(*size) for size in (("x", d, t), ("A", d, d), ("V", d_out, d)))
+    ring, x, a, v = symbolic(d, d_out, t)
     n, den = normalized_output(x, a, v, lambda y: 1 + y)
     # with N = N1 + N3 and D = t + D2 the series of N / D begins N1 / t + (t N3 - N1 D2) / t^2
     series = [c for entry in n for c in part_of_degree(entry, 1, ring, d * t).values()]
@@ -203,10 +207,8 @@ def every_fiber(instance: Shape, t: int = 2) -> str:
 
 def one_token(shape: Shape, visible: bool = False) -> str:
     """Just outside the hypotheses: at t = 1 the scores cancel, the function is V x for every A."""
-    d, d_out, _ = shape
-    ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, 1))
-    x, v = ring.matrix("x", d, 1), ring.matrix("V", d_out, d)
-    output = normalized_output(x, ring.matrix("A", d, d), v, lambda y: 1 + y)
+    ring, x, a, v = symbolic(*shape)
+    output = normalized_output(x, a, v, lambda y: 1 + y)
     if any(crossed(output, (list((v @ x).ravel()), ring.constant(1)))) != visible:
         raise Refutation(f"d, d', t = {shape}: the function is V x, whatever A is")
     return "the hypothesis t >= 2 is needed: at t = 1 the function is V x, whatever A is"
@@ -214,9 +216,7 @@ def one_token(shape: Shape, visible: bool = False) -> str:
 
 def score_without_constant(shape: Shape, score: Score = lambda y: y) -> str:
     """S(y) = y: the rescaled attention matrix has the same function, so S(0) = 0 is not allowed."""
-    d, d_out, t = shape
-    ring = PolynomialRing(entry_names("A", d, d) + entry_names("V", d_out, d) + entry_names("x", d, t))
-    x, a, v = ring.matrix("x", d, t), ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    _, x, a, v = symbolic(*shape)
     if any(crossed(normalized_output(x, a, v, score), normalized_output(x, a + a, v, score))):
         raise Refutation(f"d, d', t = {shape}: (2 A, V) has another function than (A, V)")
     return "S(0) = 0 is not allowed: with S(y) = y the weights (A, V) and (2 A, V) have the same function"

@@ -33,45 +33,26 @@ from lightning_sym.exact.echelon import row_echelon as row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix as RationalMatrix
 from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough
-from proofs_check.claims.transformers.common_streams.criterion import (
-    Form as Form,
-)
-from proofs_check.claims.transformers.common_streams.criterion import (
-    Stacked as Stacked,
-)
-from proofs_check.claims.transformers.common_streams.criterion import (
-    column_basis as column_basis,
-)
-from proofs_check.claims.transformers.common_streams.criterion import (
-    common_streams,
-    inputs_of,
-)
-from proofs_check.claims.transformers.common_streams.criterion import (
-    lowest_first as lowest_first,
-)
-from proofs_check.claims.transformers.common_streams.criterion import (
-    on_both as on_both,
-)
-from proofs_check.claims.transformers.common_streams.criterion import (
-    opposite as opposite,
-)
+from proofs_check.claims.transformers.common_streams.criterion import Form as Form
+from proofs_check.claims.transformers.common_streams.criterion import Stacked as Stacked
+from proofs_check.claims.transformers.common_streams.criterion import column_basis as column_basis
+from proofs_check.claims.transformers.common_streams.criterion import common_streams, inputs_of
+from proofs_check.claims.transformers.common_streams.criterion import lowest_first as lowest_first
+from proofs_check.claims.transformers.common_streams.criterion import on_both as on_both
+from proofs_check.claims.transformers.common_streams.criterion import opposite as opposite
 from proofs_check.claims.transformers.common_streams.walk import walk
 from proofs_check.claims.transformers.made_equal import Pair, equal_pairs
+from proofs_check.claims.transformers.row_matrices import Matrix as Matrix
+from proofs_check.claims.transformers.row_matrices import identity
 from proofs_check.claims.transformers.small_networks import (
     Head,
     Network,
     apart,
-    identity,
     may_be_equal,
     same_for_any_exponential,
     side_by_side,
 )
-from proofs_check.claims.transformers.small_networks import (
-    Matrix as Matrix,
-)
-from proofs_check.claims.transformers.small_networks import (
-    points as points,
-)
+from proofs_check.claims.transformers.small_networks import points as points
 
 Criterion = Callable[[Network, Network], bool]
 

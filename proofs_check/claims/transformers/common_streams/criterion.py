@@ -10,7 +10,8 @@ import numpy as np
 from lightning_sym.exact.echelon import row_echelon
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix
-from proofs_check.claims.transformers.small_networks import Head, Matrix, Network, points
+from proofs_check.claims.transformers.row_matrices import Matrix
+from proofs_check.claims.transformers.small_networks import Head, Network, points
 
 Form = tuple[Any, ...]
 """The entries of a matrix."""

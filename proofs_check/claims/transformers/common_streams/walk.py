@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claims.transformers.common_streams.criterion import common_streams, inputs_of
 from proofs_check.claims.transformers.one_transformer_layer import A1, A2, ONE, V1, V2, shown, small_network
-from proofs_check.claims.transformers.small_networks import (
-    Head,
-    Matrix,
-    Network,
-    apart,
-    plus,
-    same_for_any_exponential,
-    zero,
-)
+from proofs_check.claims.transformers.row_matrices import Matrix, plus, zero
+from proofs_check.claims.transformers.small_networks import Head, Network, apart, same_for_any_exponential
 
 SKEW: Matrix = ((0, 1), (-1, 0))
 

@@ -19,11 +19,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import permutations, product
 
-from lightning_sym import Architecture, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, Layer, Normalization, certified_dimension
 from lightning_sym.network.attention import LIGHTNING, Form, attention_layer
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Certifiable as Certifiable
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lightning_sym import Architecture, certified_dimension
-from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, show
 from proofs_check.claims.transformers.section_4_skip import A1, A2, V1, V2, heads_output
 

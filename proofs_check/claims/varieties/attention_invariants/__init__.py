@@ -43,7 +43,7 @@ from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThro
 from proofs_check.claims.varieties.attention_invariants.flattening import flattening_at
 from proofs_check.claims.varieties.attention_invariants.walk import walk
 from proofs_check.expect import expect_equal, spell
-from proofs_check.minors import determinant, minors
+from proofs_check.ring_matrices import array_of, determinant, minors
 
 Shape = tuple[int, int]
 """`d` and `a`."""
@@ -69,10 +69,7 @@ class Slices:
     def flattening(self) -> ObjectArray:
         """Rows are pairs `a <= b`, columns are `l`."""
         pairs = list(combinations_with_replacement(range(self.d), 2))
-        result = np.empty((len(pairs), self.d), dtype=object)
-        for (i, (a, b)), c in product(enumerate(pairs), range(self.d)):
-            result[i, c] = self.y(a, b, c)
-        return result
+        return array_of([[self.y(*pair, c) for c in range(self.d)] for pair in pairs])
 
 
 def demand_zero(value: Any, at: str) -> None:
@@ -93,10 +90,9 @@ def linear(shape: Shape, factor: int = 1) -> None:
 def pencils(shape: Shape, size: int = 3) -> None:
     d, a = shape
     layer = Slices(d, a)
-    matrix = np.empty((d, d), dtype=object)
-    for i, j in np.ndindex(d, d):
-        matrix[i, j] = sum(layer.ring[f"c_{k}"] * layer.y(i, j, k) for k in range(d))
-    for minor in minors(matrix, size):
+    c = [layer.ring[f"c_{k}"] for k in range(d)]
+    pencil = [[sum(c[k] * layer.y(i, j, k) for k in range(d)) for j in range(d)] for i in range(d)]
+    for minor in minors(array_of(pencil), size):
         demand_zero(minor, f"d = {d}, a = {a}, a minor of the pencil")
 
 
@@ -110,12 +106,12 @@ def model_matrix(d: int, half: Fraction) -> ObjectArray:
     r"""$\Phi(v)$: the products of `v` with the coordinates, made symmetric by `half`."""
     ring = PolynomialRing([f"v_{i}" for i in range(d)])
     pairs = list(combinations_with_replacement(range(d), 2))
-    result = np.empty((len(pairs), d), dtype=object)
-    for (i, (a, b)), c in product(enumerate(pairs), range(d)):
-        factor = Fraction(1) if a == b else half
-        terms = [ring.generators[other] for one, other in ((a, b), (b, a)) if one == c]
-        result[i, c] = ring.constant(factor) * terms[0] if terms else ring.constant(0)
-    return result
+
+    def entry(a: int, b: int, c: int) -> Any:
+        factor = ring.constant(Fraction(1) if a == b else half)
+        return factor * ring.generators[b if a == c else a] if c in (a, b) else ring.constant(0)
+
+    return array_of([[entry(*pair, c) for c in range(d)] for pair in pairs])
 
 
 def syzygies(shape: Shape, half: Fraction = Fraction(1, 2)) -> None:
@@ -149,11 +145,9 @@ def veronese(instance: tuple[int, int, int], doubled: int = 2) -> None:
         for alpha in exponents:
             f = acyclic(alpha)
             for columns in combinations(range(d), r):
-                matrix = np.empty((r, r), dtype=object)
-                for p, q in np.ndindex(r, r):
-                    one, other = rows[f[p]], rows[p]
-                    matrix[p, q] = (1 if one == other else doubled) * layer.y(one, other, columns[q])
-                found.setdefault(alpha, []).append(determinant(matrix))
+                pairs = [(rows[f[p]], rows[p]) for p in range(r)]
+                matrix = [[(1 if m == n else doubled) * layer.y(m, n, column) for column in columns] for m, n in pairs]
+                found.setdefault(alpha, []).append(determinant(array_of(matrix)))
         places = range(len(found[exponents[0]]))
         for (alpha, beta), (gamma, delta) in combinations(combinations_with_replacement(exponents, 2), 2):
             if all(i + j == k + m for i, j, k, m in zip(alpha, beta, gamma, delta, strict=True)):
@@ -183,10 +177,8 @@ def resultants(shape: Shape, middle: int = 1) -> None:
 def one_token_low_rank(shape: Shape, more: int = 2) -> None:
     d, a = shape
     layer = Slices(d, a, tokens=1)
-    matrix = np.empty((d, d), dtype=object)
-    for k, m in np.ndindex(d, d):
-        matrix[k, m] = layer.y(k, k, m, (1, 1, 1))
-    for minor in minors(matrix, 2 * a + more):
+    matrix = [[layer.y(k, k, m, (1, 1, 1)) for m in range(d)] for k in range(d)]
+    for minor in minors(array_of(matrix), 2 * a + more):
         demand_zero(minor, f"d = {d}, a = {a}, a minor of x_k^2 x_l")
 
 
@@ -202,9 +194,11 @@ def stabilizer(d: int, forget: bool = False) -> None:
     query, key = ring.matrix("Q", d, d), ring.matrix("K", d, d)
     attention = key.T @ query
     q = attention + attention.T
-    adjugate = np.empty((d, d), dtype=object)
-    for i, j in np.ndindex(d, d):
-        adjugate[i, j] = (-1) ** (i + j) * determinant(np.delete(np.delete(q, j, axis=0), i, axis=1))
+    cofactors = [
+        [(-1) ** (i + j) * determinant(np.delete(np.delete(q, j, axis=0), i, axis=1)) for j in range(d)]
+        for i in range(d)
+    ]
+    adjugate = array_of(cofactors)
     w = adjugate @ layer.value[0]
     skew = ring.constants(np.zeros((d, d), dtype=int).astype(object))
     for i, j, k in permutations(range(3)):

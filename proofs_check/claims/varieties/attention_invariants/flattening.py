@@ -8,6 +8,7 @@ from lightning_sym import Layer, forward
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction
+from proofs_check.ring_matrices import array_of
 
 
 def flattening_at(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
@@ -19,7 +20,4 @@ def flattening_at(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
     fx, fy = f.derivative("x_1_1"), f.derivative("x_2_1")
     x1, x2 = x[:, 0]
     actions = [action.to_dict() for action in (x1 * fx - x2 * fy, x1 * fy, x2 * fx)]
-    result = np.empty((4, 3), dtype=object)
-    for i, j in np.ndindex(4, 3):
-        result[i, j] = as_fraction(actions[j].get((3 - i, i), 0))
-    return result
+    return array_of([[as_fraction(action.get((3 - i, i), 0)) for action in actions] for i in range(4)])

@@ -8,7 +8,7 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.blackboard.binary_forms import general_coefficients, sylvester
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.claims.varieties.attention_invariants.flattening import flattening_at
-from proofs_check.minors import determinant, minors
+from proofs_check.ring_matrices import determinant, minors
 
 
 def walk() -> Iterator[Step]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, conserved_quantities
 from lightning_sym.network.attention import form_of, network_output
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.symmetries.moments import Kind, Quantity, Term, moments_of
@@ -85,11 +86,10 @@ def is_kept(kept: Kept, change: Change = same) -> None:
     network, quantity = kept.network, change(list(moments_of(kept.network))[kept.place])
     shapes = dict(network.weight_shapes())
     x_shape = (network.input_width, network.tokens)
-    names = [f"{w}_{e}" for w, shape in shapes.items() for e in entry_names(w, *shape)]
-    ring = PolynomialRing([*names, *entry_names("x", *x_shape)])
-    rest = iter(ring.generators)
-    matrices = {name: _filled(shape, rest) for name, shape in shapes.items()}
-    x = Recorded(_filled(x_shape, rest), constant=True)
+    sizes = {**shapes, "x": x_shape}
+    ring = PolynomialRing([entry for name, size in sizes.items() for entry in entry_names(name, *size)])
+    matrices = {name: ring.matrix(name, *shape) for name, shape in shapes.items()}
+    x = Recorded(ring.matrix("x", *x_shape), constant=True)
     for i, j in product(range(network.output_width), range(network.tokens)):
         recorded = [Recorded(matrix) for matrix in matrices.values()]
         output = network_output(x, network, recorded, form_of(network))
@@ -100,18 +100,12 @@ def is_kept(kept: Kept, change: Change = same) -> None:
                 raise Refutation(f"{network}: {quantity.name} at {place} changes, by {len(along)} terms")
 
 
-def _filled(shape: tuple[int, int], entries: Iterator[Any]) -> Any:
-    result = np.empty(shape, dtype=object)
-    for index in np.ndindex(*shape):
-        result[index] = next(entries)
-    return result
-
-
-def _unit(ring: PolynomialRing, shape: tuple[int, ...], places: Any, sign: int = 1) -> Any:
-    result = np.empty(shape, dtype=object)
-    for index in np.ndindex(*shape):
-        result[index] = ring.constant(sign if index == places or (places is None and index[0] == index[1]) else 0)
-    return result
+def _unit(ring: PolynomialRing, shape: tuple[int, ...], place: tuple[int, int] | None, sign: int = 1) -> Any:
+    """Return the functional that reads an entry, or the trace, with a sign."""
+    result: ObjectArray = (np.zeros(shape) if place else np.eye(shape[0])).astype(int)
+    if place is not None:
+        result[place] = 1
+    return ring.constants(sign * result)
 
 
 def _differential(
@@ -128,12 +122,9 @@ def _differential(
 
 
 def _inner(ring: PolynomialRing, left: list[Any], right: list[Any]) -> Any:
-    total = ring.constant(0)
-    for one, other in zip(left, right, strict=True):
-        if one is not None and other is not None:
-            for index in np.ndindex(*one.shape):
-                total = total + one[index] * other[index]
-    return total
+    """Return the sum of all products of entries; `None` is zero."""
+    pairs = [(one, other) for one, other in zip(left, right, strict=True) if one is not None and other is not None]
+    return sum(((one * other).sum() for one, other in pairs), ring.constant(0))
 
 
 def symmetric_of_rank(a: int, n: int) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from lightning_sym import SOFTMAX, Architecture, conserved_quantities
+from lightning_sym import SOFTMAX, Architecture, Layer, conserved_quantities
 from lightning_sym.network.jacobian import weight_gradients
-from lightning_sym.network.weights import Layer
 from proofs_check.blackboard.step import Step, must, rational, show
 
 Q, K, V = rational([[1, 2], [0, 1]]), rational([[1, 0], [3, 1]]), rational([[1, -1], [2, 1]])

@@ -1,8 +1,8 @@
-"""Determinants and minors over any commutative ring: small matrices of polynomials, where nothing can be divided."""
+"""Small matrices over any commutative ring, of polynomials for example: filled by entries, determinants, minors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,8 +11,21 @@ import numpy as np
 from lightning_sym.rings.arrays import ObjectArray
 
 
+def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
+    """An object array, filled one by one: NumPy would try to unpack polynomials.
+
+    Example:
+        >>> array_of([[(1, 2), (3, 4)]]).shape
+        (1, 2)
+    """
+    result = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, j in np.ndindex(*result.shape):
+        result[i, j] = rows[i][j]
+    return result
+
+
 def determinant(matrix: ObjectArray) -> Any:
-    """The determinant, by Laplace's expansion along the first row.
+    """The determinant by Laplace's expansion, which divides by nothing.
 
     Example:
         >>> determinant(np.array([[1, 2], [3, 4]], dtype=object))
