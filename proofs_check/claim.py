@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lightning_sym.errors import LightningError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
+
+if TYPE_CHECKING:
+    from proofs_check.blackboard.step import Step
 
 
 class Verdict(Enum):
@@ -99,6 +102,21 @@ class Part:
 
 
 @dataclass(frozen=True)
+class WalkThrough:
+    """How a claim is explained at the blackboard, with small matrices and exact numbers.
+
+    Attributes:
+        intro: what is going to be shown, in a sentence or two with `$LaTeX$` in them.
+        steps: the steps, computed when asked for.
+        on: the steps on given weights; `None` where the claim says nothing of one network.
+    """
+
+    intro: str
+    steps: Callable[[], Iterator[Step]]
+    on: Callable[[Weights], Iterator[Step]] | None = None
+
+
+@dataclass(frozen=True)
 class Claim:
     """A statement of the paper, or beyond it.
 
@@ -110,6 +128,10 @@ class Claim:
         parts: what is checked.
         hypotheses: in words with `$formulas$`: for which networks it is stated, where that is proved and where only
             certified or open, and what letters mean that the statement does not explain.
+        rests_on: the ids of the claims that its argument uses, only the nearest.
+        walk: its steps at the blackboard.
+        place: where it stands in the list of all claims, which is the paper's order: they are sorted by this number,
+            then by id.
     """
 
     id: str
@@ -118,6 +140,9 @@ class Claim:
     statement: str
     parts: tuple[Part, ...]
     hypotheses: str = ""
+    rests_on: tuple[str, ...] = ()
+    walk: WalkThrough | None = None
+    place: int = 0
 
     @property
     def expected(self) -> Verdict:

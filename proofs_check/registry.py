@@ -1,74 +1,43 @@
-"""All claims, in the paper's order: an explicit list of modules below `claims/`."""
+"""All claims, in the paper's order: whatever stands in a chapter of `claims/` and has a `CLAIM`."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from lightning_sym.errors import BadInput
+from proofs_check import claims
 from proofs_check.claim import Claim
-
-MODULES = (
-    "one_layer.definition_1",
-    "one_layer.lemma_3_1",
-    "one_layer.theorem_3_2",
-    "one_layer.corollary_3_3",
-    "geometry.theorem_3_4_closed",
-    "geometry.theorem_3_4_boundary",
-    "geometry.theorem_3_4_singular",
-    "geometry.figure_1",
-    "deep.equation_9",
-    "deep.lemma_3_5",
-    "deep.lemma_3_6",
-    "deep.equation_12",
-    "deep.theorem_3_7",
-    "deep.corollary_3_8",
-    "normalized.theorem_3_9",
-    "normalized.conjecture_3_10",
-    "normalized.rational_normalizer",
-    "normalized.figure_3",
-    "transformers.section_4_skip",
-    "transformers.section_4_heads",
-    "geometry.corollary_a_1",
-    "geometry.corollary_a_2",
-    "geometry.lemma_a_3",
-    "geometry.corollary_a_4",
-    "one_layer.proposition_a_5",
-    "geometry.corollary_a_6",
-    "any_width.dimension_all_widths",
-    "any_width.dimension_every_width",
-    "normalized.free_exponentials",
-    "normalized.softmax_fibers",
-    "normalized.softmax_normalizers",
-    "normalized.softmax_jets",
-    "any_width.softmax_all_widths",
-    "transformers.attention_only_transformers",
-    "transformers.one_transformer_layer",
-    "transformers.transformer_fibers",
-    "transformers.common_streams",
-    "transformers.transformer_dimension",
-    "transformers.words_and_blocks",
-    "varieties.degree",
-    "varieties.attention_invariants",
-    "varieties.singular_scheme",
-    "varieties.tangent_spaces",
-    "varieties.conserved",
-)
-
 
 _LONGEST_SHOWN = 40
 
 
+def _modules(name: str = "*") -> list[str]:
+    """Return the modules and the folders of this name in the chapters, claims and what they share."""
+    found = [path for folder in claims.__path__ for path in Path(folder).glob(f"*/{name}")]
+    found += [path.with_suffix("") for folder in claims.__path__ for path in Path(folder).glob(f"*/{name}.py")]
+    return sorted({f"{path.parent.name}.{path.name}" for path in found if path.name.isidentifier()})
+
+
+def _claim(module: str) -> Claim | None:
+    """Return the claim of a module; what several claims share has none."""
+    claim: Claim | None = getattr(import_module(f"proofs_check.claims.{module}"), "CLAIM", None)
+    return claim
+
+
 @cache
+def claims_by_module() -> dict[str, Claim]:
+    """Every claim by the module or folder that it stands in, below `proofs_check.claims`, in the paper's order."""
+    found = [(claim, module) for module in _modules() if (claim := _claim(module)) is not None]
+    return {module: claim for claim, module in sorted(found, key=lambda pair: (pair[0].place, pair[0].id))}
+
+
 def all_claims() -> tuple[Claim, ...]:
     """Every claim, in the paper's order."""
-    return tuple(map(_claim, MODULES))
-
-
-def _claim(module: str) -> Claim:
-    claim: Claim = import_module(f"proofs_check.claims.{module}").CLAIM
-    return claim
+    return tuple(claims_by_module().values())
 
 
 def claim_by_id(claim_id: str) -> Claim:
@@ -78,8 +47,8 @@ def claim_by_id(claim_id: str) -> Claim:
         BadInput: there is none; the message names the ones that look like it.
     """
     named = claim_id.replace("-", "_").replace(".", "_")
-    for module in MODULES:  # most are named as their claims are: then the others need not be imported
-        if module.partition(".")[2] == named and (found := _claim(module)).id == claim_id:
+    for module in _modules(named) if named.isidentifier() else ():  # the others need not be imported
+        if (found := _claim(module)) is not None and found.id == claim_id:
             return found
     known = {claim.id: claim for claim in all_claims()}
     if claim_id not in known:
@@ -89,3 +58,31 @@ def claim_by_id(claim_id: str) -> Claim:
         shown = claim_id if len(claim_id) <= _LONGEST_SHOWN else claim_id[:_LONGEST_SHOWN] + "..."
         raise BadInput(f"the claim id must be one of {len(known)}, got {shown!r}: {hint}")
     return known[claim_id]
+
+
+def supports(claim_id: str) -> tuple[str, ...]:
+    """What rests on a claim.
+
+    Example:
+        >>> supports("theorem-3.4-singular")
+        ('figure-1', 'tangent-spaces')
+    """
+    return tuple(claim.id for claim in all_claims() if claim_id in claim.rests_on)
+
+
+def levels(ids: Collection[str]) -> dict[str, int]:
+    """How many steps a claim stands above the lowest, among the given ones.
+
+    Example:
+        >>> levels(["lemma-3.1", "equation-9", "lemma-3.5"])
+        {'lemma-3.1': 0, 'equation-9': 1, 'lemma-3.5': 2}
+    """
+    found: dict[str, int] = {}
+
+    def level(claim_id: str) -> int:
+        if claim_id not in found:
+            below = claim_by_id(claim_id).rests_on
+            found[claim_id] = max((level(each) + 1 for each in below if each in ids), default=0)
+        return found[claim_id]
+
+    return {claim_id: level(claim_id) for claim_id in ids}

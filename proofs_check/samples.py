@@ -5,7 +5,7 @@ The same arguments give the same shapes; none stands twice. What is too large to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,8 +26,8 @@ class Dice:
 
     Example:
         >>> dice = Dice(3)
-        >>> dice.number((5, 5)), dice.numbers((2, 2), 3), dice.chance(0.0)
-        (5, (2, 2, 2), False)
+        >>> dice.number((5, 5)), dice.numbers((2, 2), 3), dice.one_of((0.0, 1.0)), dice.chance(0.0)
+        (5, (2, 2, 2), 2, False)
     """
 
     def __init__(self, seed: int) -> None:
@@ -41,6 +41,10 @@ class Dice:
     def numbers(self, limits: Range, count: int) -> tuple[int, ...]:
         """Several."""
         return tuple(self.number(limits) for _ in range(count))
+
+    def one_of(self, shares: Sequence[float]) -> int:
+        """1, 2, ..., each in its share of all cases."""
+        return int(self._generator.choice(len(shares), p=shares)) + 1
 
     def chance(self, share: float) -> bool:
         """`True` in this share of all cases."""

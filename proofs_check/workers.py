@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
 
-from lightning_sym.processes import cores, follow_parent, interrupts_postponed, kill_children
+from lightning_sym.errors import BadInput
+from lightning_sym.processes import cores
 from proofs_check.claim import Claim
 from proofs_check.registry import claim_by_id
 from proofs_check.run import ClaimResult, Progress, run_claim
 
-_messages: Any = None
 
+def _work(asked: tuple[str, bool, Path | None]) -> ClaimResult:
+    """Run a claim in a process of its own, which tells how far it is."""
+    from lightning_sym.atlas.workers import tell
 
-def _start_worker(messages: Any) -> None:
-    global _messages
-    _messages = messages
-    follow_parent()
-
-
-def _work(claim_id: str, quick: bool, certificates: Path | None) -> ClaimResult:
-    return run_claim(claim_by_id(claim_id), quick, lambda name, count: _messages.put((name, count)), certificates)
+    claim_id, quick, certificates = asked
+    return run_claim(claim_by_id(claim_id), quick, lambda name, count: tell((name, count)), certificates)
 
 
 def _worker_count(claims: Sequence[Claim]) -> int:
-    """One process a core that this process may use, and no more than there are claims."""
+    """Return one process a core that this process may use, and no more than there are claims."""
     return min(len(claims), cores())
 
 
@@ -48,6 +43,7 @@ def run_claims(
 
     Raises:
         CannotWrite: a certificate cannot be written.
+        BadInput: a process was ended by somebody else.
     """
     workers = _worker_count(claims)
     if workers <= 1:
@@ -55,33 +51,16 @@ def run_claims(
             progress(claim.id, 0)
             yield run_claim(claim, quick, progress, certificates)
         return
-    import multiprocessing  # here: one claim has no use for these, and they take long to load
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+    # here: one claim has no use for these, and they take long to load
+    from concurrent.futures import BrokenExecutor, as_completed
 
-    # spawned, not forked: threads of the linear algebra and of the progress display do not survive a fork
-    context = multiprocessing.get_context("spawn")
-    messages = context.Queue()
-    others = multiprocessing.active_children()
+    from lightning_sym.atlas.workers import processes
 
-    def listen() -> None:
-        for message in iter(messages.get, None):
-            progress(*message)
-
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    with ProcessPoolExecutor(workers, context, _start_worker, (messages,)) as pool:
+    with processes(workers, heard=lambda news: progress(*news)) as submit:
+        # the longest ones stand last in the paper's order: they start first
+        begun = [submit(_work, (claim.id, quick, certificates)) for claim in reversed(claims)]
         try:
-            with interrupts_postponed():  # all workers are started here
-                # the longest ones stand last in the paper's order: they start first
-                pending = {pool.submit(_work, claim.id, quick, certificates) for claim in reversed(claims)}
-            while pending:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            kill_children(others)
-            messages.cancel_join_thread()  # a worker may have been killed while it held the lock of the queue
-            raise
-    messages.put(None)
-    listener.join(timeout=5)
+            for future in as_completed(begun):
+                yield future.result()
+        except BrokenExecutor as error:
+            raise BadInput("workers must be left to work, one was ended") from error

@@ -23,7 +23,7 @@ from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.rings import protocol
 from proofs_check.claim import Claim, Scope, Verdict
 from proofs_check.instances import reach
-from proofs_check.registry import MODULES, all_claims
+from proofs_check.registry import all_claims, claims_by_module
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -74,14 +74,15 @@ def _claim(claim: Claim, module: str) -> Iterator[str]:
         mutants = "; ".join(part.mutants)
         scope, verdict = part.scope.name, part.expected.value
         yield f"| {_cell(part.name)} | {scope} | {reach(part)} | {verdict} | {_cell(mutants) or 'none'} |"
-    path = f"proofs_check/claims/{module.replace('.', '/')}.py"
-    note = getdoc(import_module(f"proofs_check.claims.{module}")) or ""
+    code = import_module(f"proofs_check.claims.{module}")
+    path = f"proofs_check/claims/{module.replace('.', '/')}" + ("/" if hasattr(code, "__path__") else ".py")
+    note = getdoc(code) or ""
     yield from ("", note, "", f"Code: `{path}`", "")
 
 
 def claims() -> Iterator[str]:
     """Every claim: statement, parts, mutants, and how it is checked, which is the docstring of its module."""
-    for claim, module in zip(all_claims(), MODULES, strict=True):
+    for module, claim in claims_by_module().items():
         yield from _claim(claim, module)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from proofs_check.rests_on import RESTS_ON, levels
+from proofs_check.registry import claim_by_id, levels
 
 COLUMN, ROW, BOX, HEIGHT = 222, 30, 194, 22
 
 
-def _order(columns: list[list[str]]) -> list[list[str]]:
+def _order(columns: list[list[str]], below: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Each column sorted so that lines are short: by the mean place of what a claim is joined to."""
     for _ in range(4):
         for direction in (1, -1):
@@ -22,7 +22,7 @@ def _order(columns: list[list[str]]) -> list[list[str]]:
                     near = [
                         places[other]
                         for other in places
-                        if (other in RESTS_ON[claim] if direction == 1 else claim in RESTS_ON[other])
+                        if (other in below[claim] if direction == 1 else claim in below[other])
                     ]
                     mean[claim] = sum(near) / len(near) if near else places[claim]
                 column.sort(key=lambda claim: mean[claim])
@@ -38,8 +38,9 @@ def graph_svg(claims: Sequence[str], kinds: Mapping[str, str], anchors: Mapping[
         kinds: by id, the class that gives a box its colour.
         anchors: by id, where a click leads.
     """
-    found = levels(list(claims))
-    columns = _order([[c for c in claims if found[c] == level] for level in range(max(found.values(), default=0) + 1)])
+    found, below = levels(claims), {claim: claim_by_id(claim).rests_on for claim in claims}
+    by_level = [[c for c in claims if found[c] == level] for level in range(max(found.values(), default=0) + 1)]
+    columns = _order(by_level, below)
     tallest = max(map(len, columns))
     place: dict[str, tuple[float, float]] = {}
     for x, column in enumerate(columns):
@@ -47,9 +48,9 @@ def graph_svg(claims: Sequence[str], kinds: Mapping[str, str], anchors: Mapping[
         place |= {claim: (4 + x * COLUMN, 4 + top + y * ROW) for y, claim in enumerate(column)}
     lines, boxes = [], []
     for claim, (left, top) in place.items():
-        for below in RESTS_ON[claim]:
-            if below in place:
-                from_x, from_y = place[below][0] + BOX, place[below][1] + HEIGHT / 2
+        for each in below[claim]:
+            if each in place:
+                from_x, from_y = place[each][0] + BOX, place[each][1] + HEIGHT / 2
                 half, to_y = (from_x + left) / 2, top + HEIGHT / 2
                 lines.append(
                     f'<path d="M{from_x:g} {from_y:g}C{half:g} {from_y:g} {half:g} {to_y:g} {left:g} {to_y:g}"/>'

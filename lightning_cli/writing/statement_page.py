@@ -16,7 +16,7 @@ from lightning_cli.writing.typeset import typeset
 from lightning_sym.version import __version__
 from proofs_check import blackboard
 from proofs_check.instances import reach
-from proofs_check.rests_on import RESTS_ON, supports
+from proofs_check.registry import supports
 
 if TYPE_CHECKING:
     from proofs_check.claim import Claim, Part
@@ -80,7 +80,7 @@ def _contents(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> It
 
 
 def _graph(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Iterator[str]:
-    ids = [claim.id for claim in claims if claim.id in RESTS_ON]
+    ids = [claim.id for claim in claims]
     if len(ids) < 2:
         return
     kinds = {claim.id: outcome(claim, results[claim.id]).kind for claim in claims}
@@ -113,7 +113,7 @@ def _details(part: Part, found: PartResult | None, *, quick: bool) -> str:
 
 
 def _walk(claim: Claim) -> Iterator[str]:
-    if claim.id in blackboard.WALK_THROUGHS:
+    if claim.walk is not None:
         intro, steps = blackboard.walk_through(claim.id)
         yield "<details><summary>On small matrices, step by step</summary>"
         yield from step_lines(intro, steps, level=4)
@@ -144,9 +144,8 @@ def _claim_section(claim: Claim, result: ClaimResult, here: Sequence[str], *, qu
     yield f'<p class="source">{escape(claim.source)} · <code>{escape(claim.id)}</code></p>'
     yield '<div class="statement">' + "".join(mathml(line) for line in formula_lines(claim.statement)) + "</div>"
     yield f"<p>{sentences(claim.hypotheses)}</p>"
-    if claim.id in RESTS_ON:
-        yield f'<p class="rests">Rests on: {_links(RESTS_ON[claim.id], here)}. '
-        yield f"On it rest: {_links(supports(claim.id), here)}.</p>"
+    yield f'<p class="rests">Rests on: {_links(claim.rests_on, here)}. '
+    yield f"On it rest: {_links(supports(claim.id), here)}.</p>"
     yield '<table><thead><tr><th>What is checked</th><th>Scope</th><th class="number">Instances</th><th>Verdict</th>'
     yield "</tr></thead><tbody>"
     for part, found in parts(claim, result):

@@ -1,4 +1,4 @@
-"""Who measures: processes of this machine or the workers of a Dask scheduler, and how they are given what to do."""
+"""Who works: processes of this machine or the workers of a Dask scheduler, and how they are given what to do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from threading import Lock
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lightning_sym.errors import BadInput
 from lightning_sym.extras import import_extra
@@ -48,9 +50,24 @@ class Queue(Protocol[T]):
         """Hand these out again."""
 
 
+class _News(NamedTuple):
+    """What a process says before its answer."""
+
+    said: Any
+
+
+_parent: ContextVar[Connection] = ContextVar("parent")
+
+
+def tell(news: Any) -> None:
+    """Say something to the process that waits for the answer: it is given to what `processes` was told to call."""
+    _parent.get().send(_News(news))
+
+
 def _serve(connection: Connection) -> None:
     """Do what comes and send back what it gives, an error too, until nobody sends any more."""
     follow_parent()
+    _parent.set(connection)
     with suppress(EOFError, OSError):
         while True:
             work, things = connection.recv()
@@ -63,20 +80,27 @@ def _serve(connection: Connection) -> None:
 
 
 @contextmanager
-def processes(workers: int) -> Iterator[Submit]:
+def processes(workers: int, heard: Callable[[Any], None] = lambda news: None) -> Iterator[Submit]:
     """Processes of this machine; one thread each, they are as many as the cores.
 
     Each has a pipe of its own, which ends with it: a process that is killed leaves nobody waiting.
+
+    Args:
+        workers: how many.
+        heard: called with what they `tell` while they work, one thing at a time, from another thread.
     """
     context = multiprocessing.get_context("spawn")
     others = multiprocessing.active_children()
     free: SimpleQueue[Connection] = SimpleQueue()
+    one_at_a_time = Lock()
 
     def ask(work: Callable[[Any], Any], things: Any) -> Any:
         connection = free.get()
         try:
             connection.send((work, things))
-            answer = connection.recv()
+            while isinstance(answer := connection.recv(), _News):
+                with one_at_a_time:
+                    heard(answer.said)
         except (EOFError, OSError) as error:
             raise BrokenExecutor("a process was ended") from error
         finally:

@@ -1,40 +1,22 @@
-"""The reader's own matrices at the blackboard: the statement as it is for them, whatever it says there."""
+"""The reader's own matrices at the blackboard: the statement as it is for them, whatever it says there.
+
+Claims name these walks. What they ask the program is loaded when it is asked: no check needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from lightning_sym import (
-    Weights,
-    certified_dimension,
-    change_basis,
-    classify,
-    fiber,
-    forward,
-    polynomial_map,
-    same_function,
-    transformer_conditions,
-    virtual_weights,
-)
+import lightning_sym
+from lightning_sym import BadInput, Layer, Weights
 from lightning_sym.display import Result
-from lightning_sym.errors import BadInput
 from lightning_sym.exact.rational import rank
-from lightning_sym.network.layer import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.blackboard.step import (
-    Step,
-    entry_labels,
-    must,
-    number,
-    rational,
-    show,
-    table,
-    tokens_of,
-    unit_directions,
-)
+from proofs_check.blackboard.layers import unit_directions
+from proofs_check.blackboard.step import Step, entry_labels, must, number, rational, show, table, tokens_of
 
 TOKENS = 2
 LARGEST = 6
@@ -90,7 +72,7 @@ def the_layer(weights: Weights) -> Iterator[Step]:
     d = attention.shape[0]
     ring = PolynomialRing([f"x_{i}_{j}" for j in (1, 2) for i in range(1, d + 1)])
     x = tokens_of(ring, TOKENS)
-    phi = forward(x, [Layer(*map(ring.constants, layer))])
+    phi = lightning_sym.forward(x, [Layer(*map(ring.constants, layer))])
     first = phi[0, 0]
     if len(list(first.to_dict())) <= MOST_TERMS:
         yield Step(
@@ -100,7 +82,7 @@ def the_layer(weights: Weights) -> Iterator[Step]:
             (show("X", x, ring), show(r"\varphi_{11}", first, ring)),
         )
     point = rational([[(i + 2 * j) % 3 - 1 for j in range(TOKENS)] for i in range(d)])
-    value, doubled = forward(point, [layer]), forward(2 * point, [layer])
+    value, doubled = lightning_sym.forward(point, [layer]), lightning_sym.forward(2 * point, [layer])
     must((doubled == 8 * value).all(), "doubling X gives eight times the output")
     yield Step(
         "At one input",
@@ -116,7 +98,7 @@ def query_and_key(weights: Weights) -> Iterator[Step]:
     attention, (a, d) = key.T @ query, key.shape
     yield _matrices(weights)
     c = _random_basis(a)
-    moved = change_basis(weights, query_key={1: c})
+    moved = lightning_sym.change_basis(weights, query_key={1: c})
     must((moved["K1"].T @ moved["Q1"] == attention).all(), "the product stays")
     yield Step(
         "Change the basis in between",
@@ -147,13 +129,16 @@ def swap(weights: Weights) -> Iterator[Step]:
         r"The theorem asks for the ranks of $A = K^\top Q$ and $V$: if both are one, two vectors can be exchanged.",
         (show("A", attention), number("rank of A", rank(attention)), number("rank of V", rank(layer.value))),
     )
-    found = fiber(weights, TOKENS)
+    found = lightning_sym.fiber(weights, TOKENS)
     yield _answer("All weights with this function", "What the program knows, and why.", found)
     for count, component in enumerate(found.components, start=1):
         if component.virtual is None or any(each.kind != "scale" for each in component.parameters):
             continue  # of the function zero, where matrices are free, the component says all
         other = component.point(**{each.name: 2 for each in component.parameters})
-        must(same_function(weights, other, TOKENS).answer.value == "same", "a point of the fiber has this function")
+        must(
+            lightning_sym.same_function(weights, other, TOKENS).answer.value == "same",
+            "a point of the fiber has this function",
+        )
         moved = Layer(*(other[f"{letter}1"] for letter in "QKV"))
         yield Step(
             f"A point of component {count}",
@@ -168,7 +153,7 @@ def count_dimensions(weights: Weights) -> Iterator[Step]:
     if network.options or network.degree > 9:
         raise BadInput(f"this claim must be given a plain lightning network of at most two layers, got {network}")
     yield _matrices(weights)
-    phi = polynomial_map(network)
+    phi = lightning_sym.polynomial_map(network)
     found = phi.jacobian_rank(weights)
     yield Step(
         "The Jacobian at your weights",
@@ -177,7 +162,7 @@ def count_dimensions(weights: Weights) -> Iterator[Step]:
         (number("rank of the Jacobian", found.rank), number("weights", network.parameter_count)),
         tuple(("", line) for line in str(found).splitlines()),
     )
-    whole = certified_dimension(network)
+    whole = lightning_sym.certified_dimension(network)
     # a smaller rank says nothing of the number of weights with this function
     words = (
         " Your weights reach it."
@@ -201,7 +186,7 @@ def kind_of_point(weights: Weights) -> Iterator[Step]:
         r"The ranks of $A$ and $V$, and whether the rows of $V$ meet the columns of $A$.",
         (show("A", attention), number("rank of A", rank(attention)), number("rank of V", rank(layer.value))),
     )
-    yield _answer("The kind of the point", "With the numbers that prove it.", classify(weights, TOKENS))
+    yield _answer("The kind of the point", "With the numbers that prove it.", lightning_sym.classify(weights, TOKENS))
 
 
 def between_layers(weights: Weights) -> Iterator[Step]:
@@ -213,13 +198,13 @@ def between_layers(weights: Weights) -> Iterator[Step]:
     yield _matrices(weights)
     size = network.widths[1]
     c = _random_basis(size)
-    moved = change_basis(weights, between={1: c})
+    moved = lightning_sym.change_basis(weights, between={1: c})
     yield Step(
         "Another basis behind the first layer",
         r"The first layer writes in another basis, and the second reads that basis.",
         (show("C", c), *(show(_name(n) + "'", moved[n]) for n in ("V1", "Q2", "K2", "V2"))),
     )
-    before, after = virtual_weights(weights), virtual_weights(moved)
+    before, after = lightning_sym.virtual_weights(weights), lightning_sym.virtual_weights(moved)
     same = all((a == b).all() for a, b in zip(before.attention, after.attention, strict=True))
     must(same and (before.value == after.value).all(), "the virtual weights stay")
     shown = [show(rf"\tilde A_{i}", m) for i, m in enumerate(before.attention, start=1)]
@@ -229,10 +214,12 @@ def between_layers(weights: Weights) -> Iterator[Step]:
         (*shown, show(r"\tilde V", before.value)),
     )
     x = rational([[(i + 2 * j) % 3 - 1 for j in range(TOKENS)] for i in range(network.widths[0])])
-    outputs = [forward(x, w) for w in (weights, moved)]
+    outputs = [lightning_sym.forward(x, w) for w in (weights, moved)]
     must((outputs[0] == outputs[1]).all(), "the outputs are equal")
     yield Step("At one input", "The same output, exactly.", (show("X", x), show(r"\varphi_W(X)", outputs[0])))
-    yield _answer("All weights with this function", "What the program knows, and why.", fiber(weights, TOKENS))
+    yield _answer(
+        "All weights with this function", "What the program knows, and why.", lightning_sym.fiber(weights, TOKENS)
+    )
 
 
 def peeled(weights: Weights) -> Iterator[Step]:
@@ -245,7 +232,7 @@ def peeled(weights: Weights) -> Iterator[Step]:
         )
     yield _matrices(weights)
     layers = range(1, network.depth + 1)
-    virtual = virtual_weights([Layer(*(weights[f"{letter}{i}"] for letter in "QKV")) for i in layers])
+    virtual = lightning_sym.virtual_weights([Layer(*(weights[f"{letter}{i}"] for letter in "QKV")) for i in layers])
     for i, attention in enumerate(virtual.attention, start=1):
         # Theorem 4 of docs/softmax-fibers.md: with a causal mask the first token stays, and no layer is blind
         is_skew, zero = bool((attention == -attention.T).all()), not attention.any()
@@ -265,44 +252,27 @@ def peeled(weights: Weights) -> Iterator[Step]:
         )
         if skew:
             break
-    yield _answer("All weights with this function", "What is determined, what is not.", fiber(weights, TOKENS))
+    yield _answer(
+        "All weights with this function", "What is determined, what is not.", lightning_sym.fiber(weights, TOKENS)
+    )
 
 
 def conditions(weights: Weights) -> Iterator[Step]:
     """Transformers: the conditions of the theorems, for these weights."""
     yield _matrices(weights)
-    yield _answer("The conditions", "Which hold for your weights, and why.", transformer_conditions(weights, 3))
-    yield _answer("All weights with this function", "For three tokens.", fiber(weights, 3))
+    yield _answer(
+        "The conditions", "Which hold for your weights, and why.", lightning_sym.transformer_conditions(weights, 3)
+    )
+    yield _answer("All weights with this function", "For three tokens.", lightning_sym.fiber(weights, 3))
 
 
-ON: dict[str, Callable[[Weights], Iterator[Step]]] = {
-    "definition-1": the_layer,
-    "lemma-3.1": query_and_key,
-    "theorem-3.2": swap,
-    "corollary-3.3": count_dimensions,
-    "theorem-3.4-boundary": kind_of_point,
-    "theorem-3.4-singular": kind_of_point,
-    "equation-9": between_layers,
-    "theorem-3.7": between_layers,
-    "corollary-3.8": count_dimensions,
-    "conjecture-3.10": peeled,
-    "softmax-fibers": peeled,
-    "transformer-fibers": conditions,
-}
-"""By claim id."""
-
-
-def steps_on(claim: str, weights: Weights) -> list[Step]:
-    """The steps of a claim on given weights.
+def require_readable(weights: Weights) -> None:
+    """Refuse matrices that cannot be read from the last bench.
 
     Raises:
-        BadInput: the claim says nothing of given weights, or not of such a network; or matrices are too large.
+        BadInput: one has too many rows or columns.
     """
-    weights.require_numbers(_BOARD)
-    if claim not in ON:
-        raise BadInput(f"--weights must be given with one of {', '.join(ON)}, got {claim}")
     for name, matrix in weights.all_held.items():
         if max(matrix.shape) > LARGEST:
             shape = " x ".join(map(str, matrix.shape))
             raise BadInput(f"matrices on the board must have at most {LARGEST} rows and columns, {name} is {shape}")
-    return list(ON[claim](weights))

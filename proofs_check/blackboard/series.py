@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from lightning_sym import Normalization
+from lightning_sym import Layer, Normalization
 from lightning_sym.network.attention import Form, forward
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.protocol import normalized
 from lightning_sym.rings.taylor import TaylorMatrix
-from proofs_check.blackboard.step import layer_of
+from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.step import rational
 
 Taylor = Callable[[int], Fraction]
 
@@ -75,3 +75,12 @@ def spelled(terms: Sequence[Fraction]) -> str:
             text += (" - " if c < 0 else " + ") + (power if one else f"{number} {power}".strip())
     text = text.removeprefix(" + ")
     return (f"-{text[3:]}" if text.startswith(" - ") else text) + " + ..."
+
+
+FIRST, SECOND, VALUE = rational([[1, 2], [0, 1]]), rational([[1, -1], [2, 0]]), rational([[1, 3]])
+UNITS = rational([[1, 0], [0, 1]])
+
+
+def exponents(attention: ObjectArray, x1: ObjectArray, x2: ObjectArray) -> list[Fraction]:
+    """By query, how much higher token one scores than token two."""
+    return [x1 @ attention @ x - x2 @ attention @ x for x in (x1, x2)]

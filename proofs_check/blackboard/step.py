@@ -1,20 +1,19 @@
-"""What stands on the blackboard: steps of exact data, and the few computations all walk-throughs share."""
+"""What stands on the blackboard: steps of exact data, and how they are written there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from lightning_sym import Layer, forward
-from lightning_sym.errors import ProgramError
+from lightning_sym import ProgramError
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import map_entries, to_fractions
+from lightning_sym.rings.rationals import as_fraction, map_entries, to_fractions
+from proofs_check.ring_matrices import array_of
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,7 @@ class Polynomial:
     @classmethod
     def of(cls, ring: PolynomialRing, polynomial: Any) -> Polynomial:
         """From an element of `ring`."""
-        terms = (
-            (tuple(map(int, exponents)), Fraction(int(c.p), int(c.q))) for exponents, c in polynomial.to_dict().items()
-        )
+        terms = ((tuple(map(int, exponents)), as_fraction(c)) for exponents, c in polynomial.to_dict().items())
         return cls(ring.names, tuple(terms))
 
 
@@ -66,14 +63,6 @@ class Step:
     answer: tuple[tuple[str, str], ...] = ()
 
 
-def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
-    """An object array, filled one by one: NumPy would try to unpack polynomials."""
-    result = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, j in np.ndindex(*result.shape):
-        result[i, j] = rows[i][j]
-    return result
-
-
 def tokens_of(ring: PolynomialRing, tokens: int = 2) -> ObjectArray:
     """The variables of a ring as an input: the first ones are token one, and so on."""
     variables = ring.generators
@@ -97,13 +86,13 @@ def show(label: str, value: Any, ring: PolynomialRing = BOARD) -> Shown:
 
 def number(label: str, value: int) -> Shown:
     """A number with words before it."""
-    return show(rf"\text{{{label}}}", Fraction(value))
+    return show(rf"\text{{{label}}}", value)
 
 
 def _exact(ring: PolynomialRing, value: Any) -> Number:
     if hasattr(value, "to_dict"):
         return Polynomial.of(ring, value)
-    return Fraction(int(value.numerator), int(value.denominator))
+    return as_fraction(value)
 
 
 def table(label: str, matrix: ObjectArray, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Shown:
@@ -131,112 +120,6 @@ def identity(size: int) -> ObjectArray:
     return rational(np.eye(size, dtype=int).tolist())
 
 
-def layer_of(attention: ObjectArray, value: ObjectArray) -> Layer:
-    """The layer with attention matrix `A`: queries `A`, keys the identity."""
-    return Layer(query=attention, key=identity(len(attention)), value=value)
-
-
-def function_of(*layers: Layer, x: ObjectArray = INPUT, ring: PolynomialRing = BOARD) -> ObjectArray:
-    """The forward pass with these weights on symbolic tokens: a matrix of polynomials, one column a token."""
-    result: ObjectArray = forward(x, [Layer(*map(ring.constants, layer)) for layer in layers])
-    return result
-
-
-def coefficients(entries: ObjectArray) -> dict[tuple[int, int, tuple[int, ...]], Fraction]:
-    """Non-zero coefficients of a matrix of polynomials by row, column and monomial."""
-    return {
-        (k, j, tuple(map(int, exponents))): Fraction(int(c.p), int(c.q))
-        for (k, j), entry in np.ndenumerate(entries)
-        for exponents, c in entry.to_dict().items()
-    }
-
-
-def unit_directions(shape: tuple[int, ...]) -> Iterator[ObjectArray]:
-    """The matrices with a single 1."""
-    for index in np.ndindex(*shape):
-        direction = rational(np.zeros(shape, dtype=int).tolist())
-        direction[index] = Fraction(1)
-        yield direction
-
-
-def jacobian(
-    layers: Sequence[Layer], vary: Sequence[tuple[int, str]], x: ObjectArray = INPUT, ring: PolynomialRing = BOARD
-) -> tuple[ObjectArray, list[tuple[int, int, tuple[int, ...]]]]:
-    r"""The exact Jacobian of weights $\mapsto$ coefficients, by the forward pass over dual numbers.
-
-    Args:
-        layers: the point.
-        vary: the matrices that count as weights, as (layer, "query" or "key" or "value").
-        x: the symbolic tokens.
-        ring: their ring.
-
-    Returns:
-        One row a weight and one column a coefficient, and the coefficients' names (row, column, monomial).
-    """
-    zero = ring.constant(0)
-    derivatives = []
-    for number, slot in vary:
-        for direction in unit_directions(getattr(layers[number], slot).shape):
-            duals = [
-                Layer(*(Dual(ring.constants(m), map_entries(lambda _: zero, m)) for m in layer)) for layer in layers
-            ]
-            moved = Dual(ring.constants(getattr(layers[number], slot)), ring.constants(direction))
-            duals[number] = duals[number]._replace(**{slot: moved})
-            tangent = forward(Dual(x, map_entries(lambda _: zero, x)), duals).tangent
-            derivatives.append(coefficients(tangent))
-    names = sorted({name for row in derivatives for name in row}, key=lambda n: (n[0], n[1], [-e for e in n[2]]))
-    matrix = rational([[row.get(name, 0) for name in names] for row in derivatives])
-    return matrix, names
-
-
-def quadratic_forms(phi: ObjectArray) -> ObjectArray:
-    """What token two contributes to output token one: the coefficient of each coordinate of token one.
-
-    For one layer and two tokens of width two; `d' x 2` quadratic forms in (r, s). The coefficient of coordinate `k` in
-    output `m` is the product of two linear forms, column `k` of `A` and row `m` of `V` (Proposition A.5).
-    """
-    result = np.empty((phi.shape[0], 2), dtype=object)
-    for m, k in np.ndindex(*result.shape):
-        chosen = {}
-        for exponents, c in phi[m, 0].to_dict().items():
-            e = tuple(map(int, exponents))
-            if e[:2] == (int(k == 0), int(k == 1)):
-                chosen[(0, 0, *e[2:])] = c
-        result[m, k] = BOARD.from_terms(chosen)
-    return result
-
-
-def six_coefficients(form_pair: Sequence[Any]) -> list[Fraction]:
-    """The coefficients of r^2, r s, s^2 in each form of a pair."""
-    found = []
-    for form in form_pair:
-        known = {tuple(map(int, e))[2:]: c for e, c in form.to_dict().items()}
-        for monomial in ((2, 0), (1, 1), (0, 2)):
-            c = known.get(monomial)
-            found.append(Fraction(0) if c is None else Fraction(int(c.p), int(c.q)))
-    return found
-
-
 def entry_labels(letter: str, rows: int, columns: int) -> list[str]:
     """`a_{11}, a_{12}, ...`"""
     return [f"{letter}_{{{i}{j}}}" for i in range(1, rows + 1) for j in range(1, columns + 1)]
-
-
-SIX = ("x r^2", "x r s", "x s^2", "y r^2", "y r s", "y s^2")
-
-
-def one_layer_jacobian(attention: ObjectArray, value: ObjectArray) -> ObjectArray:
-    r"""Jacobian of $(A, V) \mapsto$ the six coefficients that decide a layer with `d = 2, d' = 1`: 6 x 6.
-
-    All other coefficients of both outputs are copies or sums of these, so the rank is the same; that is checked.
-    """
-    from lightning_sym.exact.rational import rank
-
-    everything, names = jacobian([layer_of(attention, value)], [(0, "query"), (0, "value")])
-    wanted = [(0, 0, (*first, *second)) for first in ((1, 0), (0, 1)) for second in ((2, 0), (1, 1), (0, 2))]
-    six = rational(np.zeros((len(everything), 6), dtype=int).tolist())
-    for column, name in enumerate(wanted):
-        if name in names:
-            six[:, column] = everything[:, names.index(name)]
-    must(rank(six) == rank(everything), "the six coefficients decide the rank")
-    return six

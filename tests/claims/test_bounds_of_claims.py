@@ -15,7 +15,7 @@ from proofs_check.claim import Claim, Refutation, Undecided, Verdict
 from proofs_check.claims.any_width import softmax_all_widths
 from proofs_check.claims.deep import corollary_3_8
 from proofs_check.claims.deep.lemma_3_5 import fiber_dimension
-from proofs_check.claims.deep.theorem_3_7_ideal import confirmed, normalized, quotient_dimension
+from proofs_check.claims.deep.theorem_3_7.ideal import confirmed, normalized, quotient_dimension
 from proofs_check.claims.normalized import conjecture_3_10, figure_3
 from proofs_check.claims.one_layer import corollary_3_3
 from proofs_check.claims.one_layer.lemma_3_1 import rank_factorization

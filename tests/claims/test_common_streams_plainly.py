@@ -11,9 +11,11 @@ import pytest
 
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claims.transformers.common_streams import Box, common_streams, lowest_first
+from proofs_check.claims.transformers.common_streams import Box
+from proofs_check.claims.transformers.common_streams.criterion import common_streams, lowest_first
 from proofs_check.claims.transformers.made_equal import equal_pairs
-from proofs_check.claims.transformers.small_networks import Head, Network, as_array, identity
+from proofs_check.claims.transformers.row_matrices import as_array, identity
+from proofs_check.claims.transformers.small_networks import Head, Network
 
 Form = tuple[tuple[Fraction, ...], ...]
 

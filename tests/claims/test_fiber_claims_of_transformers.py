@@ -20,7 +20,8 @@ from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.prime_field import random_residues
 from proofs_check.claim import Refutation, Undecided
 from proofs_check.claims.transformers import words_and_blocks as claim_of_words
-from proofs_check.claims.transformers.common_streams import common_streams, inputs_of, made_equal
+from proofs_check.claims.transformers.common_streams import made_equal
+from proofs_check.claims.transformers.common_streams.criterion import common_streams, inputs_of
 from proofs_check.claims.transformers.conditions import Spaces, failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point

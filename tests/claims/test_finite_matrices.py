@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lightning_sym.exact.modular import rank_mod_p
-from proofs_check.claims.deep import theorem_3_7_exhaustive
+from proofs_check.claims.deep.theorem_3_7 import exhaustive as theorem_3_7_exhaustive
 from proofs_check.claims.geometry.orbits import orbits, pairs, triples
 from proofs_check.claims.one_layer.theorem_3_2_weights import numbered
 from proofs_check.finite_matrices import every_matrix, numbers

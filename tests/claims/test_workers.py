@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import proofs_check.workers as workers
+from lightning_sym.errors import BadInput
 from lightning_sym.processes import interrupts_postponed
 from proofs_check.registry import claim_by_id
 from proofs_check.workers import run_claims
@@ -53,14 +53,13 @@ def test_processes_started_meanwhile_see_no_interrupt() -> None:
 
 
 def test_an_interrupt_while_the_workers_start_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    submit = ProcessPoolExecutor.submit
+    start = BaseProcess.start
 
-    def interrupted(self: Any, *words: Any) -> Any:
-        future = submit(self, *words)
+    def interrupted(self: BaseProcess) -> None:
+        start(self)
         os.kill(os.getpid(), signal.SIGINT)
-        return future
 
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(BaseProcess, "start", interrupted)
     monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
     claims = [claim_by_id("definition-1"), claim_by_id("lemma-3.1")]
     with pytest.raises(KeyboardInterrupt):
@@ -73,6 +72,31 @@ def test_closing_the_iterator_ends_the_workers(monkeypatch: pytest.MonkeyPatch) 
     claims = [claim_by_id(name) for name in ("definition-1", "lemma-3.1", "theorem-3.7", "dimension-all-widths")]
     with closing(run_claims(claims, quick=True)) as found:
         next(found)
+    assert multiprocessing.active_children() == []
+
+
+def test_how_far_they_are_is_told_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+    claims = [claim_by_id(name) for name in ("lemma-a.3", "equation-12")]
+    told: dict[str, list[int]] = {claim.id: [] for claim in claims}
+    results = {r.id: r for r in run_claims(claims, quick=True, progress=lambda name, count: told[name].append(count))}
+    assert set(results) == set(told)
+    for name, counts in told.items():
+        assert counts
+        assert counts == sorted(set(counts))
+        assert counts[-1] <= results[name].instances
+
+
+def test_a_worker_that_is_killed_ends_the_run_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it was writing: nobody waits for it."""
+    monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
+
+    def kill_one(name: str, count: int) -> None:
+        multiprocessing.active_children()[0].kill()
+
+    claims = [claim_by_id(name) for name in ("theorem-3.7", "dimension-all-widths")]
+    with pytest.raises(BadInput, match="workers must be left to work, one was ended"):
+        list(run_claims(claims, quick=True, progress=kill_one))
     assert multiprocessing.active_children() == []
 
 

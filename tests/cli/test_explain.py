@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -17,10 +18,10 @@ from lightning_cli.writing import board_text
 from lightning_cli.writing.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
 from proofs_check import blackboard
-from proofs_check.blackboard import WALK_THROUGHS
+from proofs_check.blackboard import walk_through
 from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step, must
 from proofs_check.claim import Claim
-from proofs_check.registry import all_claims
+from proofs_check.registry import all_claims, claim_by_id
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def steps_of(claim_id: str) -> tuple[Step, ...]:
-    return tuple(WALK_THROUGHS[claim_id].steps())
+    return tuple(walked_once(claim_id)[1])
 
 
 def texts(steps: tuple[Step, ...]) -> Iterator[str]:
@@ -62,7 +63,7 @@ def test_every_claim_is_explained(claim: Claim, capsys: pytest.CaptureFixture[st
     assert max(map(len, out.splitlines())) <= 120
 
 
-@pytest.mark.parametrize("claim_id", WALK_THROUGHS)
+@pytest.mark.parametrize("claim_id", [claim.id for claim in all_claims()])
 def test_walk_throughs_are_well_formed(claim_id: str) -> None:
     steps = steps_of(claim_id)
     assert len(steps) >= 3
@@ -77,7 +78,7 @@ def test_walk_throughs_are_well_formed(claim_id: str) -> None:
             assert "\\" not in line, f"{text!r} is left as {line!r}"
             assert unicode or line.isascii()
     claim = Claim(claim_id, "source", "title", r"\alpha", ())
-    document = explain.ANSWER.document(claim, intro=WALK_THROUGHS[claim_id].intro, steps=steps)
+    document = explain.ANSWER.document(claim, intro=walked_once(claim_id)[0], steps=steps)
     assert json.loads(json.dumps(document)) == document
 
 
@@ -120,7 +121,9 @@ def test_one_form_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_claim_without_a_walk_through(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(WALK_THROUGHS, "definition-1")
+    alone = replace(claim_by_id("definition-1"), walk=None)
+    monkeypatch.setattr(blackboard, "claim_by_id", {"definition-1": alone}.__getitem__)
+    monkeypatch.setattr(blackboard, "walk_through", walk_through)
     code, out, err = run(capsys, "explain", "definition-1")
     assert (code, out) == (2, "")
     assert "has none yet" in err

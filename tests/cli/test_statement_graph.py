@@ -9,14 +9,15 @@ import pytest
 
 from lightning_cli.writing.claim_graph import graph_svg
 from lightning_cli.writing.typeset import typeset
-from proofs_check.registry import all_claims
-from proofs_check.rests_on import RESTS_ON, levels, supports
+from proofs_check.registry import all_claims, levels, supports
 
-IDS = [claim.id for claim in all_claims()]
+RESTS_ON = {claim.id: claim.rests_on for claim in all_claims()}
+IDS = list(RESTS_ON)
 
 
 def test_every_claim_says_what_it_rests_on() -> None:
-    assert set(RESTS_ON) == set(IDS)
+    """Only two that everything else begins with use no other."""
+    assert [claim for claim, below in RESTS_ON.items() if not below] == ["definition-1", "lemma-3.1"]
     for claim, below in RESTS_ON.items():
         assert set(below) <= set(IDS) - {claim}
         assert len(set(below)) == len(below)

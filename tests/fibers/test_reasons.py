@@ -34,7 +34,7 @@ from lightning_sym.network.model_config import Model
 from lightning_sym.system.arrangement import arranged, padded
 from lightning_sym.system.circuits import NetworkCircuits
 from lightning_sym.system.normal_circuits import without_uniform_heads
-from proofs_check.blackboard.own_weights import steps_on
+from proofs_check.blackboard import walk_through
 
 SMALL = Fraction(1, 10**3000)  # no balls see it
 
@@ -227,7 +227,7 @@ def test_a_skew_layer_behind_a_zero_one_is_not_said_to_be_visible(first: Any, sa
     """Theorem 4 of docs/softmax-fibers.md at two tokens: a zero layer that passes it makes it another multiple."""
     one = [[1, 0], [0, 1]]
     named = {"Q1": first, "K1": one, "V1": one, "Q2": [[0, 1], [-1, 0]], "K2": one, "V2": one}
-    steps = steps_on("softmax-fibers", Weights.of(named, NetworkForm(SOFTMAX, causal=True)))
+    _, steps = walk_through("softmax-fibers", Weights.of(named, NetworkForm(SOFTMAX, causal=True)))
     [words] = [step.prose for step in steps if step.heading == "Layer 2"]
     assert said in words
     assert ("visible." in words) == (said == "visible")

@@ -12,7 +12,7 @@ import pytest
 from command import run
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from proofs_check.registry import MODULES, all_claims
+from proofs_check.registry import all_claims, claims_by_module
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "development" / "adding.md").read_text(encoding="utf-8")
@@ -52,16 +52,15 @@ def test_every_file_that_is_named_is_there() -> None:
 
 
 def test_a_claim_is_named_in_no_other_file() -> None:
-    """Where most claims are named, by their ids or their modules, a new one must be named as well."""
+    """Where most claims were named, by their ids or their modules, a new one would have to be named as well."""
     ids = {claim.id for claim in all_claims()}
     naming = set()
     for path in [*(ROOT / "proofs_check").rglob("*.py"), *(ROOT / "lightning_cli").rglob("*.py")]:
         text = path.read_text(encoding="utf-8")
-        for names in (ids, MODULES):
+        for names in (ids, claims_by_module()):
             if sum(f'"{name}"' in text for name in names) > len(names) // 2:
                 naming.add(path.relative_to(ROOT).as_posix())
-    assert naming == {"proofs_check/registry.py", "proofs_check/rests_on.py", "proofs_check/blackboard/__init__.py"}
-    assert naming <= set(paths(section("A claim")))
+    assert naming == set()
 
 
 NETWORKS = {

@@ -19,7 +19,7 @@ def _known(claim: str) -> tuple[str, tuple[Step, ...]]:
 
 def walked_once(claim: str, weights: Weights | None = None) -> tuple[str, list[Step]]:
     """In place of `blackboard.walk_through`; what is explained on given weights is not kept."""
-    if weights is not None or claim not in blackboard.WALK_THROUGHS:
+    if weights is not None:
         return _walk_through(claim, weights)
     intro, steps = _known(claim)
     return intro, list(steps)

@@ -15,17 +15,20 @@ formula: for these networks, counted in the findings, the formula is confirmed b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import accumulate, product
 
-import numpy as np
-
 from lightning_sym import Architecture, certified_dimension
+from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
+from proofs_check.blackboard.step import Matrix, Shown, Step, must, show
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope
+from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope, WalkThrough
 from proofs_check.expect import expect_dimension, expect_orbit
 from proofs_check.one_network import itself_if
+from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -57,16 +60,12 @@ def formula(
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
     """1,000 different networks at the quick size, 3,060 in full: up to four layers, sizes up to six, or eight."""
-    generator = np.random.default_rng(seed)
-    seen: set[Architecture] = set()
-    while len(seen) < (1000 if quick else 3000):
-        depth = int(generator.integers(1, 5))
-        widths = tuple(int(x) for x in generator.integers(1, 7, size=depth + 1))
-        ranks = tuple(int(x) for x in generator.integers(1, 7, size=depth))
-        network = Architecture(widths, ranks, int(generator.integers(1, 5)))
-        if network not in seen:
-            seen.add(network)
-            yield network
+
+    def draw(dice: Dice) -> Architecture:
+        depth = dice.number((1, 4))
+        return Architecture(dice.numbers((1, 6), depth + 1), dice.numbers((1, 6), depth), dice.number((1, 4)))
+
+    yield from distinct(draw, 1000 if quick else 3000, seed)
     if not quick:  # beyond the sizes where the formula was found
         yield from random_shapes(60, seed, depth=(1, 4), tokens=(1, 4), fits=lambda n: max(n.widths) > 6)
 
@@ -112,6 +111,64 @@ MUTANTS = {
     "without the rescalings": partial(check, stated=partial(formula, rescalings=False)),
 }
 
+
+def walk() -> Iterator[Step]:
+    """Beyond the paper: the dimension for any widths."""
+    network = Architecture((3, 2, 1), (2, 2), 2)
+    pieces = virtual_weight_variety(network).pieces
+    upper = virtual_weight_variety(network).dimension
+    yield Step(
+        "A network that narrows",
+        rf"Widths $3, 2, 1$ with $a = 2$. It has {network.parameter_count} weights. The function knows only the "
+        rf"virtual weights: "
+        r"$\tilde A_1$, $\tilde A_2 = V_1^\top A_2 V_1$ and $\tilde V = V_2 V_1$, all matrices on the input space of "
+        r"dimension $3$.",
+    )
+    yield Step(
+        "Count the virtual weights",
+        r"$V_1$ is $2 \times 3$, so behind it the network lives on a plane $F_1$. First count the matrices on nested "
+        r"subspaces, then how the subspaces can lie in each other. Each rescaling takes one away. The sum bounds the "
+        r"dimension from above.",
+        (_counts(pieces, upper),),
+    )
+    found = certified_dimension(network)
+    must(found.value == found.lower == upper, "the bounds meet")
+    yield Step(
+        "Count from below",
+        rf"The Jacobian at integer weights has rank {found.lower} modulo the prime ${found.prime}$. A rank modulo a "
+        rf"prime can only "
+        r"be too small. So the dimension is at least that; the two numbers meet, and the dimension is proved.",
+        (show(r"\text{lower}", found.lower), show(r"\text{upper}", upper),
+         show(r"\dim \mathcal M", upper)),
+    )  # fmt: skip
+    narrow = Architecture((3, 2, 1), (1, 2), 2)
+    less = certified_dimension(narrow)
+    must(less.value == virtual_weight_variety(narrow).dimension, "the bounds meet again")
+    yield Step(
+        "Rank one in front",
+        r"With $a_1 = 1$ the first layer writes multiples of one vector. The second layer is then seen by its "
+        r"symmetric part only, and the count changes by itself:",
+        (
+            _counts(virtual_weight_variety(narrow).pieces, less.value),
+            show(r"\dim \mathcal M", less.value or 0),
+        ),
+    )
+
+
+def _counts(pieces: Sequence[Piece], total: int | None) -> Shown:
+    """A dimension count as a column with names."""
+    counted = [piece for piece in pieces if piece.dimension]
+    must(sum(piece.dimension for piece in counted) == total, "the pieces add up")
+
+    def in_latex(name: str) -> str:
+        name = re.sub(r"([AV])~(\w?)", lambda m: rf"}}\tilde {m[1]}" + (f"_{m[2]}" if m[2] else "") + r"\text{", name)
+        name = re.sub(r"\bF(\d)", r"}F_\1\\text{", name)
+        return rf"\text{{{name}}}".replace("<=", r"}\le\text{")
+
+    rows = tuple((Fraction(n),) for n in [*(piece.dimension for piece in counted), total or 0])
+    return Shown("", Matrix(rows, (*(in_latex(piece.name) for piece in counted), r"\text{sum}")))
+
+
 CLAIM = Claim(
     id="dimension-all-widths",
     source="beyond the paper",
@@ -130,6 +187,9 @@ CLAIM = Claim(
         "Lightning attention, one head, no mask, no skip connection, no embedding; every $l$, $t$, $a_i$ and all "
         "widths. Proved (docs/every-width.md, Theorem 2)."
     ),
+    place=270,
+    rests_on=("theorem-3.7", "equation-9"),
+    walk=WalkThrough("The dimension for any widths: count a variety, and meet it from below.", walk),
     parts=(
         Part(
             "seeded random architectures",

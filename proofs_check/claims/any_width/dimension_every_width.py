@@ -20,20 +20,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, virtual_weights
+from lightning_sym import Architecture, Layer, virtual_weights
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.exact.krylov import LARGEST, rank_at_least
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.exact.rational import null_space
 from lightning_sym.network.jacobian import random_layers
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.derivatives import Recorded, gradients
+from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
-from proofs_check.claim import Claim, Kind, Part, Scope
+from proofs_check.blackboard.layers import jacobian, layer_of
+from proofs_check.blackboard.step import Step, identity, must, rational, show, tokens_of
+from proofs_check.claim import Claim, Kind, Part, Scope, WalkThrough
 from proofs_check.claims.any_width.dimension_all_widths import expect_by_orbit
 from proofs_check.claims.any_width.every_width_kernel import (
     depths_and_widths,
@@ -42,6 +45,7 @@ from proofs_check.claims.any_width.every_width_kernel import (
     positive,
     second_token,
 )
+from proofs_check.claims.deep.equation_9 import A1, A2
 from proofs_check.expect import Bounds, expect_value
 
 Count = Callable[[Architecture], int]
@@ -135,6 +139,60 @@ def count_of_the_variety(network: Architecture, count: Count = variety_dimension
     expect_value(Bounds(lower, upper), stated, at=f"{network}, dimension of the variety of virtual weights")
 
 
+def walk() -> Iterator[Step]:
+    """Beyond the paper: two coordinates decide all widths."""
+    shown, counts = [], []
+    layers: list[Layer] = []
+    for depth in (1, 2, 3):
+        layers = [layer_of(a, identity(2)) for a in (A1, A2, A1 + A2)[: depth - 1]]
+        layers.append(layer_of((A1, A2, A1 + A2)[depth - 1], rational([[1, 2]])))
+        matrix, _ = jacobian(layers, [*((i, "query") for i in range(depth)), (depth - 1, "value")])
+        counts.append(len(null_space(matrix.T)))
+        shown.append(show(rf"\dim \ker, \; l = {depth}", counts[-1]))
+    must(counts == [1, 2, 3], "the kernel has one dimension a layer")
+    yield Step(
+        "Width two, by computation",
+        r"In virtual weights and with $d_0 = 2$, $d' = 1$, compute the kernel of the Jacobian at one point of full "
+        r"rank. One dimension a layer: these are the rescalings, and nothing else.",
+        tuple(shown),
+    )
+    ring = PolynomialRing(["x_1", "y_1", "z_1", "x_2", "y_2", "z_2"])
+    tokens = tokens_of(ring)
+    attention, value = rational([[1, 2, 0], [1, 1, 1], [0, 1, 3]]), rational([[1, 2, 1]])
+    matrix, _ = jacobian([layer_of(attention, value)], [(0, "query"), (0, "value")], tokens, ring)
+    kernel = null_space(matrix.T)
+    must(len(kernel) == 1, "the kernel at width three has dimension one")
+    vector = rational(kernel[0])
+    vector = vector * (attention[0, 0] / vector[0])
+    moved_a, moved_v = vector[:9].reshape(3, 3), vector[9:].reshape(1, 3)
+    yield Step(
+        "Width three, by reasoning",
+        r"Let $(\dot A, \dot V)$ be a lost direction at $d_0 = 3$. Feed only tokens from the plane of two coordinates, "
+        r"$e_k$ and $e_{k'}$. The network then sees the $2 \times 2$ block of $A$ and two entries of $V$. So the block "
+        r"of the direction is lost at width two, and there it is a rescaling: $\dot A = c A$, $\dot V = -c V$ on the "
+        r"block.",
+        (show("A", attention), show("V", value)),
+    )
+    blocks = []
+    for pair in combinations(range(3), 2):
+        block, small = attention[np.ix_(pair, pair)], moved_a[np.ix_(pair, pair)]
+        c = small[0, 0] / block[0, 0]
+        must((small == c * block).all() and (moved_v[:, pair] == -c * value[:, pair]).all(), "each block is rescaled")
+        k, m = (i + 1 for i in pair)
+        blocks += [show(rf"\text{{block }} \{{{k}, {m}\}}", block), show(rf"c_{{{k}{m}}}", c)]
+    yield Step(
+        "Glue",
+        r"There is one scalar for each pair. The blocks of $\{1, 2\}$ and $\{1, 3\}$ share the entry $a_{11}$, so "
+        r"their scalars are equal; and so on. One scalar for all: the direction is the rescaling.",
+        tuple(blocks),
+    )
+    yield Step(
+        "And the computer agrees",
+        rf"The kernel at width three, computed directly, has dimension {len(kernel)}. Scaled to begin like $A$, it is",
+        (show(r"\dot A", moved_a), show(r"\dot V", moved_v)),
+    )
+
+
 CLAIM = Claim(
     id="dimension-every-width",
     source="beyond the paper; docs/every-width.md",
@@ -149,6 +207,9 @@ CLAIM = Claim(
         r"widths. The patterns prove it for $l \le 5$ (docs/every-width.md, Theorem 1); for every $l$ there is a "
         "proof without computation (Theorem 2)."
     ),
+    place=280,
+    rests_on=("dimension-all-widths",),
+    walk=WalkThrough("How a computation at width two settles all widths.", walk),
     parts=(
         Part(
             "t >= 2: every pattern of ranks and widths at d_0 = 2, d_l = 1, l <= 5",

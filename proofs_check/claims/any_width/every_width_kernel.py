@@ -7,8 +7,6 @@ $K = 1$ and $Q = A$, so that its attention matrix is a matrix of variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import permutations
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +16,7 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.derivatives import Dual, Recorded, gradients
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from proofs_check.expect import expect_equal, meeting_bounds
+from proofs_check.ring_matrices import determinant
 
 
 class Symbols(NamedTuple):
@@ -74,15 +73,6 @@ def second_token(instance: tuple[int, int], transpose: bool = False) -> None:
     expect_equal(second * quadratic == alone * bilinear, True, at=f"(l, d_0) = {instance}: the second output")
 
 
-def _determinant(rows: list[list[Any]]) -> Any:
-    """By Leibniz: four rows of polynomials, where nothing can be divided."""
-    total: Any = 0
-    for order in permutations(range(len(rows))):
-        inversions = sum(order[i] > order[j] for j in range(len(rows)) for i in range(j))
-        total = total + (-1) ** inversions * prod(row[j] for row, j in zip(rows, order, strict=True))
-    return total
-
-
 def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
     r"""Lemma 5: the Jacobian determinant of the layer $X \mapsto X X^\top A X$ on $2 \times 2$ inputs."""
     s = symbols(1, 2)
@@ -93,9 +83,11 @@ def dominance(factor: Callable[[Any, Any, Any, Any], Any]) -> str:
     for i, j in np.ndindex(2, 2):
         functional = s.zero.copy()
         functional[i, j] = s.one[0, 0]
-        rows.append(list(gradients([output], [functional], [x])[0].ravel()))
+        rows.append(gradients([output], [functional], [x])[0].ravel())
     p, q, r, t = (tokens.T @ s.attention[0] @ tokens).ravel()
-    expect_equal(_determinant(rows) == 3 * (p * t - q * r) * factor(p, q, r, t), True, at="X -> X X^T A X, 2 x 2")
+    expect_equal(
+        determinant(np.stack(rows)) == 3 * (p * t - q * r) * factor(p, q, r, t), True, at="X -> X X^T A X, 2 x 2"
+    )
     return (
         "the determinant of the derivative of X -> X X^T A X on 2 x 2 inputs is 3 det(S) times a form that is positive"
         " on real S != 0: the identity that the written proof for every depth uses (docs/every-width.md, Lemma 5)"

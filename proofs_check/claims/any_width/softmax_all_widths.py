@@ -10,17 +10,17 @@ $t = 1$ the function is a linear map, and $\dim \mathcal M = r_l (d_0 + d_l - r_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, product
 
-import numpy as np
-
-from lightning_sym import Architecture
-from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Scope
+from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.expect import dimension_by_orbit, expect_dimension
 from proofs_check.one_network import itself_if
+from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
 
 Formula = Callable[[Architecture], int]
@@ -53,18 +53,14 @@ def hypotheses_hold(network: Architecture) -> bool:
 
 def random_networks(quick: bool, seed: int = 20261121) -> Iterator[Architecture]:
     """300 different architectures at the quick size, 560 in full, up to three layers; half of them causal."""
-    generator = np.random.default_rng(seed)
-    seen: set[Architecture] = set()
-    size = 3 if quick else 5
-    while len(seen) < (300 if quick else 500):
-        depth = int(generator.choice([1, 2, 3], p=[0.55, 0.43, 0.02] if quick else [0.3, 0.4, 0.3]))
-        widths = tuple(int(x) for x in generator.integers(1, size + 1, size=depth + 1))
-        ranks = tuple(int(x) for x in generator.integers(1, size + 1, size=depth))
-        t, causal = int(generator.integers(1, 4)), bool(generator.integers(0, 2))
-        network = Architecture(widths, ranks, t, normalization=SOFTMAX, causal=causal)
-        if network not in seen:
-            seen.add(network)
-            yield network
+
+    def draw(dice: Dice) -> Architecture:
+        depth, sizes = dice.one_of((0.55, 0.43, 0.02) if quick else (0.3, 0.4, 0.3)), (1, 3 if quick else 5)
+        widths, ranks = dice.numbers(sizes, depth + 1), dice.numbers(sizes, depth)
+        t, causal = dice.number((1, 3)), bool(dice.number((0, 1)))
+        return Architecture(widths, ranks, t, normalization=SOFTMAX, causal=causal)
+
+    yield from distinct(draw, 300 if quick else 500, seed)
     if not quick:  # beyond the sizes where the formula was found
         for causal in (False, True):
             yield from random_shapes(
@@ -94,6 +90,45 @@ MUTANTS = {
     "one token as two": partial(check, stated=partial(formula, one_token=False)),
 }
 
+
+def walk() -> Iterator[Step]:
+    """Softmax at any widths."""
+    network = Architecture((2, 2, 2), (1, 2), 2)
+    lightning, masked = (certified_dimension(n).value or 0 for n in (network, replace(network, causal=True)))
+    softmax = certified_dimension(replace(network, normalization=SOFTMAX)).value or 0
+    must((lightning, masked, softmax) == (8, 9, 11), "the three counts")
+    yield Step(
+        "Rank one in front",
+        r"Widths $2, 2, 2$ with ranks $1, 2$. Behind a lightning layer of rank one, the second layer is seen by its "
+        r"symmetric part only. With a causal mask it is seen in full, which is one more. Softmax has no rescalings "
+        r"either, which are two more.",
+        (
+            table(
+                r"\dim \mathcal M",
+                rational([[lightning], [masked], [softmax]]),
+                [r"\text{lightning}", r"\text{lightning, causal}", r"\text{softmax}"],
+            ),
+        ),
+    )
+    narrow = Architecture((3, 2, 1), (2, 2), 2, normalization=SOFTMAX)
+    plain, same = (certified_dimension(n).value or 0 for n in (narrow, replace(narrow, normalization=None)))
+    must(plain == same + narrow.depth, "softmax has one more for each layer")
+    yield Step(
+        "A network that narrows",
+        r"Widths $3, 2, 1$ with $a = 2$. What counts is the same as for lightning; only the rescalings, one for each "
+        r"of "
+        r"the two layers, are not taken away.",
+        (number("lightning", same), number("softmax", plain)),
+    )
+    token = certified_dimension(replace(narrow, tokens=1)).value or 0
+    must(token == 3, "a linear form")
+    yield Step(
+        "One token",
+        r"A single token attends to itself with weight one. The function is $V_2 V_1 x$, one row of three numbers.",
+        (number("dimension", token),),
+    )
+
+
 CLAIM = Claim(
     id="softmax-all-widths",
     source="beyond the paper",
@@ -107,6 +142,9 @@ CLAIM = Claim(
         r"\min(r_i, w_{i+1} + 2 \alpha_{i+1})$. Proved for every size (docs/softmax-fibers.md, Corollary 2 and the "
         "end of section 4)."
     ),
+    place=330,
+    rests_on=("free-exponentials", "softmax-fibers"),
+    walk=WalkThrough("What softmax sees more than lightning, at any widths.", walk),
     parts=(
         Part(
             "seeded random architectures",

@@ -10,9 +10,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 
-from lightning_sym import Architecture, certified_dimension
+import numpy as np
+
+from lightning_sym import Architecture, Layer, certified_dimension
+from lightning_sym.dimension.printed_formulas import printed_formula as library_formula
+from lightning_sym.exact.rational import rank
+from lightning_sym.rings.arrays import ObjectArray
+from proofs_check.blackboard import own_weights
+from proofs_check.blackboard.layers import jacobian, unit_directions
+from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.deep.equation_9 import V1
 from proofs_check.expect import dimension_by_orbit, expect_dimension, expect_equal, expect_orbit, meeting_bounds
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
@@ -119,6 +128,79 @@ single_token = partial(
 )
 
 
+def walk() -> Iterator[Step]:
+    """Corollary 3.8."""
+    network = Architecture((2, 2, 2), (2, 2), 2)
+    layers = [
+        Layer(rational([[1, 0], [1, 1]]), rational([[1, 1], [0, 1]]), V1),
+        Layer(rational([[1, 0], [0, 1]]), rational([[1, 2], [1, 1]]), rational([[1, 0], [1, 1]])),
+    ]
+    yield Step(
+        "The network",
+        rf"Two layers, all widths $2$, $a = 2$: {network.parameter_count} weights.",
+        tuple(
+            show(f"{letter}_{i}", m)
+            for i, layer in enumerate(layers, 1)
+            for letter, m in zip("QKV", layer, strict=True)
+        ),
+    )
+    matrix, _ = jacobian(layers, [(i, slot) for i in range(2) for slot in ("query", "key", "value")])
+    r = rank(matrix)
+    found = certified_dimension(network)
+    must(found.value == r, "the rank at these weights is the dimension")
+    yield Step(
+        "From below: the Jacobian",
+        rf"Its function has degree $9$. The Jacobian of the coefficients, at exactly these weights, has "
+        rf"{matrix.shape[0]} rows and {matrix.shape[1]} columns, too many for this board. Its rank is {r}. So at least "
+        rf"{r} directions change the function.",
+        (show(r"\operatorname{rk} J", r),),
+    )
+    lost = {"C_1": 4, "C_2": 4, "G": 4, r"\lambda": 2}
+    moves = _symmetry_directions(layers)
+    must(not (moves @ matrix).any(), "the symmetries do not move the function")
+    must(rank(moves) == sum(lost.values()) == found.fiber_dimension, "the symmetries are independent")
+    yield Step(
+        "From above: the symmetries",
+        r"Now count what cannot be seen. A basis change $C_i$ between queries and keys, in each layer: $4 + 4$. A "
+        r"basis change between the layers: $4$. A rescaling in each layer: $2$. Their directions at our weights are "
+        r"independent, rank "
+        rf"${rank(moves)}$, and the Jacobian kills each. So at most ${network.parameter_count} - {rank(moves)} = "
+        rf"{network.parameter_count - rank(moves)}$ directions can be seen.",
+        (show(r"\dim \text{fiber}", rank(moves)),),
+    )
+    formula = library_formula(network)
+    must(formula.value == r, "Eq. 14 gives the same")
+    yield Step(
+        "They meet",
+        rf"Both bounds are ${r}$. Eq. 14 says $\sum_i \alpha_i (2 d_{{i-1}} - \alpha_i) + \delta (d_0 + d_l - \delta) "
+        rf"- l = 4 + 4 + 4 - 2 = {formula.value}$.",
+        (show(r"\dim \mathcal M", r),),
+    )
+    narrow = Architecture((2, 2, 2), (1, 2), 2)
+    less, printed = certified_dimension(narrow), library_formula(narrow)
+    must(less.value is not None and printed.value is not None and less.value < printed.value, "Eq. 14 is too large")
+    yield Step(
+        "A hypothesis at work",
+        r"Eq. 14 asks for $a_i \ge 2$. Take $a_1 = 1$: behind a layer of rank one all tokens are multiples of one "
+        r"vector, and of $A_2$ only the symmetric part is seen. The formula knows nothing of that and is too large.",
+        (show(r"\text{Eq. 14}", printed.value or 0), show(r"\dim \mathcal M", less.value or 0)),
+    )
+
+
+def _symmetry_directions(layers: list[Layer]) -> ObjectArray:
+    """Tangent directions of the symmetries of a two-layer network at its weights, one a row, exact."""
+    (q1, k1, v1), (q2, k2, v2) = layers
+    zero = Layer(0 * q1, 0 * k1, 0 * v1), Layer(0 * q2, 0 * k2, 0 * v2)
+    rows = []
+    for e in unit_directions((2, 2)):
+        rows.append((zero[0]._replace(key=e @ k1, query=-e.T @ q1), zero[1]))
+        rows.append((zero[0], zero[1]._replace(key=e @ k2, query=-e.T @ q2)))
+        rows.append((zero[0]._replace(value=e @ v1), Layer(-q2 @ e, -k2 @ e, -v2 @ e)))
+    rows.append((zero[0]._replace(query=q1, value=-v1), zero[1]))
+    rows.append((zero[0], zero[1]._replace(query=q2, value=-v2)))
+    return np.array([[x for layer in row for m in layer for x in m.ravel()] for row in rows], dtype=object)
+
+
 CLAIM = Claim(
     id="corollary-3.8",
     source="Corollary 3.8, Eq. 14",
@@ -134,6 +216,11 @@ CLAIM = Claim(
         r"Lightning attention, one head, no mask; $\alpha_i = \min(a_i, d_{i-1})$. Ranks one are allowed at $t \ge "
         "2$ if no rank of two or more stands behind one of them, and at $t = 1$ if all ranks are one. For all "
         "other shapes there is the claim dimension-all-widths."
+    ),
+    place=140,
+    rests_on=("lemma-3.5", "theorem-3.7"),
+    walk=WalkThrough(
+        "The dimension for a deep network, bounded from below and from above.", walk, on=own_weights.count_dimensions
     ),
     parts=(
         Part(

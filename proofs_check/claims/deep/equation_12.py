@@ -14,20 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import (
-    Architecture,
-    Layer,
-    VirtualWeights,
-    Weights,
-    forward,
-    polynomial_map,
-    virtual_weights,
-)
+from lightning_sym import Architecture, VirtualWeights, forward, polynomial_map, virtual_weights
 from lightning_sym.network.virtual_weights import closed_form, recursive_form
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.claim import Claim, Part, Refutation, Scope
-from proofs_check.claims.one_layer.definition_1 import word_layers
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.deep.lemma_3_6 import exact_weights, walk
+from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 from proofs_check.expect import expect_equal
 
 ClosedForm = Callable[[Any, VirtualWeights], Any]
@@ -70,9 +62,7 @@ def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
 
 def symbolic(shape: Architecture, closed: ClosedForm = closed_form) -> None:
     phi = polynomial_map(shape)
-    matrices = [phi.ring.matrix(name, *size) for name, size in shape.weight_shapes()]
-    layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
-    x = phi.ring.matrix("x", shape.widths[0], shape.tokens)
+    layers, x = layers_in(phi.ring, shape)
     if not np.array_equal(closed(x, virtual_weights(layers)), phi.entries):
         raise Refutation(f"{shape}: the closed form differs from the composition")
 
@@ -85,16 +75,12 @@ def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
         Architecture((1, 2, 1, 2), (2, 2, 2), 1),
         Architecture((2, 2, 2, 2, 1), (2, 1, 2, 2), 2),
     ]
-    for shape in shapes:
-        for seed in range(1 if quick else 5):
-            yield shape, seed
+    return product(shapes, range(1 if quick else 5))
 
 
 def rational(instance: tuple[Architecture, int], closed: ClosedForm = closed_form) -> None:
     shape, seed = instance
-    weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
-    layers = [Layer(*map(rational_matrix, layer)) for layer in weights.layers]
-    x = rational_matrix(np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens)))
+    layers, x = exact_weights(shape, seed)
     if not np.array_equal(closed(x, virtual_weights(layers)), forward(x, layers)):
         raise Refutation(f"{shape}, seed {seed}: the closed form differs from the composition")
 
@@ -119,6 +105,9 @@ CLAIM = Claim(
         r"Lightning attention, one head, no mask, every $t$ and all widths; $\nu_3(n)$ is the exponent of 3 in $n$. "
         "It is shown for some numbers of layers, with matrices of every shape; Lemma 3.6 gives the rest."
     ),
+    place=120,
+    rests_on=("lemma-3.6",),
+    walk=WalkThrough(r"A deep network in one line: which score stands where.", walk),
     parts=(
         Part(
             "composition = Eq. 11 = Eq. 12, matrices of every shape, by depth",

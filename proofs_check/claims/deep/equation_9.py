@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, Weights, forward, virtual_weights
+from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, virtual_weights
 from lightning_sym.exact.rational import unique_solution
+from lightning_sym.network.pieces import act, pieces, stream
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.blackboard import own_weights
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import Shown, Step, identity, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.one_layer.definition_1 import word_layers
 from proofs_check.expect import expect_equal
 
 Pair = tuple[Any, Any]
@@ -48,7 +54,7 @@ def every_shape(depth: int, change: Change = change_basis, last_free: bool = Fal
     one = Words.identity()
     letters = [Words.letter(f"C{i}") for i in range(1, depth + last_free)]
     pairs = [(one, one), *((c, c.inverse) for c in letters), (one, one)][: depth + 1]
-    layers = [Layer(*(Words.letter(f"{letter}{i}") for letter in "QKV")) for i in range(1, depth + 1)]
+    layers = word_layers(depth)
     old, new = virtual_weights(layers), virtual_weights(changed_network(layers, pairs, change))
     for i, (a, b) in enumerate(zip(new.attention, old.attention, strict=True), start=1):
         expect_equal(str(a), str(b), at=f"{depth} layers, A~_{i}")
@@ -70,9 +76,7 @@ def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
         Architecture((2, 2, 2, 1), (2, 1, 2), 1),
         Architecture((1, 2, 3, 2, 1), (1, 2, 2, 1), 2),
     ]
-    for shape in shapes:
-        for seed in range(1 if quick else 6):
-            yield shape, seed
+    return product(shapes, range(1 if quick else 6))
 
 
 def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:
@@ -89,7 +93,7 @@ def random_basis_changes(widths: Sequence[int], seed: int) -> list[Pair]:
     return pairs
 
 
-def rational(instance: tuple[Architecture, int], change: Change = change_basis) -> None:
+def at_exact_weights(instance: tuple[Architecture, int], change: Change = change_basis) -> None:
     shape, seed = instance
     weights = Weights.random(shape, seed=seed, bound=4, denominator=2)
     new = changed_network(weights.layers, random_basis_changes(shape.widths, seed), change)
@@ -111,6 +115,59 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
     }
 
 
+A1, A2 = rational([[1, 1], [0, 1]]), rational([[1, 0], [1, 2]])
+V1, V2 = rational([[1, 1], [0, 1]]), rational([[1, -1]])
+C, C_INVERSE = rational([[2, 1], [1, 1]]), rational([[1, -1], [-1, 2]])
+
+
+def shown_virtual(weights: VirtualWeights) -> list[Shown]:
+    """All virtual weights, by name."""
+    shown = [show(rf"\tilde A_{i}", m) for i, m in enumerate(weights.attention, start=1)]
+    return [*shown, show(r"\tilde V", weights.value)]
+
+
+def walk() -> Iterator[Step]:
+    """Equation 9."""
+    layers = [layer_of(A1, V1), layer_of(A2, V2)]
+    yield Step(
+        "Two layers",
+        r"Two layers with widths $2, 2, 1$. The first writes what the second reads.",
+        (show("A_1", A1), show("V_1", V1), show("A_2", A2), show("V_2", V2)),
+    )
+    shape = Architecture((2, 2, 1), (2, 2), tokens=2)
+    weights = dict(zip(["Q1", "K1", "V1", "Q2", "K2", "V2"], chain.from_iterable(layers), strict=True))
+    changed = act(weights, {stream(shape, 1): (C, C_INVERSE)}, pieces(shape))
+    moved = [Layer(*(changed[f"{letter}{i}"] for letter in "QKV")) for i in (1, 2)]
+    must((identity(2) == C @ C_INVERSE).all(), "C has this inverse")
+    yield Step(
+        "Another language between them",
+        r"Let the first layer write in another basis, $V_1' = C V_1$, and let the second read that basis: "
+        r"$A_2' = C^{-\top} A_2 C^{-1}$, $V_2' = V_2 C^{-1}$. All three matrices are different now.",
+        (show("C", C), show("V_1'", moved[0].value), show("A_2'", moved[1].key.T @ moved[1].query),
+         show("V_2'", moved[1].value)),
+    )  # fmt: skip
+    before, after = virtual_weights(layers), virtual_weights(moved)
+    must(
+        all((a == b).all() for a, b in zip(before.attention, after.attention, strict=True))
+        and (before.value == after.value).all(),
+        "the virtual weights stay",
+    )
+    yield Step(
+        "Virtual weights",
+        r"Pull everything back to the input: $\tilde A_1 = A_1$, $\tilde A_2 = V_1^\top A_2 V_1$, $\tilde V = V_2 "
+        r"V_1$. Every $C$ meets its inverse. Old and new weights give the same three matrices.",
+        tuple(shown_virtual(after)),
+    )
+    x = rational([[1, 0], [1, 2]])
+    must(np.array_equal(function_of(*layers), function_of(*moved)), "the functions are equal")
+    yield Step(
+        "The same function",
+        r"So the networks have the same function. We compared them as polynomials of degree $9$, term by term. At one "
+        r"input:",
+        (show("X", x), show(r"\varphi_W(X)", forward(x, layers)), show(r"\varphi_{W'}(X)", forward(x, moved))),
+    )
+
+
 CLAIM = Claim(
     id="equation-9",
     source="Eq. 8, 9",
@@ -123,6 +180,9 @@ CLAIM = Claim(
         "All $C_i$ are invertible. The identity is expanded for some numbers of layers, with matrices of every "
         "shape; for more layers it is the same cancellation."
     ),
+    place=90,
+    rests_on=("lemma-3.1", "definition-1"),
+    walk=WalkThrough("Between two layers any basis will do.", walk, on=own_weights.between_layers),
     parts=(
         Part(
             "virtual weights unchanged, matrices of every shape, by depth",
@@ -142,8 +202,8 @@ CLAIM = Claim(
             "virtual weights and outputs unchanged, exact random weights",
             Scope.INSTANCES,
             rational_instances,
-            rational,
-            _mutants(rational),
+            at_exact_weights,
+            _mutants(at_exact_weights),
         ),
     ),
 )

@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, Weights, virtual_weights
+from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, virtual_weights
 from lightning_sym.network.attention import attention_layer
-from lightning_sym.network.virtual_weights import recursive_form
+from lightning_sym.network.virtual_weights import closed_form, recursive_form, unrolled_factors
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import rational_matrix
-from proofs_check.claim import Claim, Part, Refutation, Scope
-from proofs_check.claims.one_layer.definition_1 import word_layers
+from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.step import Matrix, Shown, Step, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.deep.equation_9 import A1, A2, V1, V2, shown_virtual
+from proofs_check.claims.one_layer.definition_1 import layers_in, word_layers
 
-Step = Callable[[Any, Any], Any]
+Recursion = Callable[[Any, Any], Any]
 
 
 def step(b: Any, s: Any) -> Any:
@@ -41,7 +45,9 @@ def transpose_last(b: Any, s: Any) -> Any:
     return b @ b.mT @ s @ b.mT
 
 
-def at_every_layer(x: Any, layers: Sequence[Layer], one: Any, same: Callable[[Any, Any], bool], next_b: Step) -> None:
+def at_every_layer(
+    x: Any, layers: Sequence[Layer], one: Any, same: Callable[[Any, Any], bool], next_b: Recursion
+) -> None:
     """Run layer by layer and compare, over any ring; `one` is the `t x t` identity."""
     output, b, product_of_values = x, one, None
     attention = virtual_weights(layers).attention
@@ -57,7 +63,7 @@ def at_every_layer(x: Any, layers: Sequence[Layer], one: Any, same: Callable[[An
             raise Refutation(f"layer {i} of {len(layers)}: the output differs from the library's recursive form")
 
 
-def every_shape(depth: int, next_b: Step = step) -> None:
+def every_shape(depth: int, next_b: Recursion = step) -> None:
     same = Words.__eq__
     at_every_layer(Words.letter("X"), word_layers(depth), Words.identity(), same, next_b)
 
@@ -73,13 +79,11 @@ def symbolic_shapes(quick: bool) -> Iterator[Architecture]:
                     yield Architecture(widths, ranks, t)
 
 
-def symbolic(shape: Architecture, next_b: Step = step) -> None:
+def symbolic(shape: Architecture, next_b: Recursion = step) -> None:
     sizes = {**dict(shape.weight_shapes()), "x": (shape.widths[0], shape.tokens)}
     ring = PolynomialRing([n for name, size in sizes.items() for n in entry_names(name, *size)])
-    matrices = [ring.matrix(name, *size) for name, size in shape.weight_shapes()]
-    layers = [Layer(*matrices[i : i + 3]) for i in range(0, len(matrices), 3)]
-    one = ring.constants(np.eye(shape.tokens, dtype=int))
-    at_every_layer(ring.matrix("x", *sizes["x"]), layers, one, np.array_equal, next_b)
+    layers, x = layers_in(ring, shape)
+    at_every_layer(x, layers, ring.constants(np.eye(shape.tokens, dtype=int)), np.array_equal, next_b)
 
 
 def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
@@ -90,17 +94,19 @@ def rational_instances(quick: bool) -> Iterator[tuple[Architecture, int]]:
         Architecture((2, 2, 3, 2, 1), (2, 1, 2, 2), 2),
         Architecture((2, 3, 1, 2, 3), (1, 3, 2, 2), 3),
     ]
-    for shape in shapes:
-        for seed in range(1 if quick else 5):
-            yield shape, seed
+    return product(shapes, range(1 if quick else 5))
 
 
-def rational(instance: tuple[Architecture, int], next_b: Step = step) -> None:
-    shape, seed = instance
+def exact_weights(shape: Architecture, seed: int) -> tuple[list[Layer], ObjectArray]:
+    """Random layers, and an input."""
     weights = Weights.random(shape, seed=seed, bound=3, denominator=2)
-    layers = [Layer(*map(rational_matrix, layer)) for layer in weights.layers]
-    x = rational_matrix(np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens)))
-    at_every_layer(x, layers, rational_matrix(np.eye(shape.tokens, dtype=int)), np.array_equal, next_b)
+    x = np.random.default_rng(seed).integers(-3, 4, size=(shape.widths[0], shape.tokens))
+    return [Layer(*map(rational_matrix, layer)) for layer in weights.layers], rational_matrix(x)
+
+
+def at_exact_weights(instance: tuple[Architecture, int], next_b: Recursion = step) -> None:
+    layers, x = exact_weights(*instance)
+    at_every_layer(x, layers, rational_matrix(np.eye(x.shape[1], dtype=int)), np.array_equal, next_b)
 
 
 def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
@@ -108,6 +114,81 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
         "transpose left out": partial(check, next_b=transpose_left_out),
         "last factor transposed": partial(check, next_b=transpose_last),
     }
+
+
+def walk() -> Iterator[Step]:
+    """Lemma 3.6 and Equation 12."""
+    x = Words.letter("X")
+    layers = word_layers(2)
+    raw = str(forward(x, layers))
+    yield Step(
+        "Two layers, multiplied out",
+        r"Take letters for the matrices and let the network run. The second layer meets the output of the first three "
+        r"times, so its weights sit between copies of the first layer's.",
+        (Shown(r"\varphi", _words(raw)),),
+    )
+    formal = VirtualWeights((Words.letter("A1"), Words.letter("A2")), Words.letter("V"))
+    closed, recursive = closed_form(x, formal), recursive_form(x, formal)
+    must(closed == recursive, "the two forms agree for two layers")
+    must(closed_form(x, virtual_weights(layers)) == forward(x, layers), "the closed form is the network")
+    yield Step(
+        "Group it",
+        r"Every $V_1$ stands beside an $X$ or an $A_2$. Write $\tilde A_1 = A_1$, $\tilde A_2 = V_1^\top A_2 V_1$, "
+        r"$\tilde V = V_2 V_1$ and $S_k = X^\top \tilde A_k X$, a $t \times t$ matrix of scores. The long word becomes "
+        r"short.",
+        (Shown(r"\varphi", r"\tilde V X\, " + _scores(2)),),
+    )
+    yield Step(
+        "The recursion",
+        r"In general $B_1 = S_1$ and $B_i = B_{i-1} B_{i-1}^\top S_i B_{i-1}$. Each step takes three copies of the "
+        r"last and puts one new score between them. Unrolled:",
+        tuple(Shown(f"B_{depth}", _scores(depth)) for depth in (1, 2, 3)),
+    )
+    factors = unrolled_factors(3)
+    digits = [int(np.base_repr(n, 3)) for n in range(1, len(factors) + 1)]
+    numbers = rational(
+        [list(range(1, len(factors) + 1)), digits, [k for k, _ in factors], [int(t) for _, t in factors]]
+    )
+    yield Step(
+        "Which factor stands where",
+        rf"$B_3$ has $(3^3 - 1)/2 = {len(factors)}$ factors. Number them and write the numbers $n$ in base three. "
+        r"$k$ is one more than the number of zeros at the end. The last digit that is not zero: $1$ means "
+        r"$S_k$, $2$ means transposed.",
+        (Shown("", Matrix(tuple(map(tuple, numbers)), ("n", r"\text{base 3}", "k", r"\text{transposed}"))),),
+    )
+    weights = [layer_of(A1, V1), layer_of(A2, V2)]
+    virtual = virtual_weights(weights)
+    inputs = rational([[1, 0], [1, 1]])
+    scores = [inputs.T @ a @ inputs for a in virtual.attention]
+    b2 = scores[0] @ scores[0].T @ scores[1] @ scores[0]
+    output = virtual.value @ inputs @ b2
+    must((output == forward(inputs, weights)).all(), "the closed form gives the network's output")
+    yield Step(
+        "With numbers",
+        r"A network and an input. First its virtual weights, then the scores.",
+        (show("A_1", A1), show("V_1", V1), show("A_2", A2), show("V_2", V2), *shown_virtual(virtual), show("X", inputs),
+         show("S_1", scores[0]), show("S_2", scores[1])),
+    )  # fmt: skip
+    yield Step(
+        "Both ways",
+        r"Multiply $\tilde V X \cdot S_1 S_1^\top S_2 S_1$, then run the two layers one after the other. The same "
+        r"numbers.",
+        (show("B_2", b2), show(r"\tilde V X B_2", output), show(r"\varphi_W(X)", forward(inputs, weights))),
+    )
+
+
+def _scores(depth: int) -> str:
+    return " ".join(rf"S_{k}^\top" if transposed else f"S_{k}" for k, transposed in unrolled_factors(depth))
+
+
+def _words(text: str) -> str:
+    """A formal word in LaTeX: `K1^T` becomes `K_1^\\top`."""
+    spelled = []
+    for letter in text.split():
+        name, _, mark = letter.partition("^")
+        index = f"_{name[1:]}" if name[1:] else ""
+        spelled.append(name[0] + index + (r"^\top" if mark else ""))
+    return " ".join(spelled)
 
 
 CLAIM = Claim(
@@ -122,6 +203,9 @@ CLAIM = Claim(
         "Lightning attention, one head, no mask, every $t$ and all widths. It is shown for some numbers of layers, "
         "with matrices of every shape; induction over layers gives the rest."
     ),
+    place=110,
+    rests_on=("definition-1",),
+    walk=WalkThrough(r"A deep network in one line: the recursion for $B_l$.", walk),
     parts=(
         Part(
             "at every layer, matrices of every shape, by depth",
@@ -141,8 +225,8 @@ CLAIM = Claim(
             "at every layer, exact random weights, up to four layers",
             Scope.INSTANCES,
             rational_instances,
-            rational,
-            _mutants(rational),
+            at_exact_weights,
+            _mutants(at_exact_weights),
         ),
     ),
 )

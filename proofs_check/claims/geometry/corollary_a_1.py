@@ -31,12 +31,16 @@ import numpy as np
 from lightning_sym import Architecture, Layer, VirtualWeights, Weights, forward, polynomial_map
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.recovery import is_rescaling, reconstruct
-from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials
+from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.polynomials import PolynomialRing
-from lightning_sym.rings.rationals import map_entries
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from lightning_sym.rings.rationals import as_fraction, map_entries
+from proofs_check.blackboard.binary_forms import general_coefficients, quadratic_forms, six_coefficients
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import Step, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal, spell
 
 
@@ -60,9 +64,7 @@ def norm_shapes(quick: bool) -> Iterator[tuple[int, int]]:
 def norm_identity(shape: tuple[int, int], extra: int = 1) -> None:
     """Twice the squared norm of the coefficients is |A|^2 |V|^2 + |V A|^2, symbolic weights."""
     d, d_out = shape
-    phi = one_layer_map(d, d_out, 2)
-    ring = PolynomialRing(phi.weight_names)
-    a, v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    phi, ring, a, v = symbolic_layer(d, d_out)
 
     def square(matrix: ObjectArray) -> object:
         return sum((x * x for x in matrix.ravel()), ring.constant(0))
@@ -147,6 +149,64 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
         raise Refutation(f"{shape}: the limit has rank {highest}, member 7 of the sequence rank {member_rank}")
 
 
+def walk() -> Iterator[Step]:
+    """Theorem 3.4, first part; Corollary A.1."""
+    value = rational([[1, 1]])
+    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
+    a, v = ring.matrix("a", 2, 2), ring.matrix("v", 1, 2)
+    products = general_coefficients(a, v)
+    sample = rational([[1, 3], [2, 5]])
+    numbers = [as_fraction(p(*map(int, [*sample.ravel(), *value.ravel()]))) for p in products.ravel()]
+    must(
+        numbers == six_coefficients(quadratic_forms(function_of(layer_of(sample, value)))[0]),
+        "these are the coefficients of the function",
+    )
+    yield Step(
+        "The question",
+        r"Let a sequence of functions $\varphi_n$ converge. Is the limit the function of a layer again? The weights "
+        r"could run away on the journey.",
+    )
+    first, last = [(rational([[n, 0], [0, 1]]), value / n) for n in (1, 100)]
+    yield Step(
+        "Weights that run away",
+        r"Take $A_n = \operatorname{diag}(n, 1)$ and $V_n = (1/n, 1/n)$. $A_n$ grows without end, $V_n$ goes to zero. "
+        r"The function does neither: at $n = 100$ it is almost that of the limit.",
+        (
+            show("A_{100}", last[0]), show("V_{100}", last[1]),
+            show(r"\varphi_1 \text{ at } n = 1", function_of(layer_of(*first))[0, 0]),
+            show(r"\varphi_1 \text{ at } n = 100", function_of(layer_of(*last))[0, 0]),
+        ),
+    )  # fmt: skip
+    tamed = last[0] / 100, last[1] * 100
+    must(np.array_equal(function_of(layer_of(*tamed)), function_of(layer_of(*last))), "rescaling changes nothing")
+    limit = rational([[1, 0], [0, 0]]), value
+    yield Step(
+        "Call them back",
+        r"Rescaling is free: $(A_n / n,\, n V_n)$ has the same function. These weights stay bounded and have a limit, "
+        r"$A = \operatorname{diag}(1, 0)$, $V = (1, 1)$. Its function is the limit of the functions. Nothing is lost.",
+        (
+            show(r"A_{100} / 100", tamed[0]), show(r"100\, V_{100}", tamed[1]), show("A", limit[0]),
+            show("V", limit[1]),
+            show(r"\varphi_1", function_of(layer_of(*limit))[0, 0]),
+        ),
+    )  # fmt: skip
+    yield Step(
+        "What could go wrong",
+        r"Rescale so that $A$ and $V$ both have length one, and put the remaining factor in front. If that factor ran "
+        r"away while the function of the unit weights went to zero, a limit could be missed. So the question is: can "
+        r"$\varphi$ be zero although $A \ne 0$ and $V \ne 0$?",
+    )
+    yield Step(
+        "No base points",
+        r"The coefficients of $\varphi$ are products of linear forms (call them lines), column of $A$ times row "
+        r"of $V$. A product of two lines "
+        r"that are not zero is not zero. In letters, for $d = 2$: let $v_1 \ne 0$. The first entries force $a_{11} = "
+        r"a_{12} = 0$, then the second ones $a_{21} = a_{22} = 0$. The same from the other end if $v_2 \ne 0$. So no "
+        r"unit weights give zero, and the limit is never missed: $\mathcal M$ is closed.",
+        (show(r"\text{coefficients, row } k \text{ from column } k", products, ring),),
+    )
+
+
 CLAIM = Claim(
     id="corollary-a.1",
     source="Corollary A.1",
@@ -159,6 +219,13 @@ CLAIM = Claim(
     hypotheses=(
         "One layer, one head, lightning, no mask; norms are Frobenius norms. The second identity is expanded at "
         "small sizes. Compactness is an argument and no computation; the sequences illustrate it."
+    ),
+    place=210,
+    rests_on=("proposition-a.5",),
+    walk=WalkThrough(
+        r"$\mathcal M$ is closed, because no weights but zero give the zero function: the map of projective spaces is "
+        "defined everywhere, and the image of a compact space is compact.",
+        walk,
     ),
     parts=(
         Part(

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym.errors import ProgramError
-from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials
-from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
+from lightning_sym import ProgramError
+from lightning_sym.network.one_layer import product_coefficients, quadratic_monomials
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
+from proofs_check.claims.one_layer.theorem_3_2 import walk
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Truths
 from proofs_check.expect import expect_equal
 
@@ -94,9 +95,7 @@ def rational_inverse(instance: tuple[int, int, str], sign: int = -1) -> None:
     the rows $v_1, v_2$ and common factor $a_1$, which also works where `A` has rank one.
     """
     d, d_out, how = instance
-    phi = one_layer_map(d, d_out, 2)
-    ring = PolynomialRing(phi.weight_names)
-    a, v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    phi, _, a, v = symbolic_layer(d, d_out)
     at = {pair: n for n, pair in enumerate(quadratic_monomials(d))}
     array = product_coefficients(phi)
     # the forms with a common factor, what this is, and the other factors
@@ -143,6 +142,14 @@ CLAIM = Claim(
     hypotheses=(
         "One layer, one head, lightning, no mask. For $a = d' = 1$ the map is two to one. Fibers are counted over "
         "small finite fields; for the real and the complex numbers they follow from Theorem 3.2."
+    ),
+    place=220,
+    rests_on=("theorem-3.2",),
+    walk=WalkThrough(
+        r"Let $a > 1$ or $d' > 1$. Up to rescaling, $(A, V) \mapsto \varphi$ has one point over almost every function "
+        r"and two over the swapped ones: "
+        "it is finite, and one-to-one almost everywhere.",
+        walk,
     ),
     parts=(
         Part(

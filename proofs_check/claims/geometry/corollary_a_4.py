@@ -20,16 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import permutations
-from math import prod
 
 import numpy as np
 
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.geometry.layer_function import differential, layer_function
-from lightning_sym.network.one_layer import one_layer_map, product_coefficients
+from lightning_sym.network.one_layer import product_coefficients
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict
+from proofs_check.blackboard.binary_forms import sylvester
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Verdict, WalkThrough
 from proofs_check.claims.geometry import theorem_3_4_singular as theorem
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs
 from proofs_check.claims.geometry.theorem_3_4_singular import (
@@ -41,7 +40,10 @@ from proofs_check.claims.geometry.theorem_3_4_singular import (
     smooth_parameters,
     where_the_printed_locus_is_right,
 )
+from proofs_check.claims.geometry.theorem_3_4_singular.walk import walk
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal
+from proofs_check.ring_matrices import determinant
 
 Locus = Callable[[int, int], bool]
 
@@ -93,29 +95,21 @@ def every_function(
     )
 
 
-def gradient_of_the_resultant(_: None, power: int = 1) -> None:
+def gradient_of_the_resultant(_: object, power: int = 1) -> None:
     """The Sylvester determinant, its gradient at the pairs of quadratic forms that the layer gives."""
     names = [f"{letter}{i}" for letter in "fg" for i in range(3)]
     ring = PolynomialRing(names)
-    zero = ring.constant(0)
-    rows = [[ring[f"{letter}{i}"] for i in range(3)] for letter in "fg"]
-    sylvester = [[zero] * shift + row + [zero] * (1 - shift) for row in rows for shift in range(2)]
-    resultant = zero
-    for order in permutations(range(4)):
-        inversions = sum(order[i] > order[j] for i in range(4) for j in range(i + 1, 4))
-        resultant += (-1) ** inversions * prod(row[column] for row, column in zip(sylvester, order, strict=True))
+    resultant = determinant(sylvester(ring.generators, ring.constant(0)))
     expect_equal(resultant.total_degree(), 4, at="degree of the resultant")
 
-    phi = one_layer_map(2, 1, 2)
-    weights = PolynomialRing(phi.weight_names)
+    phi, _, a, (v,) = symbolic_layer(2, 1)
     point = list(product_coefficients(phi)[:, 0].ravel())  # a_1 v and a_2 v
-    a, v = weights.matrix("A", 2, 2), weights.matrix("V", 1, 2)[0]
     expect_equal(len(resultant.compose(*point)), 0, at="terms of the resultant of a_1 v and a_2 v")
     r = (v[1], -v[0])
     at_root = [a[0, k] * r[0] + a[1, k] * r[1] for k in range(2)]
-    determinant = (a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]) ** power
+    power_of_the_determinant = (a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]) ** power
     monomials = (r[0] * r[0], r[0] * r[1], r[1] * r[1])
-    expected = [determinant * factor * m for factor in (at_root[1], -at_root[0]) for m in monomials]
+    expected = [power_of_the_determinant * factor * m for factor in (at_root[1], -at_root[0]) for m in monomials]
     found = [resultant.derivative(i).compose(*point) for i in range(6)]
     if found not in (expected, [-entry for entry in expected]):
         raise Refutation(f"the gradient is {found[0]}, ..., stated {expected[0]}, ... up to sign")
@@ -147,6 +141,12 @@ CLAIM = Claim(
         r"refuted for $2 \le a < d$, but for $a = 2$, $d' = 1$. Corrected, for every $a$: both ranks are one, or "
         r"$\operatorname{rk} A < a < d$. The pairs checked, one of each orbit, stand for every weight of their "
         "shapes."
+    ),
+    place=240,
+    rests_on=("corollary-a.2", "lemma-a.3"),
+    walk=WalkThrough(
+        "The singular points are those with two weights, up to rescaling, and their limits: $A$ and $V$ of rank one.",
+        walk,
     ),
     parts=(
         Part(

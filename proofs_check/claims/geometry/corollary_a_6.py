@@ -27,14 +27,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_sym import Architecture, Weights, certified_dimension, classify
+from lightning_sym import Architecture, Layer, Weights, certified_dimension, classify
 from lightning_sym.exact.rational import rank
 from lightning_sym.geometry.layer_function import tangent_directions
 from lightning_sym.network.one_layer import products_of_linear_forms
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import clear_denominators
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.theorem_3_4_boundary import (
     Stated,
@@ -45,6 +44,7 @@ from proofs_check.claims.geometry.theorem_3_4_boundary import (
     squares_on_m,
 )
 from proofs_check.claims.geometry.theorem_3_4_boundary import hypotheses_hold as printed_hypotheses_hold
+from proofs_check.claims.geometry.theorem_3_4_boundary.walk import walk
 from proofs_check.expect import spell
 
 
@@ -229,6 +229,14 @@ CLAIM = Claim(
         r"$\operatorname{rk} A = a$ or $a \ge d$ it is false in $(Q, K, V)$. The form of the points outside "
         r"$\mathcal M$ in its Zariski closure is argued for every size and counted over $GF(3)$; limits are found "
         "at the points that are listed."
+    ),
+    place=260,
+    rests_on=("corollary-a.1", "lemma-a.3"),
+    walk=WalkThrough(
+        r"The boundary consists of the critical values, $A = h\, q^\top$ and $V = v\, h^\top$; here is how the outside "
+        r"comes "
+        "near them, and only them.",
+        walk,
     ),
     parts=(
         Part(

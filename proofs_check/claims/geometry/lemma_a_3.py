@@ -19,17 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import Layer, forward
-from lightning_sym.errors import ProgramError
+from lightning_sym import Layer, ProgramError, forward
 from lightning_sym.exact.modular import ranks_mod_p
-from lightning_sym.exact.rational import rank
+from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.geometry.layer_function import differential, tangent_directions
 from lightning_sym.geometry.normal_forms import NormalForm, normal_forms
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.rationals import RationalMatrix
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
+from proofs_check.blackboard.binary_forms import SIX, WEIGHT_ROWS, one_layer_jacobian
+from proofs_check.blackboard.step import Step, must, rational, show, table
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
 from proofs_check.claims.geometry.measured import restricted_differential
 from proofs_check.claims.geometry.orbits import EVERY_ORBIT, pairs, triples
 from proofs_check.expect import expect_equal
@@ -146,6 +147,41 @@ def not_critical_at_width_one(d_out: int, stated: Stated = lambda *ranks: False)
     raise ProgramError(f"d = 1, d' = {d_out}: no pair of non-zero matrices")
 
 
+def walk() -> Iterator[Step]:
+    """Lemma A.3."""
+    h, q, w = rational([[1], [1]]), rational([[1], [2]]), rational([[1], [-1]])
+    attention = h @ q.T
+    usual = one_layer_jacobian(attention, w.T)
+    must(rank(usual) == 5, "rank five at different lines")
+    yield Step(
+        "A point that is not critical",
+        r"At almost all weights the Jacobian of $(A, V) \mapsto \varphi$ has rank $5$ (for $d = 2$, $d' = 1$). It "
+        r"still does at $A = h\, q^\top$, $V = w^\top$, if $h$ and $w$ are different lines.",
+        (show("A", attention), show("V", w.T), table("J", usual, WEIGHT_ROWS, SIX),
+         show(r"\operatorname{rk} J", rank(usual))),
+    )  # fmt: skip
+    matrix = one_layer_jacobian(attention, h.T)
+    must(rank(matrix) == 4, "rank four at equal lines")
+    yield Step(
+        "Let the lines coincide",
+        rf"Now $V = h^\top$. The rank falls to ${rank(matrix)}$: this is a critical point.",
+        (show("V", h.T), table("J", matrix, WEIGHT_ROWS, SIX), show(r"\operatorname{rk} J", rank(matrix))),
+    )
+    u = rational([[1], [0]])
+    direction = np.concatenate([(u @ q.T).ravel(), -u.ravel()])
+    must(not (direction @ matrix).any(), "this direction is lost")
+    rescaling = np.concatenate([attention.ravel(), -h.ravel()])
+    must(len(null_space(matrix.T)) == 2 and rank([direction, rescaling]) == 2, "the kernel is spanned by the two")
+    yield Step(
+        "Which direction is lost",
+        r"Besides the rescaling a second direction does nothing: turn the $h$ in $A$ one way and the $h$ in $V$ the "
+        r"other way, $\dot A = u\, q^\top$, $\dot V = -u^\top$. The product of the lines $(h + s u)(h - s u) = h^2 - "
+        r"s^2 u^2$ does not move to first order. This is the swap of Theorem 3.2 at the place where both weights "
+        r"become one.",
+        (show("u", u), show(r"\dot A", u @ q.T), show(r"\dot V", -u.T)),
+    )
+
+
 CLAIM = Claim(
     id="lemma-a.3",
     source="Lemma A.3",
@@ -158,6 +194,9 @@ CLAIM = Claim(
         "One layer, one head, lightning, no mask. $A$ runs through all matrices, or through those of rank at most "
         "$a < d$ at a point of rank $a$. The kernel is the one at critical points. At $d = 1$ nothing is critical."
     ),
+    place=230,
+    rests_on=("proposition-a.5",),
+    walk=WalkThrough("Where the differential loses more than the rescaling.", walk),
     parts=(
         Part(
             "(u q^T, -v u^T) is in the kernel, vectors of every size",

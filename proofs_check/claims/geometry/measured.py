@@ -23,15 +23,11 @@ from functools import cache
 
 import numpy as np
 
-from lightning_sym import Weights
-from lightning_sym.dimension.certify import CertifiedDimension, certified_dimension
-from lightning_sym.errors import ProgramError
+from lightning_sym import Architecture, CertifiedDimension, Label, ProgramError, Weights, certified_dimension
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.geometry.classify import LayerRanks
 from lightning_sym.geometry.layer_function import Integers, differential, layer_function, tangent_directions
-from lightning_sym.geometry.layer_orbits import Label
-from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import RationalMatrix, clear_denominators

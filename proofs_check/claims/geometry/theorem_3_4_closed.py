@@ -23,15 +23,11 @@ import numpy as np
 
 from lightning_sym import PolynomialMap, forward
 from lightning_sym.exact.ideals import is_in_radical
-from lightning_sym.network.one_layer import (
-    attention_layer_weights,
-    one_layer_map,
-    product_coefficients,
-    quadratic_monomials,
-)
+from lightning_sym.network.one_layer import attention_layer_weights, product_coefficients, quadratic_monomials
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope
-from proofs_check.claims.geometry.corollary_a_1 import norm_identity, norm_shapes
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.geometry.corollary_a_1 import norm_identity, norm_shapes, walk
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 
 Shape = tuple[int, int, int]
 
@@ -53,9 +49,8 @@ def symbolic_shapes(quick: bool) -> Iterator[Shape]:
 def squares_in_the_ideal(shape: Shape, power: int = 2, correction: int = 1) -> None:
     """The cofactors: each product of an entry of A and one of V, squared, is a combination of the coefficients."""
     d, d_out, _ = shape
-    phi = one_layer_map(*shape)
-    ring = PolynomialRing(phi.weight_names)
-    a, v, b = ring.matrix("A", d, d), ring.matrix("V", d_out, d), product_coefficients(phi)
+    phi, _, a, v = symbolic_layer(*shape)
+    b = product_coefficients(phi)
     at = {pair: n for n, pair in enumerate(quadratic_monomials(d))}
     for k, m, p, q in np.ndindex(d, d_out, d, d):
         entry = a[p, k] * v[m, q]
@@ -87,9 +82,7 @@ def ideal_shapes(quick: bool) -> Iterator[Shape]:
 def base_locus(shape: Shape) -> None:
     """Another road to the same: radical membership, decided both ways by Groebner bases over Q of all coefficients."""
     d, d_out, _ = shape
-    phi = one_layer_map(*shape)
-    ring = PolynomialRing(phi.weight_names)
-    a, v = ring.matrix("A", d, d), ring.matrix("V", d_out, d)
+    phi, ring, a, v = symbolic_layer(*shape)
     ideal = list({str(c): c for c in phi.ring_coefficients().values()}.values())
     for p, k, m, q in np.ndindex(d, d, d_out, d):
         if not is_in_radical(ring, a[p, k] * v[m, q], ideal):
@@ -134,6 +127,9 @@ CLAIM = Claim(
         "identities are expanded at small sizes; each is about two indices of $A$ and $V$, so it is the same at "
         r"every size. That $\mathcal M$ is closed follows by compactness, which is an argument and no computation."
     ),
+    place=50,
+    rests_on=("corollary-a.1",),
+    walk=WalkThrough("Limits of functions of a layer are functions of a layer.", walk),
     parts=(
         Part(
             "(A_pk V_mq)^2 is in the ideal of the coefficients, with cofactors",

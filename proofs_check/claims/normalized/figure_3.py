@@ -18,8 +18,9 @@ from functools import partial
 
 from lightning_sym import SOFTMAX, Architecture, CertifiedDimension
 from lightning_sym.exact.modular import rank_mod_p
+from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Claim, Part, Scope
+from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16
 from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, most_at_values, of_values
 from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_more, expect_value
@@ -89,6 +90,51 @@ def enough(instance: Instance) -> str:
     return "l = 3, d = 4, S(y) = 1 + y: ten inputs are enough there, an exact rank of their outputs is Eq. 16"
 
 
+def walk() -> Iterator[Step]:
+    """Figure 3."""
+    from proofs_check.claims.normalized.figure_3 import estimated, expected, figure_networks, most_with
+
+    networks = figure_networks()
+    first, found = networks[0], estimated(networks[0])
+    invisible = first.parameter_count - found.upper
+    must(invisible == 2 * 2 * 2 + 3 * 3, "the invisible directions are the basis changes")
+    yield Step(
+        "One point of the figure, from above",
+        r"Two softmax layers of width $3$ with $a = 2$. Each layer has $2 \cdot 2 \cdot 3$ entries in $Q$ and $K$ and "
+        r"$9$ in $V$. Basis changes inside queries and keys ($2 \times 2$, twice) and between the layers "
+        r"($3 \times 3$) are invisible.",
+        (show(r"\text{weights}", first.parameter_count), show(r"\text{invisible}", invisible),
+         show(r"\text{at most}", found.upper)),
+    )  # fmt: skip
+    must(found.lower == found.upper, "the two bounds meet")
+    yield Step(
+        "The same point, from below",
+        r"The exponentials of the scores are algebraically independent, so they may be taken for variables. With "
+        rf"integers in the place of weights, inputs and exponentials the Jacobian has this rank modulo {found.prime}, "
+        r"and a rank modulo a prime is never too large. The bounds meet: the dimension is certified, without a float.",
+        (show(r"\text{at least}", found.lower),),
+    )
+    both = rational([[estimated(n).value for n in networks], [expected(n) for n in networks]])
+    must((both[0] == both[1]).all(), "the curves are equal")
+    widths = [str(n.widths[0]) for n in networks]
+    yield Step(
+        "The two curves",
+        r"So for every width. Apart from that, Eq. 16: $\sum_i \alpha_i (2 d - \alpha_i) + d^2 = 4 (2 d - 2) + d^2$.",
+        (table(r"\text{dimension}", both, (r"\text{estimated}", r"\text{expected}"), widths),),
+    )
+    most = rational([[most_with(n, 10) for n in networks], [expected(n) for n in networks]])
+    must(
+        [m < e for m, e in most.T.tolist()] == [d in ("9", "10") for d in widths], "ten inputs are too few at 9 and 10"
+    )
+    yield Step(
+        "Ten inputs are not enough",
+        r"The output at an input $X_n$ is $\tilde V X_n S_n$, and the columns of $S_n$ sum to one. So all outputs of "
+        r"ten inputs depend on $d^2 + 10 \cdot 6$ numbers only. For $d = 9$ and $10$ this is less than the dimension: "
+        r"a rank of so few outputs, exact or not, is too low there.",
+        (table(r"\text{ten inputs}", most, (r"\text{at most}", r"\text{dimension}"), widths),),
+    )
+
+
 CLAIM = Claim(
     id="figure-3",
     source="Figure 3",
@@ -101,6 +147,9 @@ CLAIM = Claim(
         "One head, no mask, no skip connection. Said of the networks of the figure, and of those of the published "
         "program ($l = 3$, $t = 3$, $d = 4$, $a$ from 1 to 4)."
     ),
+    place=180,
+    rests_on=("conjecture-3.10",),
+    walk=WalkThrough("One point of the figure from above and from below, then all of them.", walk),
     parts=(
         Part(
             "the networks of the figure",

@@ -17,15 +17,16 @@ from itertools import accumulate, product
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, ProgramError, certified_dimension
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, attended, network_output
 from lightning_sym.network.jacobian import RandomJacobian
 from lightning_sym.rings.derivatives import Recorded
 from lightning_sym.rings.free_exponentials import FreeExponentials
 from lightning_sym.rings.prime_field import PRIMES, random_residues
+from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.expect import meeting_bounds
 
 PRIME = PRIMES[0]
@@ -130,6 +131,61 @@ def two_roads(network: Architecture, lost: int = 0) -> None:
     meeting_bounds(by_series, found, network)
 
 
+def walk() -> Iterator[Step]:
+    """Theorem A."""
+    from lightning_sym.exact.modular import rank_mod_p
+    from lightning_sym.network.jacobian import RandomJacobian
+    from lightning_sym.rings.prime_field import PRIMES
+    from proofs_check.claims.normalized.free_exponentials import different_scores, rank_by_series
+
+    attention = rational([[1, 2], [3, 1]])
+    scores = INPUT.T @ BOARD.constants(attention) @ INPUT
+    must(scores[0, 1] != scores[1, 0], "the scores are different")
+    yield Step(
+        "What is not rational in softmax",
+        r"Everything in a softmax layer is rational in weights and inputs, except the exponentials of the scores. Here "
+        r"are the scores of two tokens, $(x, y)$ and $(r, s)$. No combination of these four polynomials and the "
+        r"coordinates, but zero, is constant. Then, says a theorem of Ax, no polynomial relation holds between "
+        r"coordinates and exponentials: the four are variables of their own.",
+        (show("A", attention), show(r"X^\top A X", scores)),
+    )
+    narrow = Architecture((2, 1, 2), (2, 2), tokens=2, normalization=SOFTMAX)
+    row = INPUT[:1]
+    equal = row.T @ row
+    must((equal == equal.T).all(), "these scores are symmetric")
+    must(different_scores(narrow) == 4 + 3, "seven different scores")
+    yield Step(
+        "Equal scores",
+        r"Behind a width of one all tokens are multiples of one vector, and scores are products of two numbers: those "
+        r"off the diagonal are the same, and share one exponential. Widths $2, 1, 2$ have $4 + 3$ different scores.",
+        (show(r"\text{scores behind a width of one}", equal),),
+    )
+    network, p = Architecture((2, 2), (1,), tokens=2, normalization=SOFTMAX), PRIMES[0]
+    jacobian = RandomJacobian(network, np.random.default_rng(0), p)
+    sample = jacobian.sample(network.parameter_count)
+    if sample.exponentials is None:
+        raise ProgramError("softmax has exponentials")
+    drawn = sample.exponentials[0, 0]
+    must((drawn.sum(axis=0) % p == 1).all(), "columns add up to one")
+    yield Step(
+        "Draw them",
+        rf"So modulo $p = {p}$ the exponentials may be any residues, like weights and inputs. A factor common to a "
+        r"column cancels, so let columns add up to one modulo $p$: this is the pattern itself. The derivative of an "
+        r"exponential is still itself times that of its score.",
+        (show("E", rational(drawn.tolist())),),
+    )
+    rank = rank_mod_p(sample.rows, p)
+    by_series = rank_by_series(network, rank)
+    must(rank == by_series == certified_dimension(network).value, "both roads, and the dimension")
+    yield Step(
+        "Count",
+        r"One layer of width two, $a = 1$, two tokens: the rank of the Jacobian with such exponentials modulo $p$ is a "
+        r"lower bound for the dimension. It is the rank that Taylor series lead to, but no series was needed: softmax "
+        r"costs what lightning costs, at any depth.",
+        (show(r"\text{drawn}", rank), show(r"\text{by Taylor series}", by_series)),
+    )
+
+
 CLAIM = Claim(
     id="free-exponentials",
     source="beyond the paper; docs/transformers.md",
@@ -146,6 +202,9 @@ CLAIM = Claim(
         "without (docs/transformers.md, Theorem A). Scores $s_{jk}$ and $s_{kj}$ are equal where nothing is masked "
         "and all columns that the layer reads are multiples of one vector; $X_j$ are the columns that it reads."
     ),
+    place=290,
+    rests_on=("definition-1",),
+    walk=WalkThrough("Why the exponentials in softmax may be any numbers.", walk),
     parts=(
         Part(
             "scores are linearly independent over the rationals",

@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture, Normalization
+from lightning_sym import SOFTMAX, Architecture, Normalization, ProgramError
 from lightning_sym.certificates.dimension import directions_document, minor_document
 from lightning_sym.certificates.document import network_document, opening
-from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
 from lightning_sym.network.jacobian import Sample, random_weights
@@ -33,9 +32,11 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
+from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.certificates import itself_by_orbit
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
+from proofs_check.claims.normalized.conjecture_3_10.walk import rational_network
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
 from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_value, meeting_bounds
 from proofs_check.samples import random_bottlenecks
@@ -209,6 +210,37 @@ def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | No
     return "S(y) = y at rank one, A = k q^T: the function does not depend on q, and d dimensions are lost"
 
 
+def walk() -> Iterator[Step]:
+    """S(y) = 1 + y and S(y) = y."""
+    x, attention, value = rational([[1, 1], [0, 1]]), rational([[1, 2], [3, 1]]), rational([[1, 2]])
+    one, other = rational_network(x, (attention, value)), rational_network(x, (2 * attention, value))
+    must((one != other).any(), "the factor is seen with S(y) = 1 + y")
+    yield Step(
+        "One plus the score",
+        r"With $S(y) = 1 + y$ the layer is a rational function of its input. A score of zero still weighs something, "
+        r"so twice the attention matrix is another function.",
+        (show("A", attention), show("V", value), show("X", x), show(r"\varphi_{A, V}(X)", one),
+         show(r"\varphi_{2 A, V}(X)", other)),
+    )  # fmt: skip
+    one, other = (rational_network(x, (a, value), constant=0) for a in (attention, 2 * attention))
+    must((one == other).all(), "the factor is not seen with S(y) = y")
+    yield Step(
+        "The bare score",
+        r"$S(y) = y$ is injective too. But the factor stands in every term of the numerator and of the denominator, "
+        r"and cancels. Each layer loses one dimension: only the direction of $A$ is left.",
+        (show(r"\varphi_{A, V}(X)", one), show(r"\varphi_{2 A, V}(X)", other)),
+    )
+    key, query, another = rational([[1], [2]]), rational([[3, 1]]), rational([[1, 5]])
+    one, other = (rational_network(x, (key @ q, value), constant=0) for q in (query, another))
+    must((one == other).all(), "q is not seen")
+    yield Step(
+        "Rank one",
+        r"If $A = k q^\top$, the scores $(k^\top x_j)(q^\top x_i)$ of output token $i$ share the factor $q^\top x_i$. "
+        r"It cancels as well: all of $q$ is invisible. Two of them, the same output.",
+        (show(r"k q^\top", key @ query), show(r"k \tilde q^\top", key @ another), show(r"\varphi(X)", one)),
+    )
+
+
 CLAIM = Claim(
     id="rational-normalizer",
     source="Theorem 3.9, Conjecture 3.10",
@@ -224,6 +256,11 @@ CLAIM = Claim(
         r"One head, no mask, no skip connection; $\alpha_i = \min(a_i, d_{i-1})$. For $S(y) = 1 + y$ proved for "
         "every depth (docs/softmax-fibers.md, Corollary 5). For $S(y) = y$ the bound holds for every shape; that "
         "it is reached is certified at the shapes that are listed, and open for others."
+    ),
+    place=170,
+    rests_on=("theorem-3.9",),
+    walk=WalkThrough(
+        "Two normalizers that are rational functions: one keeps every weight visible, one does not.", walk
     ),
     parts=(
         Part(

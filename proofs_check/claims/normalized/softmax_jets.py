@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Normalization
-from lightning_sym.network.attention import network_output
+from lightning_sym import SOFTMAX, Normalization, network_output
 from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
+from proofs_check.blackboard.series import FIRST, SECOND, VALUE, mean_output, spelled
+from proofs_check.blackboard.step import Step, identity, must, rational, show, table
 from proofs_check.boxes import PRIME, Box, Integers, compare, fingerprints, small_matrices
-from proofs_check.claim import Claim, Part, Scope, Tally
+from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
 from proofs_check.claims.normalized.softmax_normalizers import everything, in_hypotheses, quadratic_forms, up_to_sign
 from proofs_check.expect import expect_equal
 from proofs_check.normalizers import ARCTANGENT, CUBE, FALLING, FIFTH, FLAT, LINEAR, LOGISTIC, order, slope
@@ -104,7 +105,7 @@ def _point(instance: TwoTokens) -> Point:
     return Point(attention, value, m, y, (share, 1 - share))
 
 
-def mean_output(instance: TwoTokens, attention: Sequence[Integers], point: Point, last: int) -> int:
+def mean_residue(instance: TwoTokens, attention: Sequence[Integers], point: Point, last: int) -> int:
     """The mean of all outputs at `eps (m, y)`: the residue of its coefficient of a degree."""
     box = Box(instance.width, instance.depth, instance.tokens, normalization=instance.normalization)
     stack = box.stack([*(a[None] for a in attention), point.value[None]])
@@ -125,8 +126,8 @@ def leading(instance: TwoTokens, share: bool = True, power: int = 3) -> None:
     for i, a in enumerate(point.attention, start=1):
         zeros = [0 * a] * (instance.depth - i)
         last = degree(instance.normalization, i)
-        without = mean_output(instance, [*point.attention[: i - 1], 0 * a, *zeros], point, last)
-        found = mean_output(instance, point.attention, point, last) - without
+        without = mean_residue(instance, [*point.attention[: i - 1], 0 * a, *zeros], point, last)
+        found = mean_residue(instance, point.attention, point, last) - without
         moved, pulled = _first_layer(a, point, k) if i == 1 else _later_layer(a, point, k)
         stated = omega * c * r * r * moved * vy
         stated_residue = stated.numerator * pow(stated.denominator, -1, PRIME) % PRIME
@@ -189,6 +190,51 @@ def behind(instance: Behind, later: int = 0) -> str:
     return instance.finding
 
 
+def walk() -> Iterator[Step]:
+    """Theorem 6 of docs/softmax-fibers.md."""
+    y, m, exp = rational([2, 1]), rational([1, 1]), SOFTMAX.taylor
+    choices = [0 * SECOND, SECOND, SECOND + identity(2)]
+    rows = [mean_output(m, y, [FIRST, last], VALUE, exp, 7) for last in choices]
+    must(len({row[:7] for row in rows}) == 1, "the last matrix is not seen below degree seven")
+    must(len({row[7] for row in rows}) == 3, "it is seen in degree seven")
+    degrees = (1, 3, 5, 7)
+    yield Step(
+        "Where a layer appears",
+        r"Two layers, two tokens $\varepsilon (m + y/2)$ and $\varepsilon (m - y/2)$, the mean of the outputs, for "
+        r"three choices of $A_2$. Layer $i$ appears in degree $2 \cdot 3^{i-1} + 1$: $A_1$ in degree 3, $A_2$ in "
+        r"degree 7 and not before. So a jet of lower degree does not determine the weights, at any number of tokens.",
+        (table(r"\text{coefficients}", rational([[row[n] for n in degrees] for row in rows]),
+               ("0", "A_2", "A_2 + 1"), [str(n) for n in degrees]),),
+    )  # fmt: skip
+    q, vy = y @ FIRST @ y, VALUE[0] @ y
+    stated = (q / 4) ** 2 * vy * (y @ SECOND @ m) / 4
+    must(rows[1][7] - rows[0][7] == stated, "the difference is r_1^2 (V y)(y^T A_2 m) / 4")
+    yield Step(
+        "How much",
+        r"Layer one makes the difference $r_1 y$ with $r_1 = \tfrac{1}{4} q_1(y) \varepsilon^2 + ...$; in general "
+        r"$r_i = \tfrac{1}{4} q_i(y) r_{i-1}^3 + ...$. Layer $i$ adds $\tfrac{1}{4} r_{i-1}^2 (V y)(y^\top A_i m)$ to "
+        r"the mean. Where $r_{i-1}$ is not zero this gives $A_i$, one layer after the other.",
+        (
+            show(r"\tfrac{1}{4} r_1^2 (V y)(y^\top A_2 m)", stated),
+            show(r"\text{row two minus row one}", rows[1][7] - rows[0][7]),
+        ),
+    )
+
+    def cut(n: int) -> Fraction:
+        return exp(n) if n <= 3 else Fraction(0)
+
+    other = mean_output(m, y, [FIRST, SECOND], VALUE, cut, 9)
+    ours = mean_output(m, y, [FIRST, SECOND], VALUE, exp, 9)
+    must(ours[:8] == other[:8] and ours[9] != other[9], "three derivatives decide up to degree seven")
+    yield Step(
+        "Three derivatives are enough",
+        r"Scores are quadratic: degree $7$ of two layers asks for no more than the third derivative of $S$ at zero. "
+        r"With $1 + y + y^2/2 + y^3/6$ in place of $e^y$ the series is the same up to degree seven. Nothing else is "
+        r"asked of $S$: it need not be analytic, or injective.",
+        (show(r"e^y", spelled(ours)), show(r"1 + y + y^2/2 + y^3/6", spelled(other))),
+    )
+
+
 CLAIM = Claim(
     id="softmax-jets",
     source="beyond the paper; docs/softmax-fibers.md, Theorem 6",
@@ -208,6 +254,9 @@ CLAIM = Claim(
         r"weights. Where a form $x^\top \tilde A_i x$, $i < l$, is zero the degree can be higher, or no jet is "
         "enough."
     ),
+    place=320,
+    rests_on=("softmax-fibers",),
+    walk=WalkThrough("In which degree each layer appears in the Taylor series, and how.", walk),
     parts=(
         Part(
             "all networks with entries -1, 0, 1: jets of this degree tell them apart",

@@ -11,8 +11,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from lightning_sym import Architecture, certified_dimension
+from lightning_sym.exact.rational import null_space, rank
+from proofs_check.blackboard import own_weights
+from proofs_check.blackboard.binary_forms import SIX, one_layer_jacobian
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import Step, entry_labels, must, rational, show, table
 from proofs_check.certificates import itself, itself_by_orbit
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.expect import dimension_by_orbit, expect_dimension
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks
@@ -91,6 +96,66 @@ def _one_token_formula(d: int, d_out: int, a: int) -> int:
     return r * d - r * (r - 1) // 2 + d * d_out - 1
 
 
+def walk() -> Iterator[Step]:
+    """Corollary 3.3."""
+    attention, value = rational([[1, 2], [1, 0]]), rational([[1, 1]])
+    phi = function_of(layer_of(attention, value))
+    yield Step(
+        "The weights and the polynomial",
+        r"A layer with $d = 2$, $d' = 1$ has six weights: four in $A$, two in $V$. Its function is a list of "
+        r"coefficients.",
+        (show("A", attention), show("V", value), show(r"\varphi_1", phi[0, 0])),
+    )
+    six = one_layer_jacobian(attention, value)
+    labels = [*entry_labels("a", 2, 2), "v_1", "v_2"]
+    r = rank(six)
+    yield Step(
+        "The Jacobian",
+        r"Move one weight at a time, and see how fast each coefficient moves. One row a weight, one column a "
+        r"coefficient. Six coefficients suffice: those of the terms with one letter of token one and two of token two. "
+        r"The others repeat them.",
+        (table("J", six, labels, SIX),),
+    )
+    ((*kernel,),) = null_space(six.T)
+    scale = -value[0, 1] / kernel[5]
+    direction = rational([k * scale for k in kernel])
+    must((direction == [*attention.ravel(), *(-value).ravel()]).all(), "the kernel vector is the rescaling")
+    yield Step(
+        f"Its rank is {r}",
+        rf"Not six: the rank is {r}. One combination of the rows vanishes, with the coefficients below. Read it as "
+        rf"matrices: "
+        r"it is $A$ itself, and minus $V$. That is the rescaling $(\lambda A, V / \lambda)$, seen at $\lambda = 1$.",
+        (
+            show(r"\operatorname{rk} J", r), show(r"\dot A", direction[:4].reshape(2, 2)),
+            show(r"\dot V", direction[4:].reshape(1, 2)),
+        ),
+    )  # fmt: skip
+    network = Architecture((2, 1), (2,), 2)
+    found = certified_dimension(network)
+    must(found.value == r == 2 * 2 * 2 - 4 + 2 * 1 - 1, "the certified dimension is the formula's")
+    yield Step(
+        "The dimension",
+        rf"So {r} is the dimension: five directions move the function here, and the rescaling is lost at every point. "
+        rf"With $\alpha = 2$ the formula says $2 \alpha d - \alpha^2 + d d' - 1 = 8 - 4 + 2 - 1 = {r}$.",
+        (show(r"\dim \mathcal M", r),),
+    )
+    yield Step(
+        "Back to queries and keys",
+        rf"Written with $Q$ and $K$ there are {network.parameter_count} weights. The function does not notice: of "
+        rf"these, {found.fiber_dimension} directions are lost, four in the basis change $C$ of Lemma 3.1 and one in "
+        rf"the rescaling. And ${network.parameter_count} - {found.fiber_dimension} = {found.value}$.",
+        (show(r"\dim \text{fiber}", found.fiber_dimension or 0),),
+    )
+    small = certified_dimension(Architecture((2, 1), (1,), 2))
+    must(small.value == 2 * 2 - 1 + 2 - 1, "the formula holds at a = 1")
+    yield Step(
+        "Narrower heads",
+        rf"With $a = 1$ the matrix $A$ has rank one, and those have dimension $2 \alpha d - \alpha^2 = 3$. The total "
+        rf"is $3 + 2 - 1 = {small.value}$.",
+        (show(r"\dim \mathcal M", small.value or 0),),
+    )
+
+
 CLAIM = Claim(
     id="corollary-3.3",
     source="Corollary 3.3, Eq. 7",
@@ -102,6 +167,13 @@ CLAIM = Claim(
     hypotheses=(
         r"One layer, one head, lightning, no mask. It is also true at $t \ge 2$, $a = d' = 1$, and at $t = 1$ if "
         r"and only if $\alpha = 1$."
+    ),
+    place=40,
+    rests_on=("lemma-3.1", "theorem-3.2"),
+    walk=WalkThrough(
+        "How many directions of the weights change the function: a Jacobian and its rank.",
+        walk,
+        on=own_weights.count_dimensions,
     ),
     parts=(
         Part(

@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, Weights
-from lightning_sym.errors import ProgramError
+from lightning_sym import SOFTMAX, Architecture, ProgramError, Weights
 from lightning_sym.exact.modular import rank_mod_p, ranks_mod_p
-from lightning_sym.exact.rational import rank, unique_solution
+from lightning_sym.exact.rational import null_space, rank, unique_solution
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
 from lightning_sym.rings.prime_field import PRIMES
+from proofs_check.blackboard import own_weights
+from proofs_check.blackboard.layers import unit_directions
+from proofs_check.blackboard.step import Step, entry_labels, identity, must, rational, show, table
 from proofs_check.certificates import of_network
-from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope
+from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import random_basis_changes
 from proofs_check.expect import expect_equal, meeting_bounds, spell
 
@@ -168,6 +170,55 @@ def these_matrices(instance: tuple[int, int]) -> Iterator[Certifiable]:
     yield of_network(Architecture((d, a, d), (1, 1), 1, normalization=SOFTMAX))
 
 
+def walk() -> Iterator[Step]:
+    """Lemma 3.1."""
+    key, query = rational([[1, 0, 1], [0, 1, 1]]), rational([[1, 1, 0], [0, 1, 2]])
+    attention = key.T @ query
+    a, d = key.shape
+    must(rank(attention) == a, "the product has rank a")
+    yield Step(
+        "A product of two thin matrices",
+        rf"Here $d = {d}$ and $a = {a}$: keys and queries have {a} rows. Their product is ${d} \times {d}$ but has "
+        rf"only rank ${rank(attention)}$.",
+        (show("K", key), show("Q", query), show(r"A = K^\top Q", attention)),
+    )
+    c, inverse = rational([[2, 1], [1, 1]]), rational([[1, -1], [-1, 2]])
+    must((c @ inverse == identity(a)).all(), "C has this inverse")
+    new_key, new_query = c @ key, inverse.T @ query
+    must((new_key.T @ new_query == attention).all(), "the product stays")
+    yield Step(
+        "Change the basis in between",
+        r"Take an invertible $C$. Set $K' = C K$ and $Q' = C^{-\top} Q$. In the product $C^\top$ meets $C^{-\top}$, "
+        r"and both are gone: $K'^\top Q' = A$ again.",
+        (
+            show("C", c), show("K' = C K", new_key), show(r"Q' = C^{-\top} Q", new_query),
+            show(r"K'^\top Q'", new_key.T @ new_query),
+        ),
+    )  # fmt: skip
+    must(not null_space(key.T), "the rows of K are independent")
+    found = new_key[:, :a]  # the first columns of K are the identity
+    must((key[:, :a] == identity(a)).all() and (found == c).all(), "C can be read off")
+    yield Step(
+        "There is only one such C",
+        r"Suppose somebody shows us $K$ and $K'$. The rows of $K$ are independent, so $K' = C K$ has one solution at "
+        r"most. Our $K$ begins with the identity, so $C$ stands in the first columns of $K'$. Then $Q'$ is known as "
+        r"well.",
+        (show(r"\text{first columns of } K'", found),),
+    )
+    rows = [(move.T @ query).ravel() for move in unit_directions(key.shape)]
+    rows += [(key.T @ move).ravel() for move in unit_directions(query.shape)]
+    matrix = np.array(rows, dtype=object)
+    r, kernel = rank(matrix), len(null_space(matrix.T))
+    must(r == a * (2 * d - a) and kernel == a * a, "the counts of Lemma 3.1 hold here")
+    yield Step(
+        "Counting the matrices of rank two",
+        rf"Move one entry of $K$ or $Q$ at a time and write down how $A$ moves: {len(rows)} weights, {d * d} entries. "
+        rf"The rank is ${r}$. The {kernel} lost directions are the $a^2 = {a * a}$ entries of $C$. So the matrices of "
+        rf"rank at most ${a}$ have dimension $\alpha (2d - \alpha) = {a} \cdot {2 * d - a} = {r}$.",
+        (table("J", matrix, entry_labels("k", a, d) + entry_labels("q", a, d), entry_labels("A", d, d)),),
+    )
+
+
 CLAIM = Claim(
     id="lemma-3.1",
     source="Lemma 3.1",
@@ -177,6 +228,11 @@ CLAIM = Claim(
         r" K' = C K,\ Q' = C^{-\top} Q; \qquad \dim\{A : \operatorname{rk} A \le \alpha\} = \alpha (2d - \alpha)"
     ),
     hypotheses=r"$a \le d$ for the fiber, $\alpha = \min(a, d)$ for the dimension.",
+    place=20,
+    rests_on=(),
+    walk=WalkThrough(
+        r"How much of $Q$ and $K$ can be known if only $K^\top Q$ is seen.", walk, on=own_weights.query_and_key
+    ),
     parts=(
         Part(
             "(C K, C^-T Q) has the same product, matrices of every shape",

@@ -24,13 +24,16 @@ from lightning_sym.network.one_layer import (
     Key,
     coefficients_from_products,
     key_of_product,
-    one_layer_map,
     products_of_linear_forms,
     quadratic_monomials,
 )
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.blackboard.binary_forms import quadratic_forms
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
+from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.expect import expect_equal
 
 Shape = tuple[int, int, int]
@@ -76,10 +79,8 @@ def rows_used(a: ObjectArray, v: ObjectArray) -> ObjectArray:
 
 def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
     """L times the array is phi, coefficient by coefficient, symbolic weights; what L leaves out is zero in phi."""
-    d, d_out, _ = shape
-    phi = one_layer_map(*shape)
-    ring = PolynomialRing(phi.weight_names)
-    array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+    phi, ring, a, v = symbolic_layer(*shape)
+    array = arrays(a, v)
     image = coefficients_from_products(*shape)
     found = {key: sum((array[entry] for entry in entries), ring.constant(0)) for key, entries in image.items()}
     known = phi.ring_coefficients()
@@ -93,9 +94,8 @@ def array_to_function(shape: Shape, arrays: Arrays = products_of_linear_forms) -
 def function_to_array(shape: Shape, arrays: Arrays = products_of_linear_forms) -> None:
     """R phi is the array, symbolic weights, and R L = 1."""
     d, d_out, t = shape
-    phi = one_layer_map(*shape)
-    ring = PolynomialRing(phi.weight_names)
-    array = arrays(ring.matrix("A", d, d), ring.matrix("V", d_out, d))
+    phi, _, a, v = symbolic_layer(*shape)
+    array = arrays(a, v)
     known, image = phi.ring_coefficients(), coefficients_from_products(*shape)
     monomials = quadratic_monomials(d)
     keys: list[Key] = [key_of_product(d, t, k, m, *monomials[n]) for k, m, n in array_entries(d, d_out)]
@@ -147,6 +147,42 @@ def one_token_loses(shape: Shape, allowed: int = 0) -> str | None:
     return f"t >= 2 is needed for d >= 2: at d = 2, d' = t = 1 the array with {witness} is sent to zero"
 
 
+def walk() -> Iterator[Step]:
+    """Proposition A.5."""
+    attention, value = rational([[1, 2], [1, 0]]), rational([[1, 1], [0, 1]])
+    phi = function_of(layer_of(attention, value))
+    yield Step(
+        "A layer with two outputs",
+        r"Columns of $A$ and rows of $V$ are linear forms. Read them with the letters $(r, s)$ of token two.",
+        (show("A", attention), show("V", value)),
+    )
+    forms = quadratic_forms(phi)
+    z = INPUT[:, 1]
+    lines, values = BOARD.constants(attention.T) @ z, BOARD.constants(value) @ z
+    must(all(forms[m, k] == lines[k] * values[m] for m, k in np.ndindex(2, 2)), "the coefficients are the products")
+    yield Step(
+        "From the function to products",
+        r"In output one, collect the terms that are quadratic in token two. The coefficient of coordinate $k$ in "
+        r"output row $m$ is the product $a_k v_m$. Below, row $m$ and column $k$.",
+        (show("a_k", lines.reshape(1, 2)), show("v_m", values.reshape(2, 1)), show("(a_k v_m)", forms)),
+    )
+    rebuilt = np.empty((2, 2), dtype=object)
+    for m, i in np.ndindex(2, 2):
+        rebuilt[m, i] = BOARD.constant(0)
+        for k in range(2):
+            for j in range(2):  # put token j into the form
+                moved = forms[m, k].compose(*INPUT[:, 0], *INPUT[:, j])
+                rebuilt[m, i] += INPUT[k, i] * moved
+    must(np.array_equal(rebuilt, phi), "the products give the function back")
+    yield Step(
+        "And back",
+        r"Put each token into the products, multiply by the coordinates of the token that looks, and add. The function "
+        r"is back. Both ways are linear maps with no choices: $\mathcal M$ is, up to this change of coordinates, the "
+        r"set of all arrays of products of linear forms.",
+        (show(r"\text{row 1, token 1}", rebuilt[0, 0]), show(r"\varphi_{11}", phi[0, 0])),
+    )
+
+
 CLAIM = Claim(
     id="proposition-a.5",
     source="Proposition A.5",
@@ -159,6 +195,11 @@ CLAIM = Claim(
         "One layer, one head, lightning, no mask; the dimension of the span is the same for every $a$. $L$ and its "
         r"inverse are written down for every size and compared at small ones. At $t = 1$, $d \ge 2$ the map $L$ has "
         "a kernel."
+    ),
+    place=250,
+    rests_on=("definition-1",),
+    walk=WalkThrough(
+        r"The same set in other coordinates: $\mathcal M$ is the set of arrays of products of lines.", walk
     ),
     parts=(
         Part(

@@ -21,7 +21,11 @@ from lightning_sym import Architecture, Layer, Weights, forward, polynomial_map
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.transform import rank_one_factors
 from lightning_sym.rings.matrix_words import Words
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally
+from proofs_check.blackboard import own_weights
+from proofs_check.blackboard.binary_forms import quadratic_forms
+from proofs_check.blackboard.layers import function_of, layer_of
+from proofs_check.blackboard.step import INPUT, Step, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Pair, solve
 from proofs_check.expect import expect_equal, spell
@@ -160,6 +164,85 @@ def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
     return "the hypothesis t >= 2 is needed for d >= 2: at t = 1 A = 1 + e_1 e_2^T and its transpose are one function"
 
 
+def walk() -> Iterator[Step]:
+    """Theorem 3.2."""
+    p, q, w = rational([[1], [2]]), rational([[2], [1]]), rational([[1], [-1]])
+    attention, value = p @ q.T, w.T
+    yield Step(
+        "A layer of rank one",
+        r"Build both matrices from vectors: $A = p\, q^\top$ and $V = w^\top$ (here $d' = 1$, so $v = 1$). Both have "
+        r"rank one.",
+        (show("p", p), show("q", q), show("w", w), show(r"A = p\, q^\top", attention), show(r"V = w^\top", value)),
+    )
+    phi = function_of(layer_of(attention, value))
+    yield Step(
+        "Its function",
+        r"Two tokens $x_1 = (x, y)$ and $x_2 = (r, s)$ go in. The first output token is",
+        (show(r"\varphi_1", phi[0, 0]),),
+    )
+    swapped, swapped_value = w @ q.T, p.T
+    other = function_of(layer_of(swapped, swapped_value))
+    must(np.array_equal(phi, other), "the swapped weights have the same function")
+    must(rank([[*attention.ravel(), *value.ravel()], [*swapped.ravel(), *swapped_value.ravel()]]) == 2, "they differ")
+    yield Step(
+        "Swap p and w",
+        r"Now let $p$ and $w$ change places: $A' = w\, q^\top$, $V' = p^\top$. These are other weights, no multiple of "
+        r"the old ones. Run the network again, and compare term by term: it is the same polynomial.",
+        (show(r"A' = w\, q^\top", swapped), show(r"V' = p^\top", swapped_value), show(r"\varphi'_1", other[0, 0])),
+    )
+    forms = quadratic_forms(phi)
+    common = forms[0, 0].gcd(forms[0, 1])
+    _, factors = common.factor()
+    must(len(factors) == 2, "the common factor splits into two lines")
+    yield Step(
+        "Why",
+        r"Look at what token two adds to output one. The coefficient of $x$ is a quadratic form $f$, that of $y$ is "
+        r"$g$. Each is a product: a column of $A$ times $V$, as linear forms in $(r, s)$. Here the common factor of "
+        r"$f$ and $g$ is a quadratic, and it splits into two linear forms (call them lines). One of them is "
+        r"$V$, the other belongs to $A$; "
+        r"nobody can tell which.",
+        (
+            show("f", forms[0, 0]), show("g", forms[0, 1]), show(r"\gcd(f, g)", common),
+            *(show(r"\text{line}", line) for line, _ in factors),
+        ),
+    )  # fmt: skip
+    full = rational([[1, 1], [0, 1]])
+    forms = quadratic_forms(function_of(layer_of(full, value)))
+    common = forms[0, 0].gcd(forms[0, 1])
+    must(common.total_degree() == 1, "the common factor is one line")
+    yield Step(
+        "With rank two there is nothing to swap",
+        r"Keep $V$, and take an $A$ of rank two. Again write down $f$ and $g$. Now the common factor is a single line, "
+        r"and it must be $V$, up to a scalar. Divide by it, and the columns of $A$ appear. So only rescalings "
+        r"$(\lambda A, V / \lambda)$ are left.",
+        (
+            show("A", full), show("f", forms[0, 0]), show("g", forms[0, 1]), show(r"\gcd(f, g)", common),
+            show("f / V", forms[0, 0] / common), show("g / V", forms[0, 1] / common),
+        ),
+    )  # fmt: skip
+    three = function_of(layer_of(3 * full, value / 3))
+    must(np.array_equal(three, function_of(layer_of(full, value))), "rescaling changes nothing")
+    nothing = function_of(layer_of(full, 0 * value))
+    must(all(entry == 0 for entry in nothing.ravel()), "V = 0 gives zero")
+    yield Step(
+        "Zero",
+        r"If $A = 0$ or $V = 0$, the output is zero, whatever the other matrix is. That is the third case of the "
+        r"theorem.",
+        (show("V", 0 * value), show(r"\varphi_1", nothing[0, 0])),
+    )
+    skew = rational([[0, 1], [-1, 0]])
+    alone = INPUT[:, :1]
+    one, two = (function_of(layer_of(m, value), x=alone) for m in (full, full + skew))
+    must(np.array_equal(one, two), "a single token cannot see the skew part")
+    yield Step(
+        "One token is not enough",
+        r"With $t = 1$ the token can only look at itself. The score $x^\top A x$ sees the symmetric part of $A$ alone. "
+        r"Add a skew-symmetric matrix: the function stays, though $A + J$ is no multiple of $A$. So $t \ge 2$ is "
+        r"needed.",
+        (show("A", full), show("A + J", full + skew), show(r"\varphi", one[0, 0]), show(r"\varphi'", two[0, 0])),
+    )
+
+
 CLAIM = Claim(
     id="theorem-3.2",
     source="Theorem 3.2",
@@ -173,6 +256,9 @@ CLAIM = Claim(
         r"One layer, one head, lightning, no mask; $A$ and $A'$ of rank at most $a$, $\lambda \ne 0$. At $t = 1$, "
         r"$d \ge 2$ it is false: there only $A + A^\top$ is seen."
     ),
+    place=30,
+    rests_on=("proposition-a.5",),
+    walk=WalkThrough("Which weights of one layer have the same function.", walk, on=own_weights.swap),
     parts=(
         Part(
             "the named weights are in the fiber, matrices of every shape",

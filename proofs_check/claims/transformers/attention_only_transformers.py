@@ -23,10 +23,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from lightning_sym import Architecture, certified_dimension
-from lightning_sym.rings.normalization import SOFTMAX, Normalization
+import numpy as np
+
+from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
+from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself, of_network
-from proofs_check.claim import Claim, Part, Scope
+from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, meeting_bounds
 from proofs_check.one_network import itself_if
@@ -184,6 +186,60 @@ def finite_fibers(network: Architecture, lost: Callable[[int], int] = lambda h: 
 
 EXAMPLE = transformer(4, 3, 2, 2, 1, 1)
 
+
+def walk() -> Iterator[Step]:
+    """Attention-only transformers."""
+    network = Architecture(
+        (3, 3, 3), (1, 1), 2, normalization=SOFTMAX, heads=2, value_ranks=(1, 1), skip=True, causal=True,
+        embed=4, unembed=4,
+    )  # fmt: skip
+    shapes = dict(network.weight_shapes())
+    sizes = rational([[int(np.prod(shapes[name]))] for name in ("E", "Q1.1", "K1.1", "V1.1", "O1.1", "U")])
+    parameters = network.parameter_count
+    must(parameters == 72, "72 parameters")
+    yield Step(
+        "A small transformer",
+        r"Four words are embedded in width three; two causal softmax layers follow, with two heads each, queries, keys "
+        r"and "
+        r"values of width one, and skip connections; then back to four. Here are the sizes of $E$, of $Q, K, V, O$ in "
+        r"one head, and of $U$.",
+        (show(r"\text{entries}", sizes), number("parameters", parameters)),
+    )
+    found = certified_dimension(network)
+    must(found.value == parameters - 9 - 4 * 2 == 55, "55")
+    yield Step(
+        "What no function can see",
+        r"The skip connections tie all of the stream to one basis, which may be changed: $9$ numbers. In each of the "
+        r"four "
+        r"heads queries may be scaled against keys, and values against outputs: $8$ numbers. A rank says that this is "
+        r"all.",
+        (number("lower", found.lower), number("upper", found.upper)),
+    )
+    narrow = replace(network, widths=(3, 3), attention_ranks=(1,), value_ranks=(1,), heads=1, embed=2, unembed=2)
+    small = certified_dimension(narrow).value or 0
+    must(small == 10, "10")
+    yield Step(
+        "Fewer words than widths",
+        r"With two words in width three, one layer and one head, the count would give $13$. But the stream never fills "
+        r"three dimensions, and less can be seen.",
+        (number("dimension", small),),
+    )
+    full = (
+        certified_dimension(
+            Architecture((2, 2, 2), (2, 2), 2, normalization=SOFTMAX, heads=2, skip=True, causal=True)
+        ).value
+        or 0
+    )
+    must(full == 2 * 2 * 2 * 4, "32")
+    yield Step(
+        "No embeddings",
+        r"Width two, two layers, two heads, all matrices full: $32$ numbers in $A$ and $V$, and the dimension is $32$. "
+        r"So "
+        r"only finitely many weights share a function. How many is another question; permuting heads gives some.",
+        (number("dimension", full),),
+    )
+
+
 CLAIM = Claim(
     id="attention-only-transformers",
     source="beyond the paper: docs/transformer-fibers.md, Corollary 6",
@@ -199,6 +255,9 @@ CLAIM = Claim(
         "size; that it is reached is certified at the shapes that are listed, and open for others. $n < d$ is "
         "outside: see the claim transformer-dimension."
     ),
+    place=340,
+    rests_on=("transformer-dimension",),
+    walk=WalkThrough("Count the weights of a small transformer, and what cannot be seen of them.", walk),
     parts=(
         Part(
             "softmax, causal or not",

@@ -13,7 +13,8 @@ import numpy as np
 
 from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claims.transformers.small_networks import Network, as_array, as_rows
+from proofs_check.claims.transformers.row_matrices import as_array, as_rows
+from proofs_check.claims.transformers.small_networks import Network
 
 
 def rank_of(*columns: ObjectArray) -> int:
@@ -157,7 +158,7 @@ def failing(network: Network) -> str:
     """Which conditions do not hold: of `a`, `a'`, `b`, `c` and `ranks`.
 
     Example:
-        >>> from proofs_check.claims.transformers.small_networks import Head
+        >>> from proofs_check.claims.transformers.small_networks import (Head)
         >>> head = Head(((1,),), ((1,),))
         >>> failing(Network(((1,),), ((head,),), ((1,),), 2, True))
         ''

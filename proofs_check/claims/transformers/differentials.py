@@ -13,15 +13,8 @@ from lightning_sym.exact.rational import rank
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision, rank_of_balls
 from lightning_sym.rings.protocol import normalized
-from proofs_check.claims.transformers.small_networks import (
-    BITS,
-    Matrix,
-    Network,
-    as_array,
-    matrices_of,
-    points,
-    with_matrices,
-)
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array
+from proofs_check.claims.transformers.small_networks import BITS, Network, matrices_of, points, with_matrices
 from proofs_check.expect import Bounds
 
 

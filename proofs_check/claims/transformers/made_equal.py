@@ -11,7 +11,8 @@ import numpy as np
 
 from lightning_sym.exact.rational import rank, unique_solution
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claims.transformers.small_networks import Head, Matrix, Network, as_array, as_rows, identity, zero
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, zero
+from proofs_check.claims.transformers.small_networks import Head, Network
 
 
 class Pair(NamedTuple):

@@ -17,18 +17,11 @@ from itertools import product
 from typing import NamedTuple
 
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided
+from proofs_check.blackboard.step import Shown, Step, must, rational, show
+from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point, seen_form, seen_value
-from proofs_check.claims.transformers.small_networks import (
-    Head,
-    Matrix,
-    Network,
-    as_array,
-    as_rows,
-    identity,
-    plus,
-    times,
-)
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times, zero
+from proofs_check.claims.transformers.small_networks import Head, Network
 
 Table = Callable[[Network], Hashable]
 
@@ -201,6 +194,63 @@ def two_but_not_three(pair: Pair, fewest: int = 3) -> str:
     return pair.finding
 
 
+A1: Matrix = ((1, 0), (2, 1))
+A2: Matrix = ((0, 1), (1, 1))
+V1: Matrix = ((1, 1), (0, 1))
+V2: Matrix = ((1, 0), (1, -2))
+ONE: Matrix = ((1, 0), (0, 1))
+
+
+def shown(label: str, matrix: Matrix) -> Shown:
+    return show(label, rational(matrix))
+
+
+def small_network(*layers: tuple[Head, ...], tokens: int = 3, causal: bool = True) -> Network:
+    return Network(ONE, layers, ONE, tokens, causal)
+
+
+def equal_layers(one: Network, other: Network) -> bool:
+    """For one layer, by an identity of rational functions."""
+    return ExactLayer(one).same_as(ExactLayer(other))
+
+
+def walk() -> Iterator[Step]:
+    """Theorem 8 of docs/transformer-fibers.md."""
+    apart_heads = small_network((Head(A1, V1), Head(A1, V2), Head(A2, V2)))
+    together = small_network((Head(A1, plus(V1, V2)), Head(A2, V2)))
+    table = sums(apart_heads)
+    must(equal_layers(apart_heads, together), "the same function with two heads as with three")
+    must(set(table) == {A1, A2} and as_rows(table[A1]) == plus(V1, V2), "the table of the heads")
+    yield Step(
+        "A table of heads",
+        r"One layer $X + \sum_h V_h X P_h$ with softmax patterns of $X^\top A_h X$. Heads with the same $A$ have the "
+        r"same pattern, so only the sum of their $V$ counts. Write $M_m$ for the sum of the $V_h$ over the heads with "
+        r"$A_h = m$. Here two of three heads have $A_1$, and a layer with two heads is the same function: with the "
+        r"exponentials as variables this is an identity of rational functions.",
+        (shown("A_1", A1), shown("A_2", A2), shown("M_{A_1} = V_1 + V_2", plus(V1, V2)), shown("M_{A_2} = V_2", V2)),
+    )
+    other = small_network((Head(A1, V1), Head(A2, plus(V2, V2))))
+    must(not equal_layers(together, other), "another table has another function")
+    yield Step(
+        "Three tokens see the table",
+        r"Exponentials of different scores are independent, and $1/(1 + \omega e^\tau)$ with $\omega = t - 1 \ne 1$ "
+        r"are linearly independent for different $\tau$. So the function gives every $M_m$ back, also $M_0$, and "
+        r"nothing else: no condition on the weights.",
+    )
+    minus, constant = times(-1, A1), Head(zero(2), times(2, V1))
+    two = small_network((Head(A1, V1),), tokens=2)
+    turned = small_network((Head(minus, times(-1, V1)), constant), tokens=2)
+    must(equal_layers(two, turned), "for two tokens a head can be turned around")
+    must(not equal_layers(two._replace(tokens=3), turned._replace(tokens=3)), "for three tokens it can not")
+    yield Step(
+        "Two tokens see less",
+        r"For two tokens $1/(1 + e^{-\tau}) = 1 - 1/(1 + e^\tau)$: opposite scores have opposite patterns, $P_{-A} = "
+        r"2 P_0 - P_A$. So $(A, V)$ is the same as $(-A, -V)$ and $(0, 2V)$ together. What is left are the sum of all "
+        r"$M_m$ and the differences $M_m - M_{-m}$.",
+        (shown("-A_1", minus), shown("-V_1", times(-1, V1)), shown(r"2 V_1 \text{ without scores}", constant.value)),
+    )
+
+
 CLAIM = Claim(
     id="one-transformer-layer",
     source="beyond the paper: docs/transformer-fibers.md, Theorem 8",
@@ -215,6 +265,9 @@ CLAIM = Claim(
         "without mask or causal. Proved for all weights of every size (docs/transformer-fibers.md, Theorem 8). At "
         r"$t = 1$ the function is $U (e + \sum_h V_h) E$."
     ),
+    place=350,
+    rests_on=("free-exponentials",),
+    walk=WalkThrough("Heads of one layer as a table, and what two tokens do not see of it.", walk),
     parts=(
         Part(
             "all networks of a box, sorted by the table and by their functions",

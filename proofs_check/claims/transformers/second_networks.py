@@ -7,16 +7,8 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from proofs_check.claims.transformers.small_networks import (
-    Head,
-    Matrix,
-    Network,
-    as_array,
-    as_rows,
-    identity,
-    plus,
-    times,
-)
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times
+from proofs_check.claims.transformers.small_networks import Head, Network
 
 A: Matrix = ((1, 0), (2, 1))
 B: Matrix = ((0, 1), (1, 1))

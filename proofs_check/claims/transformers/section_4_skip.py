@@ -10,19 +10,20 @@ softmax.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from lightning_sym import Architecture, Weights, certified_dimension
-from lightning_sym.errors import ProgramError
+from lightning_sym import SOFTMAX, Architecture, Layer, Normalization, ProgramError, Weights, certified_dimension
 from lightning_sym.exact.rational import rank
-from lightning_sym.network.attention import Form, forward
-from lightning_sym.network.weights import Layer
+from lightning_sym.network.attention import Form, attention_layer, forward
+from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.matrix_words import Words
-from lightning_sym.rings.normalization import SOFTMAX, Normalization
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.step import BOARD, INPUT, Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict
+from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
 from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, spell
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
@@ -129,6 +130,48 @@ def one_token(network: Architecture, stated: Formula) -> str:
     return "the hypothesis t >= 2 is needed: for one token and a = d = 2 both formulas are too large"
 
 
+A1, A2 = rational([[1, 2], [3, 1]]), rational([[0, 1], [1, 1]])
+V1, V2 = rational([[1, 1], [0, 2]]), rational([[2, 0], [1, 1]])
+
+
+def heads_output(*heads: tuple[ObjectArray, ObjectArray], skip: bool = False) -> ObjectArray:
+    """One layer of heads `(A, V)` on two symbolic tokens."""
+    layers = [Layer(*map(BOARD.constants, layer_of(a, v))) for a, v in heads]
+    result: ObjectArray = attention_layer(INPUT, layers, Form(skip=skip))
+    return result
+
+
+def walk() -> Iterator[Step]:
+    """Skip connections."""
+    ours, moved = heads_output((A1, V1), skip=True), heads_output((2 * A1, V1 / 2), skip=True)
+    must((ours == moved).all(), "the same function")
+    must((ours != heads_output((A1, V1))).any(), "the skip changes the function")
+    yield Step(
+        "A layer that adds its input",
+        r"With a skip connection the layer is $X + V X X^\top A X$. Its parts have degrees one and three, so it is not "
+        r"homogeneous. Does that fix the weights?",
+        (show("A", A1), show("V", V1), show(r"\text{first entry}", ours[0, 0])),
+    )
+    yield Step(
+        "Rescaling inside the layer survives",
+        r"Take $2A$ and $V/2$. The product $V X X^\top A X$ is the same, and so is the layer: every entry agrees as a "
+        r"polynomial. So the weights $(A, V)$ are never determined, skip or not.",
+        (show("2 A", 2 * A1), show("V / 2", V1 / 2), show(r"\text{first entry}", moved[0, 0])),
+    )
+    plain = Architecture((2, 2, 2), (2, 2), 2)
+    without, lightning = (certified_dimension(n).value or 0 for n in (plain, replace(plain, skip=True)))
+    softmax = certified_dimension(replace(plain, skip=True, normalization=SOFTMAX)).value or 0
+    must((without, lightning, softmax) == (10, 14, 16), "the three counts")
+    yield Step(
+        "What the skip does remove",
+        r"Two layers of width two with full ranks have $16$ numbers in $A_1, V_1, A_2, V_2$. Without skip, bases may "
+        r"be "
+        r"changed between the layers. With skip they may not: only one rescaling a layer is left. With softmax even "
+        r"those are gone. Each number is a rank that meets an upper bound.",
+        (number("plain", without), number("skip", lightning), number("skip and softmax", softmax)),
+    )
+
+
 CLAIM = Claim(
     id="section-4-skip",
     source="Section 4, skip connections",
@@ -147,6 +190,9 @@ CLAIM = Claim(
         "listed, and open for others. For softmax it is that of the $(A_i, V_i)$ at every size "
         "(docs/transformer-fibers.md, Corollary 6)."
     ),
+    place=190,
+    rests_on=("equation-9",),
+    walk=WalkThrough("Skip connections remove some symmetries, and leave one.", walk),
     parts=(
         Part(
             "generically one-to-one in (A_i, V_i)",

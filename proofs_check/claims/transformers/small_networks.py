@@ -11,51 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym import SOFTMAX, Architecture
+from lightning_sym import SOFTMAX, Architecture, Layer
 from lightning_sym.network.attention import Form, attended, attention_layer
-from lightning_sym.network.weights import Layer
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import DualBalls, precision
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.rings.protocol import normalized
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array
 from proofs_check.expect import spell
-
-Number = int | Fraction
-Matrix = tuple[tuple[Number, ...], ...]
-"""Rows."""
 
 BITS = 250
 P = PRIMES[0]
-
-
-def as_rows(matrix: Any) -> Matrix:
-    """An array as rows."""
-    return tuple(tuple(row) for row in np.asarray(matrix, dtype=object).tolist())
-
-
-def as_array(matrix: Matrix) -> ObjectArray:
-    """Rows as an array."""
-    return np.array(matrix, dtype=object)
-
-
-def identity(size: int) -> Matrix:
-    """The identity."""
-    return as_rows(np.eye(size, dtype=int))
-
-
-def zero(size: int) -> Matrix:
-    """A square zero matrix."""
-    return as_rows(np.zeros((size, size), dtype=int))
-
-
-def times(number: int, matrix: Matrix) -> Matrix:
-    """A multiple."""
-    return as_rows(number * as_array(matrix))
-
-
-def plus(one: Matrix, other: Matrix) -> Matrix:
-    """The sum."""
-    return as_rows(as_array(one) + as_array(other))
 
 
 class Head(NamedTuple):

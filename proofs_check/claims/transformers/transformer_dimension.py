@@ -27,8 +27,9 @@ from functools import partial
 from itertools import pairwise, product
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
 from proofs_check.claims.transformers.words_and_blocks import sizes, spans, transformer
 from proofs_check.expect import Bounds, expect_dimension, expect_less
@@ -172,6 +173,38 @@ def both_formulas(network: Architecture, narrow: Formula = formula) -> None:
         raise Refutation(f"{network}: {narrow(network)} and {wide_formula(network)}")
 
 
+def walk() -> Iterator[Step]:
+    """Corollary 6 and Theorem 12."""
+    wide = transformer((4, 3, 2, 2, 1, 1), 2, True)
+    must(certified_dimension(wide).value == formula(wide) == 55, "55")
+    yield Step(
+        "At least as many words as widths",
+        r"Four words, width three, two layers, two heads, $a = b = 1$. The fiber is an orbit for almost all weights, "
+        r"so the dimension is the number of parameters, less $9$ for the basis of the stream and less $a^2 + b^2$ for "
+        r"each head: $d (2n - d) + l h (\alpha (2d - \alpha) + \beta (2d - \beta))$.",
+        (number("parameters", wide.parameter_count), number("dimension", 55)),
+    )
+    narrow = transformer((1, 4, 3, 1, 2, 2), 3, True)
+    every, stated = spans(narrow)[:-1], formula(narrow)
+    must(certified_dimension(narrow).value == stated == words_and_blocks(narrow), "three roads to one number")
+    must(every == [1, 2, 4], "what the layers meet")
+    yield Step(
+        "Fewer words than widths",
+        r"One word in width four. The first layer meets one direction, and a head adds at most as many as it meets: "
+        r"$f_0, f_1, f_2 = 1, 2, 4$. What a layer does elsewhere is not seen. Counting the rest, up to the basis of "
+        r"$\mathbb R^{f_2}$, gives the dimension.",
+        (show("f", rational([[f] for f in every])), number("dimension", stated)),
+    )
+    sharp = transformer((1, 5, 4, 1, 1, 4), 3, True)
+    must((formula(sharp), certified_dimension(sharp).value) == (45, 42), "45 and 42")
+    yield Step(
+        "Where the count is too large",
+        r"The last layer must show all of its stream: $\min(m, f) + h (2 \alpha_l + \beta_l) \ge f$. Here $1 + 2 + 1 "
+        r"< 5$, and the formula is three too large.",
+        (number("formula", 45), number("dimension", 42)),
+    )
+
+
 CLAIM = Claim(
     id="transformer-dimension",
     source="beyond the paper: docs/transformer-fibers.md, Corollary 6 and Theorem 12",
@@ -194,6 +227,9 @@ CLAIM = Claim(
         "both have a form of their own there. No formula is proved for narrow embeddings at $t = 2$, or where the "
         "inequality fails, or without skip connection and mask where some $f_i = 1$, $i < l$."
     ),
+    place=380,
+    rests_on=("transformer-fibers",),
+    walk=WalkThrough("The dimension of transformers at every size: three counts.", walk),
     parts=(
         Part(
             "n, m >= d, two tokens or more",

@@ -25,18 +25,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lightning_sym.rings.balls import precision
-from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided
+from proofs_check.blackboard import own_weights
+from proofs_check.blackboard.step import Step, must, number
+from proofs_check.claim import Claim, Kind, Part, Refutation, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.transformers.conditions import failing
 from proofs_check.claims.transformers.differentials import rank_of_differential
+from proofs_check.claims.transformers.one_transformer_layer import (
+    A1,
+    A2,
+    ONE,
+    V1,
+    V2,
+    equal_layers,
+    shown,
+    small_network,
+)
+from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, plus, times
 from proofs_check.claims.transformers.second_networks import Case, Given, second_networks, still_the_orbit
 from proofs_check.claims.transformers.small_networks import (
     BITS,
     Head,
-    Matrix,
     Network,
     apart,
-    as_array,
-    as_rows,
     points,
     same_for_any_exponential,
     side_by_side,
@@ -200,6 +210,42 @@ def sufficient_only(given: Given, more: int = 0) -> Kind:
     return Kind(f"({given.fails}) is sufficient only: it fails, and the kernel is the orbit's")
 
 
+def walk() -> Iterator[Step]:
+    """Theorem 4 and Corollary 5."""
+    network = small_network((Head(A1, V1),), (Head(A2, V2),), tokens=2)
+    must(failing(network) == "", "all conditions hold")
+    sum_1 = plus(ONE, V1)
+    yield Step(
+        "Two layers, given weights",
+        r"Two causal layers with skips, $E = U = 1$, two tokens. The theorem has conditions on these very weights, "
+        r"and each is a determinant: $A_1 \ne 0$; $V_1^\top A_2 (1 + V_1) \ne 0$, the second layer sees what the "
+        r"first writes; $V_1, V_2 \ne 0$; $1 + V_1$ invertible; no sign may flip.",
+        (shown("A_1", A1), shown("V_1", V1), shown("A_2", A2), shown("V_2", V2), shown("1 + V_1", sum_1),
+         shown(r"V_1^\top A_2 (1 + V_1)", as_rows(as_array(V1).T @ as_array(A2) @ as_array(sum_1)))),
+    )  # fmt: skip
+    weights, group, bounds = rank_of_differential(network, ends=True)
+    must((weights, group, bounds.lower, bounds.upper) == (24, 4, 20, 20), "24 weights, 4 basis changes, rank 20")
+    yield Step(
+        "The fiber is an orbit",
+        r"Then all weights of this shape with this function come from a change of basis of the stream and, with "
+        r"several heads, another order. To first order: of the $24$ entries of $E, A_1, V_1, A_2, V_2, U$ four "
+        r"directions are changes of basis. The rank of the differential at these weights is at least what balls show, "
+        r"and at most $24$ minus the tangent vectors of the orbit.",
+        (number("weights", weights), number("changes of basis", group), number("rank", bounds.lower)),
+    )
+    flipped = Head(times(-1, A1), times(-1, V1)), Head(times(-1, A2), V1)
+    one = small_network((Head(A1, V1), Head(A2, times(-1, V1))), tokens=2)
+    other = small_network(flipped, tokens=2)
+    must(failing(one) == "c", "the condition on flips fails, and no other")
+    must(equal_layers(one, other), "the second network is the same function")
+    yield Step(
+        "Without a condition",
+        r"Two heads with $V_1 + V_2 = 0$ and two tokens: both may be turned around, $(-A_1, -V_1)$, $(-A_2, -V_2)$. "
+        r"This is no change of basis. The conditions find it: the first token does not notice the flips.",
+        (shown("V_1", V1), shown("V_2", times(-1, V1))),
+    )
+
+
 CLAIM = Claim(
     id="transformer-fibers",
     source="beyond the paper: docs/transformer-fibers.md, Theorem 4 and Corollary 5",
@@ -216,6 +262,11 @@ CLAIM = Claim(
         r"docs/transformer-fibers.md, section 1; words are of full rank if $\hat U_i$, $\hat E_i$ have rank $d_i$ "
         "for all $i$, and $S_i$ for $i < l$. Proved at every size (Corollary 5). The conditions are sufficient: "
         "where one fails the fiber can be larger or the same."
+    ),
+    place=360,
+    rests_on=("words-and-blocks", "common-streams"),
+    walk=WalkThrough(
+        "Given weights, their conditions, and all weights with the same function.", walk, on=own_weights.conditions
     ),
     parts=(
         Part(

@@ -23,8 +23,9 @@ from itertools import product
 from typing import NamedTuple
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided
+from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
 from proofs_check.samples import Dice, Range, distinct
 
@@ -150,6 +151,41 @@ def three_of_them(network: Architecture) -> str:
     return as_with_three_tokens(more)
 
 
+def walk() -> Iterator[Step]:
+    """Theorems 7 and 11."""
+    network = transformer((2, 4, 2, 1, 4, 4), 3, True)
+    three, rank = certified_dimension(network).value, words_and_blocks(network)
+    must(three == rank == 36, "36 on both roads")
+    yield Step(
+        "Words and blocks",
+        r"Multiply a residual network out: $f = \sum_w U W_w E\, x P_w$, over words $W_w$ that pick at most one $V$ "
+        r"in each layer. Scores are sums of blocks $E^\top W_a^\top A_{ih} W_b E$. For three tokens or more almost "
+        r"every function gives all of these back. So its dimension is the rank of a polynomial map: two layers of "
+        r"width four, two words of input.",
+        (number("rank of the polynomial map", rank), number("certified dimension", 36)),
+    )
+    two = replace(network, tokens=2)
+    seen, scores = certified_dimension(two).value, words_and_two_token_scores(two)
+    must(seen == scores == 34, "34 on both roads")
+    yield Step(
+        "Two tokens",
+        r"Two tokens do not see all blocks: their scores are $\delta^\top A X_2$ with $\delta = X_1 - X_2$, and some "
+        r"forms cancel. With these polynomials in the place of blocks the rank is the dimension again.",
+        (table(r"\text{rank}", rational([[rank], [scores]]), [r"\text{blocks}", r"\text{scores of two tokens}"]),
+         number("certified dimension", 34)),
+    )  # fmt: skip
+    masked = transformer((1, 3, 2, 2, 3, 3), 2, True)
+    free = replace(masked, causal=False)
+    counts = [certified_dimension(n).value for n in (masked, free)]
+    must(counts == [words_and_two_token_scores(n) for n in (masked, free)] == [27, 29], "27 and 29")
+    yield Step(
+        "A mask hides more",
+        r"One word of input, width three, two layers of two heads. With a mask the first token sees itself only, so "
+        r"its stream has no weights of heads in it, and more forms cancel in the scores of the second.",
+        (table(r"\dim", rational([[27], [29]]), [r"\text{causal}", r"\text{no mask}"]),),
+    )
+
+
 CLAIM = Claim(
     id="words-and-blocks",
     source="beyond the paper: docs/transformer-fibers.md, Theorems 7 and 11",
@@ -172,6 +208,9 @@ CLAIM = Claim(
         "$i < l$, is open, but for the shapes of Corollary 6: there the rank of words and blocks is an upper "
         "bound. Without skip connections nothing is stated at $t = 2$."
     ),
+    place=390,
+    rests_on=("free-exponentials",),
+    walk=WalkThrough("What the function of a transformer determines, without any exponentials.", walk),
     parts=(
         Part(
             "three tokens or more: the rank of words and blocks is the dimension",

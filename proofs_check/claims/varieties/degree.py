@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import comb, factorial, prod
@@ -23,14 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, equations, forward
+from lightning_sym import Architecture, Layer, VarietyDegree, equations, forward, variety_degree
 from lightning_sym.exact.hilbert_series import size_of_ideal
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.rationals import map_entries
 from lightning_sym.varieties.cone_bundles import Cone, intersection_number
-from lightning_sym.varieties.degree import VarietyDegree, variety_degree
-from proofs_check.claim import Claim, Part, Scope, Tally, Undecided
-from proofs_check.claims.varieties.linear_sections import degree_bounds
+from proofs_check.blackboard.binary_forms import general_coefficients
+from proofs_check.blackboard.step import Step, must, rational, show, table
+from proofs_check.claim import Claim, Part, Scope, Tally, Undecided, WalkThrough
+from proofs_check.claims.varieties.linear_sections import degree_bounds, shares_of
 from proofs_check.expect import Bounds, expect_equal, expect_value
 
 Stated = Callable[[VarietyDegree], int]
@@ -174,6 +176,57 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
     expect_equal(wrong, 0, at=f"d = {d}, {depth} layers, layer {place} of rank one, terms in the difference")
 
 
+def walk() -> Iterator[Step]:
+    """How many points of M lie in a linear space."""
+    network = Architecture((2, 1), (2,), 2)
+    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
+    products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))
+    yield Step(
+        "Functions are products",
+        "Let $d = 2$, $d' = 1$, $a = 2$, $t \\ge 2$. Row $k$ has the coefficients of the product of column $k$ "
+        "of $A$ with $V$: "
+        "every entry is linear in $A$ and linear in $V$, and if neither is zero, some entry is not.",
+        (show("\\varphi", products, ring),),
+    )
+    bounds = degree_bounds(network)
+    must(bounds == (4, 4), "there are four points")
+    ways = [[int(j in of_a) for j in range(4)] for of_a, _ in shares_of((0, 1, 2, 3), [3, 1])]
+    yield Step(
+        "A linear space through products",
+        "Up to scale $A$ has 3 dimensions, $V$ has 1. Take four equations, each a linear form of $A$ times one "
+        "of $V$: "
+        "$A$ can satisfy three of them, and then $V$ satisfies the fourth. There are four ways (1: an equation "
+        "for $A$), "
+        "each has one solution, and all four functions are different. So the degree is at least 4, and no more "
+        "points lie over them.",
+        (table("\\text{shares}", rational(ways)), show("\\deg \\mathcal M", bounds.lower)),
+    )
+    must(variety_degree(network).degree == bounds.lower, "the theorem gives the same")
+    halved = Architecture((2, 1), (1,), 2)
+    section = degree_bounds(halved)
+    must(section == (3, 3) and variety_degree(halved).degree == 3, "there are three functions")
+    yield Step(
+        "Two points over one function",
+        "With $a = 1$ the function is $q$ times the product of the linear forms $p$ and $v$, which can change "
+        "places. Three equations for three "
+        "factors of one dimension each are shared in $3! = 6$ ways, but only half as many functions are different.",
+        (show("\\deg \\mathcal M", section.lower),),
+    )
+    deep = variety_degree(Architecture((2, 2, 1), (1, 1), 1))
+    roots = [3, 3, 1, 1, 1]
+    same = prod(factorial(roots.count(e)) for e in set(roots))
+    count = Fraction(factorial(len(roots)) * prod(roots), same)
+    must(deep.degree == count and deep.dimension == 6, "Hilbert's formula agrees")
+    yield Step(
+        "Two layers, one token",
+        "A binary form of degree nine with roots of multiplicities 3, 3, 1, 1, 1: Hilbert counts $5!$ times the "
+        "product of the multiplicities, "
+        "over $2!\\, 3!$ for equal ones. The intersection number of the theorem, over the three choices of the "
+        "value form, is the same.",
+        (table("\\text{roots}", rational([roots])), show("\\deg \\mathcal M", count)),
+    )
+
+
 CLAIM = Claim(
     id="degree",
     source="beyond the paper; docs/degree.md, Theorem 1",
@@ -191,6 +244,9 @@ CLAIM = Claim(
         r"fiber is that of Lemma 3. Proved (Theorem 1). Deeper networks at $t \ge 2$ whose first two layers have "
         "rank two or more are open, but for two layers of full rank (Theorem 2), which is not part of this claim."
     ),
+    place=400,
+    rests_on=("theorem-3.2",),
+    walk=WalkThrough(r"In how many points $\mathcal M$ meets a linear space.", walk),
     parts=(
         Part(
             "one layer: all points of a linear section",

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Layer, forward
-from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym import Architecture, BadInput, Layer, ProgramError, forward
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.rings.rationals import clear_denominators
 from proofs_check.expect import Bounds

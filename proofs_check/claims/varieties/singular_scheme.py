@@ -14,6 +14,7 @@ six coordinates (the claim `figure-1`). Its singular scheme `J` is cut out by th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -21,9 +22,11 @@ from lightning_sym import Architecture, variety_degree
 from lightning_sym.exact.hilbert_series import IdealSize, size_of_ideal
 from lightning_sym.exact.ideals import groebner_basis, is_in_radical
 from lightning_sym.rings.polynomials import PolynomialRing
-from proofs_check.claim import Claim, Part, Refutation, Scope
+from proofs_check.blackboard.step import Step, must, rational, show, table
+from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.geometry.figure_1 import RING, F, G, minors, sylvester_resultant
 from proofs_check.expect import expect_equal
+from proofs_check.ring_matrices import array_of
 
 STATED = IdealSize(dimension=4, degree=3)
 
@@ -78,6 +81,36 @@ def pinch_points(_: Any, constant: int = 0) -> None:
         )
 
 
+def walk() -> Iterator[Step]:
+    """Figure 1: how large the singular locus of the quartic is."""
+    ring = PolynomialRing(["f_0", "f_1", "f_2", "g_0", "g_1", "g_2"])
+    f, g = ring.generators[:3], ring.generators[3:]
+    p01, p02, p12 = (f[i] * g[j] - f[j] * g[i] for i, j in ((0, 1), (0, 2), (1, 2)))
+    quartic = p02**2 - p01 * p12
+    must(size_of_ideal(ring, [quartic]) == (5, 4), "the quartic has dimension five")
+    yield Step(
+        "The quartic",
+        "Two binary quadratic forms $f$, $g$ with a common factor: dimension 5, degree 4.",
+        (show("f, g", array_of([f, g]), ring), show("R", quartic, ring)),
+    )
+    derivatives = [quartic.derivative(name) for name in ring.names]
+    size = size_of_ideal(ring, derivatives)
+    must(size == size_of_ideal(ring, [p01, p02, p12]) == (4, 3), "both have dimension four and degree three")
+    yield Step(
+        "Its singular points",
+        "The six derivatives of $R$ vanish where $f$ and $g$ are proportional, and nowhere else: the $2 \\times "
+        "2$ minors of two rows. "
+        "By Groebner bases both ideals have the same dimension and degree.",
+        (table("\\text{dimension, degree}", rational([list(size)])),),
+    )
+    yield Step(
+        "Two sheets, and pinch points",
+        "At $f = q$, $g = 0$ two sheets cross, one for each root of $q$. Where $q$ is a square they come "
+        "together: near these points the "
+        "derivatives of $R$ generate less than the minors do, so the singular scheme is not reduced there.",
+    )
+
+
 CLAIM = Claim(
     id="figure-1-singular-scheme",
     source="Figure 1",
@@ -93,6 +126,9 @@ CLAIM = Claim(
         "is computed at one of them, and they are one orbit over the complex numbers. Nothing is said of the other "
         "points."
     ),
+    place=420,
+    rests_on=('figure-1',),
+    walk=WalkThrough("How large the singular locus of a quartic is.", walk),
     parts=(
         Part(
             "the closure has degree four", Scope.IDENTITY, lambda quick: (2,), degree_four,

@@ -26,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym import Architecture, Equations, Weights, equations
+from lightning_sym import Architecture, Equations, Weights, certified_dimension, equations, swap
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.transform import swap
 from lightning_sym.geometry.layer_function import differential, tangent_directions
-from proofs_check.claim import Claim, Part, Scope
+from proofs_check.blackboard.step import Step, must, rational, table
+from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claims.varieties import tangent_spaces
 from proofs_check.expect import Bounds, expect_equal, expect_value
 
 NETWORK = Architecture((3, 2), (2,), 2)
@@ -113,6 +114,45 @@ def left_by_equations(degree: int, left: int = 24) -> None:
     expect_equal(len(values) - rank(rows), left, at=f"equations to degree {degree}, at p = w")
 
 
+def walk() -> Iterator[Step]:
+    """Equations bound tangent spaces from above, curves from below."""
+    network = tangent_spaces.NETWORK
+    dimension = certified_dimension(network).value
+    must(dimension == 13, "the dimension is 13")
+    found = equations(network, 3)
+    yield Step(
+        "Equations to degree three",
+        "One layer, $d = 3$, $d' = 2$, $a = 2$: the functions span 36 dimensions and form a set of dimension 13. "
+        "So many equations there are of degree 2 and 3.",
+        (table("\\text{equations}", rational([[len(found.terms[2]), len(found.terms[3])]])),),
+    )
+    rows, names = [], []
+    for point in tangent_spaces.points(quick=True):
+        sheets = [point.weights]
+        if point.kind == "rk A = rk V = 1":
+            sheets.append(swap(point.weights))
+        lower = rank([row for weights in sheets for row in tangent_spaces.curves(weights)])
+        upper = found.tangent_dimension_bound(point.weights)
+        must(lower == upper, "the bounds meet")
+        rows.append([lower, upper])
+        names.append(point.kind.replace("rk", "\\operatorname{rk}"))
+    yield Step(
+        "Tangent spaces",
+        "The tangent space lies in the kernel of the differentials of all equations, and contains the tangent "
+        "vectors of curves. "
+        "Left the bound by curves, right the one by equations.",
+        (table("\\dim T", rational(rows), rows=names, columns=("\\text{curves}", "\\text{equations}")),),
+    )
+    must(np.all(np.array(rows)[2] == 14), "it is 14")
+    yield Step(
+        "What this says",
+        "Where $A$ loses rank and $V$ does not, the tangent dimension is 14, one more than the dimension of the "
+        "set: the point is singular, "
+        "although only one weight, up to rescaling, has this function. The printed statement names rank one of "
+        "both only.",
+    )
+
+
 CLAIM = Claim(
     id="tangent-spaces",
     source="Theorem 3.4",
@@ -126,6 +166,9 @@ CLAIM = Claim(
         r"with $\operatorname{rk} A = 1$, $\operatorname{rk} V = 2$ is tried at the full size, which stands for "
         r"all. Of $A = p q^\top$, $V = v p^\top$ the tangent dimension is not claimed."
     ),
+    place=430,
+    rests_on=("theorem-3.4-singular",),
+    walk=WalkThrough("Where the tangent space is larger than the set.", walk),
     parts=(
         Part(
             "tangent spaces: equations from above, curves from below",

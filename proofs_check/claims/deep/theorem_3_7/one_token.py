@@ -1,0 +1,105 @@
+r"""The fiber of two layers at one token: symmetric parts, and ways to write a product (outside Theorem 3.7).
+
+For $t = 1$, $d' = 1$ the function is $\tilde V x \cdot q_1(x)^3\, q_2(x)$ with $q_i(x) = x^\top \tilde A_i x$. So the
+skew parts are free, and the rest of the fiber over the rationals are the ways to write this polynomial as a linear form
+times the cube of a quadratic form times a quadratic form: they are found by factoring it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_sym import VirtualWeights, polynomial_map
+from lightning_sym.fibers.recovery import network_of
+from lightning_sym.rings.rationals import as_fraction
+from proofs_check.claim import Refutation
+from proofs_check.expect import expect_equal
+from proofs_check.ring_matrices import array_of
+
+
+class Product(NamedTuple):
+    """Virtual weights at one token, in words, and the number of orbits of rescalings of their symmetric parts."""
+
+    name: str
+    weights: VirtualWeights
+    orbits: int
+
+
+def products(quick: bool) -> Iterator[Product]:
+    """Weights whose forms are irreducible, reducible, or share factors."""
+    irreducible, other, three = [[1, 2], [3, 1]], [[1, 1], [0, 2]], [[1, 2, 0], [3, 1, 1], [0, 1, 1]]
+    v, a, b = [1, 3], [1, 1], [1, -2]
+
+    def weights(first: Any, second: Any, value: Any) -> VirtualWeights:
+        return VirtualWeights((np.array(first), np.array(second)), np.array([value]))
+
+    yield Product("d_0 = 2, q_1, q_2 irreducible over Q", weights(irreducible, other, v), 1)
+    yield Product("d_0 = 3, q_1, q_2 irreducible over C", weights(three, np.diag([1, 2, 5]), [1, 3, 2]), 1)
+    yield Product("d_0 = 2, q_2 a product", weights(irreducible, np.outer(a, b), v), 3)
+    yield Product("d_0 = 2, q_2 a product with the factor V~ x", weights(irreducible, np.outer(v, b), v), 2)
+    yield Product("d_0 = 2, q_1 = a^2, q_2 = b^2, V~ x = b", weights(np.outer(a, a), np.outer(b, b), b), 2)
+
+
+def orbits(case: Product, cube_forgotten: bool = False, always_one: bool = False) -> str:
+    """Every way to write the function, each confirmed by its own function, with skew parts added."""
+    network = network_of(case.weights)
+    shape = network.architecture(1)
+    phi = polynomial_map(shape, network)
+    (entry,) = phi.entries.ravel()
+    _, factors = entry.factor()
+    found = 0
+    for quadratic in _divisors(factors, degree=2, power=1 if cube_forgotten else 3):
+        q1 = _power_product(phi, factors, quadratic)
+        rest, remainder = divmod(entry, q1**3)
+        if remainder != 0:
+            raise Refutation(f"{case.name}: {q1} is a factor, its cube is not one")
+        for linear in _divisors(rest.factor()[1], degree=1, power=1):
+            v = _power_product(phi, rest.factor()[1], linear)
+            weights = VirtualWeights(
+                (_matrix(q1, 1), _matrix(rest // v, 2)),
+                np.array([[_coefficient(v, i) for i in range(shape.widths[0])]]),
+            )
+            other = network_of(weights)
+            same = polynomial_map(other.architecture(1), other).entries[0, 0] == entry
+            expect_equal(same, True, at=f"{case.name}: V~ x = {v}, q_1 = {q1} give the function")
+            found += 1
+    expect_equal(found, 1 if always_one else case.orbits, at=f"{case.name}: orbits of symmetric parts")
+    return (
+        f"t = 1, {case.name}: the fiber over Q is {found} orbit{'s' * (found > 1)} of rescalings, with any skew parts"
+    )
+
+
+def _divisors(factors: Sequence[tuple[Any, int]], degree: int, power: int) -> list[tuple[int, ...]]:
+    """Numbers of factors whose product has this degree and divides, to this power, the product of all."""
+    return [
+        chosen
+        for size in range(1, degree + 1)
+        for chosen in combinations_with_replacement(range(len(factors)), size)
+        if sum(factors[i][0].total_degree() for i in chosen) == degree
+        and all(power * chosen.count(i) <= factors[i][1] for i in chosen)
+    ]
+
+
+def _power_product(phi: Any, factors: Sequence[tuple[Any, int]], chosen: tuple[int, ...]) -> Any:
+    return prod((factors[i][0] for i in chosen), start=phi.ring.constant(1))
+
+
+def _coefficient(form: Any, *places: int) -> Any:
+    count = len(form.context().gens())
+    number = form.to_dict().get(tuple(places.count(i) for i in range(count)), 0)
+    return as_fraction(number)
+
+
+def _matrix(form: Any, seed: int) -> Any:
+    """A matrix of the quadratic form, with a skew part of its own."""
+    d = len(form.context().gens())
+
+    def entry(i: int, j: int) -> Any:
+        return _coefficient(form, i, j) / (1 if i == j else 2) + (seed + i + j) * (int(i < j) - int(i > j))
+
+    return array_of([[entry(i, j) for j in range(d)] for i in range(d)])

@@ -1,0 +1,159 @@
+r"""Softmax networks in balls: `arb` of flint encloses the true outputs, at inputs that are not small.
+
+Networks with the same visible weights must not be apart; for any two others an input must be found where their balls do
+not meet. A road of its own beside the Taylor series of `proofs_check.boxes`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from lightning_sym import SOFTMAX, Architecture, network_output
+from lightning_sym.fibers.softmax import is_blind
+from lightning_sym.fibers.virtual_moves import is_zero
+from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.balls import DualBalls, precision
+from proofs_check.claim import Refutation, Tally, Undecided
+from proofs_check.expect import spell
+
+Visible = Callable[["Network"], int]
+"""How many attention matrices the function determines, the first ones; minus one for the zero function."""
+
+BITS = 250
+
+
+Matrix = tuple[tuple[int, ...], ...]
+
+SKEW: Matrix = ((0, 1), (-1, 0))
+
+
+class Network(NamedTuple):
+    """Virtual weights as they are: inner values are 1. Matrices are tuples of rows."""
+
+    attention: tuple[Matrix, ...]
+    value: Matrix
+    tokens: int
+    causal: bool
+
+    @property
+    def matrices(self) -> list[ObjectArray]:
+        """All virtual weights, `V~` last."""
+        return [np.array(m, dtype=object) for m in (*self.attention, self.value)]
+
+    def __str__(self) -> str:
+        mask = "causal" if self.causal else "no mask"
+        return f"{mask}, t = {self.tokens}, A~ = {', '.join(map(spell, self.attention))}, V~ = {spell(self.value)}"
+
+    def balls(self, x: ObjectArray) -> ObjectArray:
+        """The output, entry by entry."""
+        depth, d, d_out = len(self.attention), len(self.attention[0]), len(self.value)
+        *attention, value = map(DualBalls.of, self.matrices)
+        one = DualBalls.of(np.eye(d, dtype=int))
+        values = [one] * (depth - 1) + [value]
+        shape = Architecture((*(d,) * depth, d_out), (d,) * depth, self.tokens, SOFTMAX, causal=self.causal)
+        with precision(BITS):
+            weights = [m for a, v in zip(attention, values, strict=True) for m in (a, one, v)]
+            output: DualBalls = network_output(DualBalls.of(x), shape, weights)
+            return output.values().ravel()
+
+
+def visible(network: Network) -> int:
+    """Theorem 1 of docs/softmax-fibers.md, and Theorem 4 for three tokens."""
+    *attention, value = network.matrices
+    if is_zero(value):
+        return -1
+    blind = [False if network.causal else is_blind(a, network.tokens) for a in attention]
+    return blind.index(True) + 1 if True in blind else len(attention)
+
+
+def skew_is_always_blind(network: Network) -> int:
+    """A fault: also for three tokens."""
+    return visible(network._replace(tokens=2))
+
+
+def one_layer_less(network: Network) -> int:
+    """A fault: the last visible layer is not."""
+    return max(visible(network) - 1, min(visible(network), 0))
+
+
+def mask_changes_nothing(network: Network) -> int:
+    """A fault: as if there were no mask."""
+    return visible(network._replace(causal=False))
+
+
+def inputs(network: Network, count: int) -> list[ObjectArray]:
+    """The same ones for all networks of a shape; small, so that no token's weight is close to zero or one."""
+    source, d = random.Random(7), len(network.attention[0])
+    numbers = [Fraction(n, 4) for n in range(-7, 8) if n]
+    rows = [[[source.choice(numbers) for _ in range(network.tokens)] for _ in range(d)] for _ in range(count)]
+    return [np.array(x, dtype=object) for x in rows]
+
+
+class Box(NamedTuple):
+    """All networks of width one with entries in -1, 0, 1; or `drawn` ones of width two."""
+
+    width: int
+    depth: int
+    tokens: int
+    causal: bool
+    drawn: int
+
+    def networks(self) -> Iterator[Network]:
+        """Each once."""
+        if self.width == 1:
+            for *numbers, last in product((-1, 0, 1), repeat=self.depth + 1):
+                yield Network(tuple(((a,),) for a in numbers), ((last,),), self.tokens, self.causal)
+            return
+        source = random.Random(self.depth)
+        rows = list(product((-1, 0, 1), repeat=2))
+        # half of the matrices hide something, so that many networks differ only where it is hidden
+        hiding: list[Matrix] = [((0, 0), (0, 0)), SKEW]
+        others: list[Matrix] = [(source.choice(rows), source.choice(rows)) for _ in range(3)]
+        seen: set[Network] = set()
+        while len(seen) < min(self.drawn, 5**self.depth):
+            attention = tuple(source.choice(source.choice((hiding, others))) for _ in range(self.depth))
+            seen.add(Network(attention, ((1, source.choice((2, -2))),), self.tokens, self.causal))
+        yield from sorted(seen)
+
+
+def boxes(quick: bool) -> Iterator[Box]:
+    """Up to three layers, two tokens or three, with a mask and without."""
+    for tokens, causal in [(2, False), (3, False), (3, True)]:
+        for depth in (1, 2) if quick else (1, 2, 3):
+            yield Box(1, depth, tokens, causal, 0)
+            yield Box(2, depth, tokens, causal, 24 if quick else 40)
+
+
+def functions(box: Box, seen: Visible = visible) -> str:
+    """Equal visible weights: never apart. Different ones: apart at one of the inputs."""
+    groups: dict[Hashable, list[Network]] = {}
+    for network in box.networks():
+        count = seen(network)
+        key = (network.value, network.attention[:count] if count >= 0 else ())
+        groups.setdefault(key, []).append(network)
+    outputs: dict[Network, list[ObjectArray]] = {}
+
+    def apart(one: Network, other: Network, tries: int) -> bool:
+        for k in range(tries):
+            for network in (one, other):
+                known = outputs.setdefault(network, [])
+                if len(known) == k:
+                    known.append(network.balls(inputs(network, k + 1)[k]))
+            if any(not a.overlaps(b) for a, b in zip(outputs[one][k], outputs[other][k], strict=True)):
+                return True
+        return False
+
+    for first, *others in groups.values():
+        for other in others:
+            if apart(first, other, 2):
+                raise Refutation(f"{first} and {other} have the same visible weights and different functions")
+    for one, other in combinations([group[0] for group in groups.values()], 2):
+        if not apart(one, other, 12):
+            raise Undecided(f"{one} and {other}: no input was found that shows them apart")
+    return Tally(f"{sum(map(len, groups.values()))} networks, {len(groups)} functions")

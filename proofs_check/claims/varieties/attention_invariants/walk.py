@@ -1,0 +1,51 @@
+"""The steps of `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lightning_sym.rings.polynomials import PolynomialRing, entry_names
+from proofs_check.blackboard.binary_forms import general_coefficients, sylvester
+from proofs_check.blackboard.step import Step, must, rational, show
+from proofs_check.claims.varieties.attention_invariants.flattening import flattening_at
+from proofs_check.ring_matrices import determinant, minors
+
+
+def walk() -> Iterator[Step]:
+    """Equations of one layer, and one family that needs three coordinates."""
+    ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
+    products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))
+    yield Step(
+        "The coefficients",
+        "One layer, $d = 2$, one output: two products with a common factor, as two rows of coefficients.",
+        (show("y", products, ring),),
+    )
+    must(
+        determinant(sylvester([*products[0], *products[1]], ring.constant(0))) == ring.constant(0),
+        "the resultant is zero",
+    )
+    yield Step(
+        "A resultant",
+        "The two forms have the zero of $v$ in common, so the determinant of their Sylvester matrix vanishes, "
+        "whatever the weights are: "
+        "an equation of degree four. In more coordinates this holds on every line.",
+        (show("R", 0),),
+    )
+    flattening = flattening_at(rational([[1, 0], [0, 1]]), rational([[1, 0]]))
+    values = [m for m in minors(flattening, 3) if m]
+    must(values, "a minor is not zero")
+    yield Step(
+        "One token, two coordinates",
+        "For $A = 1$, $V = (1, 0)$ one token gives $f = (x^2 + y^2)\\, x$. The columns are its derivatives along "
+        "the three traceless matrices "
+        "$x \\partial_x - y \\partial_y$, $x \\partial_y$, $y \\partial_x$, in the monomials $x^3, x^2 y, x y^2, "
+        "y^3$. "
+        "They are independent: this family of equations does not vanish at $d = 2$.",
+        (show("L", flattening), show("\\text{a minor}", values[0])),
+    )
+    yield Step(
+        "From three coordinates on",
+        "A quadratic form $q$ and a linear form $v$ of three coordinates are fixed by the rotations about one "
+        "axis. So some combination of the columns is zero, "
+        "and all maximal minors vanish: the family needs $d \\ge 3$.",
+    )

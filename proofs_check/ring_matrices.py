@@ -1,0 +1,48 @@
+"""Small matrices over any commutative ring, of polynomials for example: filled by entries, determinants, minors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.rings.arrays import ObjectArray
+
+
+def array_of(rows: Sequence[Sequence[Any]]) -> ObjectArray:
+    """An object array, filled one by one: NumPy would try to unpack polynomials.
+
+    Example:
+        >>> array_of([[(1, 2), (3, 4)]]).shape
+        (1, 2)
+    """
+    result = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, j in np.ndindex(*result.shape):
+        result[i, j] = rows[i][j]
+    return result
+
+
+def determinant(matrix: ObjectArray) -> Any:
+    """The determinant by Laplace's expansion, which divides by nothing.
+
+    Example:
+        >>> determinant(np.array([[1, 2], [3, 4]], dtype=object))
+        -2
+    """
+    if len(matrix) == 1:
+        return matrix[0, 0]
+    return sum((-1) ** j * matrix[0, j] * determinant(np.delete(matrix[1:], j, axis=1)) for j in range(len(matrix)))
+
+
+def minors(matrix: ObjectArray, size: int) -> Iterator[Any]:
+    """All minors of a size, row by row.
+
+    Example:
+        >>> list(minors(np.array([[1, 2, 3], [4, 5, 6]], dtype=object), 2))
+        [-3, -6, -3]
+    """
+    for rows in combinations(range(matrix.shape[0]), size):
+        for columns in combinations(range(matrix.shape[1]), size):
+            yield determinant(matrix[np.ix_(rows, columns)])
