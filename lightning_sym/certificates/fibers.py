@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.functions import same_proof
-from lightning_sym.certificates.limits import MOST_HEADS
+from lightning_sym.certificates.limits import require_heads
 from lightning_sym.certificates.numbers import number_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.subspaces import Subspace
@@ -65,8 +65,7 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
         raise BadInput(f"a certificate of a fiber needs a softmax network, got {shape}")
     if shape.tokens == 1:
         raise BadInput("a certificate of a fiber needs two tokens or more: the patterns of one are 1")
-    if (heads := shape.heads * shape.depth) > MOST_HEADS:
-        raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {heads:,}")
+    require_heads(shape)
     theorem = None if found.theorem is None else f"{found.theorem.page}, {found.theorem.number}"
     known = {_place(c.name, c.layer): c.holds for c in found.conditions}
     exact = theorem is not None and found.theorem is not None and found.theorem.number == "Corollary 5"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from lightning_sym.certificates.document import KNOWN, Document
@@ -14,8 +15,14 @@ LARGEST_FILE = 16 * 2**20
 MOST_HEADS = 4096
 """Heads of all layers together that a checker puts up with."""
 
+MOST_LAYERS = 64
+"""Layers of weights that a checker reads."""
+
 MOST_STEPS = 2 * 10**9
 """Steps that a checker takes, some four minutes."""
+
+MOST_BITS, GUARD_BITS = 4096, 64
+"""Bits of intervals that a checker computes with, and those that it adds."""
 
 
 def inputs(lower_bound: Document) -> int:
@@ -106,10 +113,50 @@ def require_checkable(architecture: Architecture, rank: int, p: int) -> None:
         TooLarge: by the number of heads, or by the size of the minor.
     """
     architecture.require("the checker's count of heads", KNOWN)
+    require_heads(architecture)
+    _require_steps(elimination_steps(rank, p), f"the minor of {rank:,} rows modulo {p}")
+
+
+def require_heads(architecture: Architecture) -> None:
+    """Refuse networks of too many heads.
+
+    Raises:
+        TooLarge: by the number of heads.
+    """
+    architecture.require("the checker's count of heads", KNOWN)
     heads = architecture.heads * architecture.depth
     if heads > MOST_HEADS:
         raise TooLarge(f"a certificate must be of at most {MOST_HEADS:,} heads, this network has {heads:,}")
-    _require_steps(elimination_steps(rank, p), f"the minor of {rank:,} rows modulo {p}")
+
+
+def output_steps(architecture: Architecture, bits: int | None) -> int:
+    """The steps that a checker foresees for an output, of all pairs of tokens.
+
+    Args:
+        architecture: the network, with as many tokens as the input has.
+        bits: those of intervals, which softmax needs.
+
+    Example:
+        >>> [output_steps(Architecture((2, 2), (1,), 10, heads=heads), None) for heads in (1, 2)]
+        [3000, 6000]
+    """
+    architecture.require("the checker's count of steps", KNOWN)
+    t, powers = architecture.tokens, 0
+    if bits is not None:
+        pairs, bits = t * (t + 1) // 2 if architecture.causal else t * t, bits + GUARD_BITS
+        powers = 2 * pairs * (bits // 2 + 3) * (20 + (bits // 256) ** 2)
+    each = 10 if bits is None else 25
+    sizes = zip(architecture.attention_ranks, architecture.widths, strict=False)
+    return architecture.heads * sum(powers + t * t * each * (a + d) for a, d in sizes)
+
+
+def require_outputs(networks: Sequence[Architecture], bits: int | None) -> None:
+    """Refuse inputs at which outputs of these networks would take too long to check.
+
+    Raises:
+        TooLarge: by the number of steps.
+    """
+    _require_steps(sum(output_steps(network, bits) for network in networks), "an input of so many tokens")
 
 
 def require_size(size: int) -> None:
