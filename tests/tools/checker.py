@@ -26,11 +26,8 @@ MEMORY = 2**30
 
 
 def copied_checker(folder: Path) -> Path:
-    """The checker by itself, and what it needs for directions, networks with a form and large transformers."""
-    for name in ("verify.py", "counts.py", "transformers.py"):
-        shutil.copy(Path(verify.__file__).with_name(name), folder)
-    for name in ("directions", "functions"):
-        shutil.copytree(Path(verify.__file__).with_name(name), folder / name)
+    """The checker with all that lies beside it, by itself."""
+    shutil.copytree(Path(verify.__file__).parent, folder, dirs_exist_ok=True)
     return folder / "verify.py"
 
 
