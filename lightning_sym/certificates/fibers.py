@@ -15,6 +15,7 @@ from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.condition_tests import ConditionTests, Shown
 from lightning_sym.fibers.exact_conditions import ExactConditions
 from lightning_sym.fibers.failures import failing_relation
+from lightning_sym.network.pieces import spaces
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
 
@@ -79,17 +80,14 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
         raise BadInput(
             "a certificate needs a theorem that applies, or a condition that is known to fail, there is neither"
         )
-    stream = shape.embed is not None and shape.unembed is not None
-    if not shape.skip:
-        stream = shape.depth > 1 or shape.embed is not None or shape.unembed is not None
-    has = {"heads": shape.heads > 1, "query-key": True, "value-output": shape.value_ranks is not None, "stream": stream}
+    acting = [kind for kind in ("query-key", "value-output", "stream") if spaces(shape, kind, 1)]
     return opening("fiber") | {
         "form": weights.form.to_json(),
         "tokens": shape.tokens,
         "weights": weights_document(weights),
         "theorem": theorem,
         "conditions": listed,
-        "symmetries": [name for name, there in has.items() if there],
+        "symmetries": ["heads"] * (shape.heads > 1) + acting,
         "blind": found.blind,
         "minimal": exact,
         "dimension": found.total,
