@@ -101,7 +101,7 @@ def disagreements(count: int, seed: int, done: Counter[str]) -> Iterator[str]:
         network = random_shape(generator)
         shape = transformer_of(network)
         assert shape is not None
-        verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+        verify.BUDGET.set(verify.Budget())
         proved = verify.check(transformer_certificate(shape))
         found = [certified_dimension(network, seed=number).value, certify(shape, seed=number, memory=MEMORY).lower]
         done["wide"] += 1
@@ -137,7 +137,7 @@ def large() -> None:
         start = time.perf_counter()
         found = certify(shape, seed=0, memory=MEMORY)
         middle = time.perf_counter()
-        verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+        verify.BUDGET.set(verify.Budget())
         verify.check(transformer_certificate(shape))
         end = time.perf_counter()
         print(f"GPT-2 {name}: {found.lower:,} in {middle - start:.1f} s, certificate checked in {end - middle:.1f} s")

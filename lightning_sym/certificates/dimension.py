@@ -8,7 +8,14 @@ from itertools import product
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.certificates.document import Document, network_document, opening
+from lightning_sym.certificates.document import (
+    Document,
+    lower_bound_document,
+    matrices_document,
+    network_document,
+    opening,
+    rows_documents,
+)
 from lightning_sym.certificates.limits import fits_a_slot, inputs, require_checkable, require_size, require_steps
 from lightning_sym.certificates.modulo_2 import SMALLEST_RANK, minor_modulo_2, orbit_modulo_2
 from lightning_sym.certificates.transformers import transformer_certificate
@@ -27,10 +34,6 @@ ROW_BYTES = 8 + 8 + 40 + 8
 """Bytes for each entry of the Jacobian while its rows are chosen."""
 
 _VARIETIES = {Evidence.LINEAR: "linear maps", Evidence.FORMS: "head forms"}
-
-
-def _matrices(weights: Sequence[PrimeFieldMatrix]) -> list[list[list[int]]]:
-    return [w.residues().tolist() for w in weights]
 
 
 def minor_document(
@@ -53,23 +56,14 @@ def minor_document(
         return None
     rows = rows[:rank]
     _, columns = pivots_mod_p(sample.rows[rows], p)
-    keys = {"input": sample.inputs, "functional": sample.functionals}
-    if sample.exponentials is not None:
-        keys["exponentials"] = sample.exponentials.mT  # a row for each token that attends
-    return {
-        "prime": p,
-        "terms": terms,
-        "weights": _matrices(weights),
-        "rows": [{key: values[i].tolist() for key, values in keys.items()} for i in rows],
-        "columns": columns,
-    }
+    return lower_bound_document(p, terms, weights, list(rows_documents(sample, rows)), columns)
 
 
 def directions_document(
     kind: str, bound: int, weights: Sequence[PrimeFieldMatrix], families: Sequence[str], p: int
 ) -> Document:
     """An upper bound: parameters minus the rank of some directions at these weights."""
-    return {"kind": kind, "bound": bound, "prime": p, "weights": _matrices(weights), "families": list(families)}
+    return {"kind": kind, "bound": bound, "prime": p, "weights": matrices_document(weights), "families": list(families)}
 
 
 def _upper_bound(result: CertifiedDimension, modulo_2: Sequence[PrimeFieldMatrix] | None) -> Document:

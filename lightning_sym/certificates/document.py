@@ -6,16 +6,21 @@ shares no code with this program, makes of it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lightning_sym.errors import BadInput
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.jacobian import Sample
 from lightning_sym.rings.normalization import SOFTMAX, Normalization
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
 
 Document = dict[str, Any]
 
-KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options that certificates have words for."""
+OPTIONS = ("normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed")
+"""The options that certificates have words for, in their order."""
+
+KNOWN = frozenset(OPTIONS)
 
 FORMAT, VERSION = "lightning-sym/certificate", 1
 
@@ -61,15 +66,28 @@ def network_document(architecture: Architecture) -> Document:
         [3]
     """
     architecture.require("a certificate", KNOWN)
-    return {
-        "widths": list(architecture.widths),
-        "attention_ranks": list(architecture.attention_ranks),
-        "tokens": architecture.tokens,
-        "normalization": normalization_document(architecture.normalization),
-        "heads": architecture.heads,
-        "value_ranks": None if architecture.value_ranks is None else list(architecture.value_ranks),
-        "skip": architecture.skip,
-        "causal": architecture.causal,
-        "embed": architecture.embed,
-        "unembed": architecture.unembed,
-    }
+    values = {name: getattr(architecture, name) for name in ("widths", "attention_ranks", "tokens", *OPTIONS)}
+    values["normalization"] = normalization_document(architecture.normalization)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def rows_documents(sample: Sample, rows: Sequence[int]) -> Iterator[Document]:
+    """Yield some rows of a Jacobian: inputs, functionals, and what takes the place of exponentials."""
+    keys = {"input": sample.inputs, "functional": sample.functionals}
+    if sample.exponentials is not None:
+        keys["exponentials"] = sample.exponentials.mT  # a row for each token that attends
+    for i in rows:
+        yield {key: values[i].tolist() for key, values in keys.items()}
+
+
+def matrices_document(weights: Sequence[PrimeFieldMatrix]) -> list[list[list[int]]]:
+    """Return weights modulo a prime, in canonical order."""
+    return [w.residues().tolist() for w in weights]
+
+
+def lower_bound_document(
+    p: int, terms: int | None, weights: Sequence[PrimeFieldMatrix], rows: list[Document], columns: Sequence[int]
+) -> Document:
+    """Return the lower bound of a certificate: a minor at a point modulo a prime."""
+    found = {"prime": p, "terms": terms, "weights": matrices_document(weights), "rows": rows}
+    return found | {"columns": list(columns)}

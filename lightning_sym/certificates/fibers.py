@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lightning_sym.arguments import require_arguments
 from lightning_sym.certificates.document import Document, opening
 from lightning_sym.certificates.functions import same_proof
-from lightning_sym.certificates.limits import MOST_HEADS
+from lightning_sym.certificates.limits import require_heads
 from lightning_sym.certificates.numbers import number_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.subspaces import Subspace
@@ -15,6 +15,7 @@ from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.condition_tests import ConditionTests, Shown
 from lightning_sym.fibers.exact_conditions import ExactConditions
 from lightning_sym.fibers.failures import failing_relation
+from lightning_sym.network.pieces import spaces
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
 
@@ -65,8 +66,7 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
         raise BadInput(f"a certificate of a fiber needs a softmax network, got {shape}")
     if shape.tokens == 1:
         raise BadInput("a certificate of a fiber needs two tokens or more: the patterns of one are 1")
-    if (heads := shape.heads * shape.depth) > MOST_HEADS:
-        raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {heads:,}")
+    require_heads(shape)
     theorem = None if found.theorem is None else f"{found.theorem.page}, {found.theorem.number}"
     known = {_place(c.name, c.layer): c.holds for c in found.conditions}
     exact = theorem is not None and found.theorem is not None and found.theorem.number == "Corollary 5"
@@ -80,17 +80,14 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
         raise BadInput(
             "a certificate needs a theorem that applies, or a condition that is known to fail, there is neither"
         )
-    stream = shape.embed is not None and shape.unembed is not None
-    if not shape.skip:
-        stream = shape.depth > 1 or shape.embed is not None or shape.unembed is not None
-    has = {"heads": shape.heads > 1, "query-key": True, "value-output": shape.value_ranks is not None, "stream": stream}
+    acting = [kind for kind in ("query-key", "value-output", "stream") if spaces(shape, kind, 1)]
     return opening("fiber") | {
         "form": weights.form.to_json(),
         "tokens": shape.tokens,
         "weights": weights_document(weights),
         "theorem": theorem,
         "conditions": listed,
-        "symmetries": [name for name, there in has.items() if there],
+        "symmetries": ["heads"] * (shape.heads > 1) + acting,
         "blind": found.blind,
         "minimal": exact,
         "dimension": found.total,

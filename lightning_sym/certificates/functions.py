@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.certificates.document import Document, opening
-from lightning_sym.certificates.limits import MOST_HEADS
+from lightning_sym.certificates.limits import GUARD_BITS, MOST_BITS, require_heads, require_outputs
 from lightning_sym.certificates.numbers import rational_document, weights_document
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.pair import PREFIX
@@ -27,9 +27,6 @@ from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged, heads_in_levels, padded
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import common_streams
-
-MOST_BITS = 4096
-"""Bits of intervals that a checker computes with."""
 
 PRECISIONS = (64, 256, 1024)
 """Bits of balls that are tried."""
@@ -149,15 +146,18 @@ def _in_intervals(first: Weights, second: Weights, tokens: int, known: ObjectArr
     rows, source = first.architecture(tokens).input_width, Random(0)
     columns = _evaluated_tokens(first, tokens) if known is None else known.shape[1]
     # the checker has so many bits behind the point: for numbers of any size
-    spare = 64 + 2 * sum(map(_longest, (first, second))) * first.architecture(tokens).depth
+    spare = GUARD_BITS + 2 * sum(map(_longest, (first, second))) * first.architecture(tokens).depth
+    shapes = [w.architecture(columns) for w in (first, second)]
     for bits in PRECISIONS:
+        said = min(2 * bits + spare, MOST_BITS)
+        require_outputs(shapes, said)
         for number in range(_TRIES):
             scale = 2 ** (number % 3)
             drawn = [[Fraction(source.randint(-3, 3), scale) for _ in range(columns)] for _ in range(rows)]
             x = np.array(drawn, dtype=object) if known is None else known
             with precision(bits):
                 if _apart(first, second, x):
-                    return {"input": rational_document(x), "prime": None, "bits": min(2 * bits + spare, MOST_BITS)}
+                    return {"input": rational_document(x), "prime": None, "bits": said}
             if known is not None:
                 break
     raise BadInput(f"a certificate needs an input where the outputs are apart with at most {PRECISIONS[-1]} bits")
@@ -191,11 +191,12 @@ def _different(comparison: Comparison, first: Weights, second: Weights, tokens: 
         return {"by": theorem}
     found: Document
     if first.form.normalization == SOFTMAX:
-        found = _in_intervals(first, second, tokens, comparison.input)
-    elif comparison.input is not None and max(_longest(w) for w in (first, second)) <= 64:
+        return {"by": "input", **_in_intervals(first, second, tokens, comparison.input)}
+    if comparison.input is not None and max(_longest(w) for w in (first, second)) <= 64:
         found = {"input": rational_document(comparison.input), "prime": None, "bits": None}
     else:
         found = difference_modulo_a_prime(first, second, tokens) | {"bits": None}
+    require_outputs([w.architecture(len(found["input"][0])) for w in (first, second)], None)
     return {"by": "input", **found}
 
 
@@ -203,16 +204,14 @@ def function_certificate(comparison: Comparison, first: Weights, second: Weights
     """A certificate with a form (docs/certificate.md, section 4.1); arguments as for `same_certificate`.
 
     Raises:
-        BadInput: the forms differ, a checker does not read so many heads, or nothing that shows the answer can be
-            written down.
+        BadInput: the forms differ, or nothing that shows the answer can be written down.
+        TooLarge: a checker does not read so many heads, or would take too long.
     """
     if first.form != second.form:
         raise BadInput(f"a certificate needs two networks of one form, got {first.form} and {second.form}")
     for weights in (first, second):
         weights.require_numbers("a certificate")
-        shape = weights.architecture(tokens)
-        if shape.heads * shape.depth > MOST_HEADS:
-            raise BadInput(f"a certificate must be of at most {MOST_HEADS:,} heads, got {shape.heads * shape.depth:,}")
+        require_heads(weights.architecture(tokens))
     same = comparison.answer is Answer.SAME
     proof: dict[str, Any] = same_proof(first, second, tokens) if same else _different(comparison, first, second, tokens)
     return opening(comparison.answer.value) | {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from lightning_sym.certificates.document import KNOWN, Document
 from lightning_sym.errors import TooLarge
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.pieces import pieces
 
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate; a checker reads no more."""
@@ -14,8 +16,14 @@ LARGEST_FILE = 16 * 2**20
 MOST_HEADS = 4096
 """Heads of all layers together that a checker puts up with."""
 
+MOST_LAYERS = 64
+"""Layers of weights that a checker reads."""
+
 MOST_STEPS = 2 * 10**9
 """Steps that a checker takes, some four minutes."""
+
+MOST_BITS, GUARD_BITS = 4096, 64
+"""Bits of intervals that a checker computes with, and those that it adds."""
 
 
 def inputs(lower_bound: Document) -> int:
@@ -41,9 +49,9 @@ def fits_a_slot(architecture: Architecture, terms: int, p: int) -> bool:
         [True, False]
     """
     architecture.require("the checker's size of slots", KNOWN)
-    t, n, m = architecture.tokens, architecture.input_width, architecture.output_width
-    most = max(*architecture.widths, *architecture.attention_ranks, *(architecture.value_ranks or ()), n, m, t)
-    return bool(terms * max(2 * most, m * t) * p * p < 1 << slot(p))
+    t = architecture.tokens
+    most = max(t, *(size for piece in pieces(architecture, 1) for size in piece.shape))
+    return bool(terms * max(2 * most, architecture.output_width * t) * p * p < 1 << slot(p))
 
 
 def elimination_steps(rank: int, p: int) -> int:
@@ -70,12 +78,8 @@ def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
         209
     """
     architecture.require("the checker's count of steps", KNOWN)
-    t, widths, terms = architecture.tokens, architecture.widths, int(lower_bound["terms"] or 1)
-    part, size, side = (
-        slot(lower_bound["prime"]),
-        2 * terms - 1,
-        -(-rank // inputs(lower_bound)) if lower_bound["rows"] else 0,
-    )  # functionals of an input
+    t, terms, part = architecture.tokens, int(lower_bound["terms"] or 1), slot(lower_bound["prime"])
+    size, side = 2 * terms - 1, -(-rank // inputs(lower_bound)) if lower_bound["rows"] else 0  # functionals of an input
 
     def forward(rows: int, columns: int, middle: int, k: int = 1) -> int:
         words = k * size * part // 64
@@ -89,13 +93,12 @@ def steps(architecture: Architecture, rank: int, lower_bound: Document) -> int:
     normalized = architecture.normalization is not None
     pattern = t * forward(1, 1, 1) * (2 * terms.bit_length() * normalized + t * 2 * (1 + series * normalized))
     pattern += t * (forward(1, 1, t, side) + t * forward(1, 1, 1, side))
-    total = product(t, widths[0], architecture.embed) if architecture.embed else 0
-    total += product(t, architecture.unembed, widths[-1]) if architecture.unembed else 0
-    for i, a in enumerate(architecture.attention_ranks):
-        d, d_out = widths[i : i + 2]
-        inside = d_out if architecture.value_ranks is None else architecture.value_ranks[i]
-        head = 2 * product(t, a, d) + product(t, inside, d) + product(t, t, a) + pattern + product(t, inside, t)
-        total += architecture.heads * (head + product(t, d_out, inside) * (architecture.value_ranks is not None))
+    total = architecture.heads * architecture.depth * pattern
+    for piece in pieces(architecture, 1):
+        rows, columns = piece.shape
+        each = product(t, rows, columns) + (product(t, t, rows) if piece.name[0] == "Q" else 0)
+        each += product(t, rows, t) if piece.name[0] == "V" else 0
+        total += each * (architecture.heads if piece.by_head else 1)
     return total * inputs(lower_bound)
 
 
@@ -106,10 +109,50 @@ def require_checkable(architecture: Architecture, rank: int, p: int) -> None:
         TooLarge: by the number of heads, or by the size of the minor.
     """
     architecture.require("the checker's count of heads", KNOWN)
+    require_heads(architecture)
+    _require_steps(elimination_steps(rank, p), f"the minor of {rank:,} rows modulo {p}")
+
+
+def require_heads(architecture: Architecture) -> None:
+    """Refuse networks of too many heads.
+
+    Raises:
+        TooLarge: by the number of heads.
+    """
+    architecture.require("the checker's count of heads", KNOWN)
     heads = architecture.heads * architecture.depth
     if heads > MOST_HEADS:
         raise TooLarge(f"a certificate must be of at most {MOST_HEADS:,} heads, this network has {heads:,}")
-    _require_steps(elimination_steps(rank, p), f"the minor of {rank:,} rows modulo {p}")
+
+
+def output_steps(architecture: Architecture, bits: int | None) -> int:
+    """The steps that a checker foresees for an output, of all pairs of tokens.
+
+    Args:
+        architecture: the network, with as many tokens as the input has.
+        bits: those of intervals, which softmax needs.
+
+    Example:
+        >>> [output_steps(Architecture((2, 2), (1,), 10, heads=heads), None) for heads in (1, 2)]
+        [3000, 6000]
+    """
+    architecture.require("the checker's count of steps", KNOWN)
+    t, powers = architecture.tokens, 0
+    if bits is not None:
+        pairs, bits = t * (t + 1) // 2 if architecture.causal else t * t, bits + GUARD_BITS
+        powers = 2 * pairs * (bits // 2 + 3) * (20 + (bits // 256) ** 2)
+    each = 10 if bits is None else 25
+    sizes = zip(architecture.attention_ranks, architecture.widths, strict=False)
+    return architecture.heads * sum(powers + t * t * each * (a + d) for a, d in sizes)
+
+
+def require_outputs(networks: Sequence[Architecture], bits: int | None) -> None:
+    """Refuse inputs at which outputs of these networks would take too long to check.
+
+    Raises:
+        TooLarge: by the number of steps.
+    """
+    _require_steps(sum(output_steps(network, bits) for network in networks), "an input of so many tokens")
 
 
 def require_size(size: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.certificates.document import KNOWN, Document
+from lightning_sym.certificates.document import KNOWN, Document, lower_bound_document, rows_documents
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.limits import require_memory
 from lightning_sym.network.architecture import Architecture
@@ -152,18 +152,13 @@ def _minor_at(jacobian: RandomJacobian, rank: int, report: Callable[[int], None]
     echelon, rows, idle = BitEchelon(), list[Document](), 0
     while len(rows) < rank and idle < IDLE:
         sample, before = jacobian.sample(jacobian.each), len(rows)
-        keys = {"input": sample.inputs, "functional": sample.functionals}
-        if sample.exponentials is not None:
-            keys["exponentials"] = sample.exponentials.mT  # a row for each token that attends
-        for i, row in enumerate(bits(sample.rows)):
-            if len(rows) < rank and echelon.add(row):
-                rows.append({key: values[i].tolist() for key, values in keys.items()})
+        kept = [i for i, row in enumerate(bits(sample.rows)) if len(echelon) < rank and echelon.add(row)]
+        rows += rows_documents(sample, kept)
         idle = 0 if len(rows) > before else idle + 1
         report(len(rows))
     if len(rows) < rank:
         return None
-    weights = [w.residues().tolist() for w in jacobian.weights]
-    return {"prime": 2, "terms": None, "weights": weights, "rows": rows, "columns": sorted(echelon.columns)}
+    return lower_bound_document(2, None, jacobian.weights, rows, sorted(echelon.columns))
 
 
 def orbit_modulo_2(architecture: Architecture, weights: Sequence[PrimeFieldMatrix]) -> int:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from lightning_sym.certificates.document import Document
+from lightning_sym.certificates.limits import MOST_LAYERS
 from lightning_sym.errors import BadInput
 from lightning_sym.network.weight_files import LONGEST_NUMBER
 from lightning_sym.network.weights import Weights
-
-MOST_LAYERS = 64
-"""Layers of weights that a checker reads."""
 
 
 def number_document(number: Any) -> int | str:

@@ -8,14 +8,14 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from proofs_check.checker.verify import COUNT, SIZE, keep, need, spend, take
+from proofs_check.checker.verify import COUNT, SIZE, fields, keep, need, spend
 
 P, SEEDS, WORD = 2**61 - 1, range(2**64), 2**64 - 1
 Row = dict[int, int]  # entries that are not zero, by column
 
 
 def numbers(seed: int) -> Iterator[int]:
-    """SplitMix64, each number modulo P."""
+    """Yield the numbers of SplitMix64, each number modulo P."""
     while True:
         seed = seed + 0x9E3779B97F4A7C15 & WORD
         z = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9 & WORD
@@ -24,7 +24,7 @@ def numbers(seed: int) -> Iterator[int]:
 
 
 def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Row]:
-    """Rows of length d with two entries side by side, one column further from row to row."""
+    """Return rows of length d with two entries side by side, one column further from row to row."""
     matrix = []
     for j in range(group * rows, group * rows + rows):
         row = {j % d: next(drawn)}
@@ -34,7 +34,7 @@ def draw(drawn: Iterator[int], rows: int, d: int, group: int) -> list[Row]:
 
 
 def rank(matrix: list[Row]) -> int:
-    """By elimination."""
+    """Return the rank, by elimination."""
     pivots: dict[int, Row] = {}
     for old in matrix:
         row = {c: x for c, x in old.items() if x}
@@ -55,7 +55,7 @@ def rank(matrix: list[Row]) -> int:
 
 
 def add_product(total: list[Row], outputs: list[Row], values: list[Row]) -> bool:
-    """Add O V, where O is the transpose of `outputs`; whether it is not zero."""
+    """Add O V, where O is the transpose of `outputs`; return whether it is not zero."""
     spend(20 * len(values))
     seen: dict[tuple[int, int], int] = {}
     for column, row in zip(outputs, values, strict=True):
@@ -68,14 +68,14 @@ def add_product(total: list[Row], outputs: list[Row], values: list[Row]) -> bool
 
 
 def _full(matrix: list[Row], d: int) -> int:
-    """The rank, which must be the largest one."""
+    """Return the rank, which must be the largest one."""
     found = rank(matrix)
     need(found == min(len(matrix), d), f"Q, K, V, O must have full rank modulo 2^61 - 1, {found} was found")
     return found
 
 
-def _layer(drawn: Iterator[int], d: int, a: int, b: int | None, share: int, groups: int, last: bool) -> int:
-    """The rank of the differential of the products of a layer, its conditions being met."""
+def _layer(drawn: Iterator[int], d: int, a: int, b: int | None, share: int, groups: int, *, last: bool) -> int:
+    """Return the rank of the differential of the products of a layer, its conditions being met."""
     total, found = [{r: 1} for r in range(d)], 0
     for group in range(groups):
         k = _full(draw(drawn, a, d, group), d)
@@ -96,9 +96,22 @@ def _layer(drawn: Iterator[int], d: int, a: int, b: int | None, share: int, grou
     return found
 
 
+LAYERS_ALIKE = {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)}
+NETWORK = {"width": SIZE, "layers": [LAYERS_ALIKE], "heads": SIZE, "groups": SIZE, "embed": (SIZE,), "unembed": (SIZE,)}
+
+
 def prove(data: Any) -> str:
-    """The dimension: the rank of the differential at one point, and as many parameters of products from above."""
-    d, layers, heads, groups, n, m, tied, claimed, seed = _read(data)
+    """Prove the dimension: the rank of the differential at one point, and as many parameters of products from above."""
+    form = {"network": NETWORK | {"tied": bool}, "dimension": COUNT, "seed": SEEDS}
+    (d, layers, heads, groups, n, m, tied), claimed, seed = fields(data, form)
+    need(layers, "there must be a layer")
+    need(heads % groups == 0, "the heads must be a multiple of the groups")
+    need(groups == heads or all(b for _, _, b in layers), "values are shared only where there are value ranks")
+    need((n or d) >= d <= (m or d), "embed and unembed must reach the width")
+    need(not tied or (n and n == m), "tied embeddings must be embedding and unembedding of one width")
+    inner = [(count, a, b or d) for count, a, b in layers]
+    spend(100 * sum(count * ((heads + groups) * (a + b) + d) for count, a, b in inner))  # to make all rows
+    keep(2000 * max(d, *(max(a, b) for _, a, b in inner)))  # rows of a matrix, and what elimination makes of them
     drawn, ends = numbers(seed), d * ((n or 0) + (0 if tied else m or 0))
     ends -= d * (d - 1) // 2 if tied else d * d * bool(n and m)
     lower, upper, share, depth = ends, ends, heads // groups, sum(count for count, _, _ in layers)
@@ -109,7 +122,7 @@ def prove(data: Any) -> str:
     need(upper == claimed, f"the dimension must be {upper}, it is {claimed}")
     every = itertools.chain.from_iterable(itertools.repeat(each[1:], each[0]) for each in layers)
     for i, (a, b) in enumerate(every, 1):
-        lower += _layer(drawn, d, a, b, share, groups, i == depth)
+        lower += _layer(drawn, d, a, b, share, groups, last=i == depth)
     need(lower == claimed, f"the ranks must prove {claimed}, they prove {lower}")
     shape = "; ".join(f"{count} of ranks {a}" + f", value ranks {b}" * (b is not None) for count, a, b in layers)
     said = {"heads": heads, "sets of keys and values": groups, "embed": n, "unembed": m}
@@ -119,29 +132,3 @@ def prove(data: Any) -> str:
         f"layers {shape}, {', '.join(words)}, over the real and over the complex numbers, by full ranks modulo "
         f"2^61 - 1 at the weights of seed {seed} (docs/transformers.md, Proposition 18)"
     )
-
-
-def _read(data: Any) -> tuple[Any, ...]:
-    """The fields, of sizes that fit."""
-    form = {"format": str, "version": COUNT, "kind": str, "network": object, "dimension": COUNT, "seed": SEEDS}
-    *_, network, claimed, seed = take(data, "a certificate", form)
-    d, layers, heads, groups, n, m, tied = take(
-        network,
-        "network",
-        {"width": SIZE, "layers": [_alike], "heads": SIZE, "groups": SIZE, "embed": (SIZE,), "unembed": (SIZE,),
-         "tied": bool},
-    )  # fmt: skip
-    need(layers, "there must be a layer")
-    need(heads % groups == 0, "the heads must be a multiple of the groups")
-    need(groups == heads or all(b for _, _, b in layers), "values are shared only where there are value ranks")
-    need((n or d) >= d <= (m or d), "embed and unembed must reach the width")
-    need(not tied or (n and n == m), "tied embeddings must be embedding and unembedding of one width")
-    inner = [(count, a, b or d) for count, a, b in layers]
-    spend(100 * sum(count * ((heads + groups) * (a + b) + d) for count, a, b in inner))  # to make all rows
-    keep(2000 * max(d, *(max(a, b) for _, a, b in inner)))  # rows of a matrix, and what elimination makes of them
-    return d, layers, heads, groups, n, m, tied, claimed, seed
-
-
-def _alike(value: Any) -> Any:
-    """How many layers, of which ranks."""
-    return take(value, "layers that are alike", {"count": SIZE, "rank": SIZE, "value_rank": (SIZE,)})

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from checker import verdict
+from checker import verdict, written
 
 from lightning_sym import (
     SOFTMAX,
     Architecture,
     Normalization,
+    Weights,
     certified_dimension,
+    same_function,
 )
 from lightning_sym.certificates import limits as certificate_limits
 from lightning_sym.certificates.dimension import dimension_certificate
 from lightning_sym.certificates.document import normalization_document
 from lightning_sym.certificates.files import write_certificate
+from lightning_sym.certificates.same_function import same_certificate
 from lightning_sym.errors import BadInput, TooLarge
 from proofs_check.certificates import CertificateWriter
 from proofs_check.checker import verify
@@ -63,8 +68,45 @@ def test_no_certificate_is_larger_than_checkers_read(monkeypatch: pytest.MonkeyP
 def test_the_steps_of_a_check_are_known_before(network: Architecture) -> None:
     document = dimension_certificate(certified_dimension(network))
     stated = certificate_limits.steps(network, document["lower"], document["lower_bound"])
-    verify.left[0] = verify.STEPS
-    verify._lower_bound(verify.Network(document["network"]), document["lower"], document["lower_bound"])
-    spent = verify.STEPS - verify.left[0]
+    verify.BUDGET.set(verify.Budget())
+    verify.lower_bound(verify.Network(document["network"]), document["lower"], document["lower_bound"])
+    spent = verify.STEPS - verify.BUDGET.get().steps
     assert stated <= 1.5 * spent
     assert spent <= 1.5 * stated
+
+
+OUTPUTS = {
+    "lightning": Architecture((2, 2), (1,), 3, skip=True),
+    "masked": Architecture((2, 2, 2), (1, 2), 3, heads=2, causal=True),
+    "softmax": Architecture((2, 2, 2), (2, 1), 3, SOFTMAX, heads=2, skip=True),
+    "masked softmax": Architecture((2, 2), (2,), 3, SOFTMAX, value_ranks=(1,), skip=True, causal=True),
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_steps_of_outputs_are_those_that_the_checker_foresees(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = OUTPUTS[name]
+    first, second = (Weights.random(network, seed=seed, bound=3) for seed in (1, 2))
+    document = same_certificate(same_function(first, second, 3), first, second, 3)
+    if document["proof"]["by"] != "input":  # a theorem that decides all such pairs
+        document["proof"] = {"by": "input", "input": [[1, 2, 3], [0, 1, 5]], "prime": None, "bits": 64}
+    assert verdict(capsys, written(tmp_path, document)).startswith("proved: ")
+    budget, shape = verify.Budget(), replace(network, tokens=len(document["proof"]["input"][0]))
+    budget.steps = 100
+    with pytest.raises(verify.Rejected, match=r"this takes [0-9,]+ or more") as refused:
+        verify.check(document, budget)
+    said = int(re.search("this takes ([0-9,]+)", str(refused.value))[1].replace(",", ""))  # type: ignore[index]
+    assert said - verify.STEPS + budget.steps == 2 * certificate_limits.output_steps(shape, document["proof"]["bits"])
+
+
+def test_an_input_that_takes_too_long_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    for network in (OUTPUTS["lightning"], OUTPUTS["softmax"]):
+        first, second = (Weights.random(network, seed=seed, bound=3) for seed in (1, 2))
+        comparison = same_function(first, second, 3)
+        assert same_certificate(comparison, first, second, 3)["proof"]["by"] == "input"
+        monkeypatch.setattr(certificate_limits, "MOST_STEPS", 300)
+        with pytest.raises(TooLarge, match=r"an input of so many tokens takes [0-9,]+"):
+            same_certificate(comparison, first, second, 3)
+        monkeypatch.undo()

@@ -151,7 +151,7 @@ def test_the_count_of_steps_is_that_of_the_checker(
     for name, document in certificates.items():
         one = {"kind": "span", "bound": 10**9}  # without an orbit's steps
         verdict(capsys, written(tmp_path, document | {"upper_bounds": [one]}))
-        used, lower = verify.STEPS - verify.left[0], document["lower_bound"]
+        used, lower = verify.STEPS - verify.BUDGET.get().steps, document["lower_bound"]
         told = limits.steps(NETWORKS[name], document["lower"], lower) + limits.elimination_steps(document["lower"], 2)
         assert used / 2 < told < 3 * used, name
 

@@ -46,7 +46,7 @@ def used(line: str) -> tuple[int, int]:
     """Steps that were taken before the refusal, and those that it says."""
     said = re.search(r"at most ([0-9,]+) steps, this takes ([0-9,]+) or more", line)
     assert said is not None, line
-    return verify.STEPS - verify.left[0], int(said[2].replace(",", ""))
+    return verify.STEPS - verify.BUDGET.get().steps, int(said[2].replace(",", ""))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_streams(
     """Of what is proved in so many steps, a file that may take a third as many is refused in front of a layer."""
     data = pair(net, net, "same", 3, {"by": "streams"})
     assert ": proved: the same function of 3 tokens" in answer(data, tmp_path, capsys)
-    every = verify.STEPS - verify.left[0]
+    every = verify.STEPS - verify.BUDGET.get().steps
     monkeypatch.setattr(verify, "STEPS", every // 3)
     line = answer(data, tmp_path, capsys)
     assert "or more" in line
-    assert verify.STEPS - verify.left[0] < every / 6
+    assert verify.STEPS - verify.BUDGET.get().steps < every / 6
     monkeypatch.setattr(verify, "STEPS", every)
     assert ": proved: " in answer(data, tmp_path, capsys)
 
@@ -115,7 +115,7 @@ def test_embeddings_that_are_read_otherwise_are_seen_at_once(
     ends = {"E": drawn(rng, 12, 5), "U": drawn(rng, 3, 12)}
     same, other = net | ends, net | ends | {"E": drawn(rng, 12, 5)}
     assert ": proved: " in answer(pair(same, same, "same", 3, {"by": "streams"}), tmp_path, capsys)
-    every = verify.STEPS - verify.left[0]
+    every = verify.STEPS - verify.BUDGET.get().steps
     line = answer(pair(same, other, "same", 3, {"by": "streams"}), tmp_path, capsys)
     assert "must agree on all that their streams have in common" in line
-    assert verify.STEPS - verify.left[0] < every / 3
+    assert verify.STEPS - verify.BUDGET.get().steps < every / 3

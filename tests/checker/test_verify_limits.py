@@ -85,7 +85,7 @@ def test_so_many_steps(
     data: Document, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer(data, tmp_path, capsys)
-    used = verify.STEPS - verify.left[0]
+    used = verify.STEPS - verify.BUDGET.get().steps
     assert used > 0
     at_the_limit("STEPS", used, data, "checking must take at most", monkeypatch, tmp_path, capsys)
 
@@ -97,7 +97,7 @@ def test_so_many_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
 
 def test_long_checks_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """On a terminal only, each ten seconds, about."""
-    monkeypatch.setattr(verify, "left", [verify.STEPS])
+    verify.BUDGET.set(verify.Budget())
     verify.spend(3 * 10**8)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     verify.spend(10**8 - 1)

@@ -21,6 +21,7 @@ from small_certificates import GOOD, LIGHTNING, SOFTMAX, P, certificate, shape
 from small_pairs import GROUP, LAYER, OTHER, RESCALED, TWO, same
 
 from proofs_check.checker import directions, transformers, verify
+from proofs_check.checker.functions import matrices, rings, steps
 
 MODULES = {
     name: import_module(f"proofs_check.checker.directions.{name}") for name in ("spaces", "cancelling", "frames")
@@ -29,14 +30,15 @@ FUNCTIONS = [
     import_module(f"proofs_check.checker.functions.{name}")
     for name in (
         "levels",
-        "network",
+        "matrices",
         "outputs",
-        "spans",
+        "rings",
+        "steps",
         "streams",
         "theorems",
         "fibers.points",
-        "fibers.holding",
-        "fibers.failing",
+        "fibers.conditions",
+        "fibers.exact",
     )
 ]
 
@@ -134,15 +136,14 @@ def test_hostile_numbers_fit_into_1_gib(tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def full_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "left", [verify.STEPS])
-    monkeypatch.setattr(verify, "room", [verify.ROOM])
+    verify.BUDGET.set(verify.Budget())
 
 
 def used(work: Callable[[], object]) -> int:
     """The bytes that are counted."""
-    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+    verify.BUDGET.set(verify.Budget())
     work()
-    return verify.ROOM - verify.room[0]
+    return verify.ROOM - verify.BUDGET.get().room
 
 
 def size_of(value: Any) -> int:
@@ -168,12 +169,12 @@ def test_products_are_not_larger_than_what_is_counted(digits: int, rational: boo
     rng, (m, k, n) = random.Random(1), sizes
     a, b = random_matrix(m, k, digits, rational, rng), random_matrix(k, n, digits, rational, rng)
     found = list[Any]()
-    counted = used(lambda: found.append(verify._times(a, b)))
-    assert size_of(found[0]) + size_of(verify.T(b)) - size_of([x for row in b for x in row]) <= counted
-    bits = verify._sums(k, verify._bits(a), verify._bits(b))
+    counted = used(lambda: found.append(rings.RATIONALS.times(a, b)))
+    assert size_of(found[0]) + size_of(verify.transposed(b)) - size_of([x for row in b for x in row]) <= counted
+    bits = rings.bits_of_sums(k, a, b)
     assert all(x.numerator.bit_length() + x.denominator.bit_length() - 1 <= bits for row in found[0] for x in row)
     square = random_matrix(k, k, digits, rational, rng)
-    assert size_of(verify._symmetric(square)) <= used(lambda: verify._symmetric(square))
+    assert size_of(rings.symmetric(square)) <= used(lambda: rings.symmetric(square))
 
 
 @pytest.mark.parametrize("text", ["0", "257", '"1/3"', '"-12345678901234567890/7"', f'"{10**3999 + 1}/{10**3999 + 2}"'])
@@ -181,7 +182,7 @@ def test_products_are_not_larger_than_what_is_counted(digits: int, rational: boo
 def test_matrices_are_not_larger_than_what_is_counted(text: str, sizes: tuple[int, int]) -> None:
     rows = [[json.loads(text)] * sizes[1]] * sizes[0]
     found = list[Any]()
-    counted = used(lambda: found.append(verify._table(rows)))
+    counted = used(lambda: found.append(matrices.table(rows)))
     assert size_of(found[0]) - (0 if text.startswith('"') else size_of(rows)) <= counted <= 3 * size_of(found[0])
 
 
@@ -190,7 +191,7 @@ def test_rows_of_an_echelon_form_are_counted() -> None:
     rows = [verify.pack([k**j % P for j in range(100)]) for k in range(1, 90)]
     counted = used(lambda: [echelon.add(row) for row in rows])
     assert sum(map(sys.getsizeof, echelon.rows.values())) <= counted == echelon.kept
-    verify.room[0] = 99
+    verify.BUDGET.get().room = 99
     with pytest.raises(verify.Rejected, match="bytes of memory"):
         verify.Echelon(P, 1).add(1)
 
@@ -199,18 +200,19 @@ def test_long_rows_of_an_echelon_form_take_steps() -> None:
     """A short row that meets a long one becomes long."""
     echelon = verify.Echelon(P, 2000)
     echelon.add(verify.pack([1] * 2000))
-    verify.left[0] = verify.STEPS
+    verify.BUDGET.set(verify.Budget())
     echelon.add(verify.pack([1, 1, 5]))
-    assert verify.STEPS - verify.left[0] == 2000 * 4 + (64 * 2000 - 64 + 1) // 2048
+    assert verify.STEPS - verify.BUDGET.get().steps == 2000 * 4 + (64 * 2000 - 64 + 1) // 2048
 
 
 def test_numbers_may_fill_the_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in (*STEPS, GOOD, LIGHTNING):
         counted = used(partial(verify.check, json.loads(json.dumps(data))))
         assert counted > 0
-        verify.left[0], verify.room[0] = verify.STEPS, 10
+        budget = verify.Budget()
+        budget.room = 10
         with pytest.raises(verify.Rejected, match="bytes of memory, these need more"):
-            verify.check(json.loads(json.dumps(data)))
+            verify.check(json.loads(json.dumps(data)), budget)
 
 
 def test_what_a_step_makes_is_gone_with_it() -> None:
@@ -225,10 +227,9 @@ def test_what_a_step_makes_is_gone_with_it() -> None:
     assert room(3) - room(2) == room(2) - room(1) < 200_000
 
 
-SITES = {"verify.py": 8, "spaces.py": 6, "mixing.py": 3, "cancelling.py": 1, "frames.py": 3, "first_layers.py": 1,
-         "transformers.py": 1, "network.py": 1, "outputs.py": 2, "spans.py": 3, "streams.py": 3,
-         "levels.py": 1, "failing.py": 1, "holding.py": 2, "points.py": 3,
-         "theorems.py": 3}  # fmt: skip
+SITES = {"verify.py": 6, "spaces.py": 6, "mixing.py": 3, "cancelling.py": 1, "frames.py": 3, "first_layers.py": 1,
+         "transformers.py": 1, "matrices.py": 4, "rings.py": 2, "steps.py": 1, "outputs.py": 1, "streams.py": 3,
+         "levels.py": 1, "exact.py": 1, "conditions.py": 2, "points.py": 3, "theorems.py": 3}  # fmt: skip
 """Lines that count bytes, by file."""
 
 
@@ -257,7 +258,7 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
     for network, _ in networks:
         at = verify.Point(net := verify.Network(network), certificate(network, 0)["lower_bound"]["weights"], P)
         for family in (name for name, has in directions.families(net).items() if has):
-            verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+            verify.BUDGET.set(verify.Budget())
             assert list(directions.directions(at, family)) is not None
     different = same(LAYER, LAYER) | {"kind": "different", "second": LAYER | {"Q1": [["1/2", 7]]}}
     different |= {"input": [[1, 2], [3, 4]], "prime": None}
@@ -266,7 +267,7 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
     with_a_form = [json.loads(text) for text in texts if '"form"' in text]
     large = json.loads((CORPUS / "good" / "values_of_full_rank.json").read_text(encoding="utf-8"))
     for data in (*STEPS, GOOD, LIGHTNING, different, large, *with_a_form):
-        verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+        verify.BUDGET.set(verify.Budget())
         assert verify.check(json.loads(json.dumps(data)))
     found = {name: len({line for file, line in counted if file == name}) for name, _ in counted}
     assert found == SITES
@@ -278,14 +279,14 @@ def test_every_line_that_counts_bytes_counts_some(monkeypatch: pytest.MonkeyPatc
 
 
 def test_each_file_has_all_the_room_and_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, STEPS[0])
-    verify.left[0] = verify.room[0] = 0
+    path, budget = written(tmp_path, STEPS[0]), verify.BUDGET.get()
+    budget.steps = budget.room = 0
     assert verdict(capsys, path).startswith("proved: ")
 
 
 def test_forms_of_a_layer_take_steps() -> None:
-    first, second = (verify._weights(one_wide_layer(30)[side]) for side in ("first", "second"))
-    verify.left[0] = verify.STEPS
+    first, second = (steps._weights(one_wide_layer(30)[side]) for side in ("first", "second"))
+    verify.BUDGET.set(verify.Budget())
     with pytest.raises(verify.Rejected, match="forms of layer 1"):
-        verify._layer(2, first, second, 1)
-    assert verify.STEPS - verify.left[0] >= 40 * 30**3
+        steps._layer(2, first, second, 1)
+    assert verify.STEPS - verify.BUDGET.get().steps >= 40 * 30**3

@@ -12,6 +12,7 @@ from small_certificates import RATIONAL, answer, shape
 from small_pairs import DIFFERENT, LAYER, same
 
 from proofs_check.checker import verify
+from proofs_check.checker.functions import rings
 
 
 def test_the_prime_is_larger_than_tokens_and_twice_the_terms(
@@ -68,27 +69,28 @@ def test_numbers_may_have_so_many_digits(
 
 def test_long_products_of_long_vectors_count_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten products of halves and thirds: numerators of 1 + 1 bits, denominators of 2 + 2, ten times, twice."""
-    monkeypatch.setattr(verify, "left", [10**12])
+    verify.BUDGET.set(verify.Budget())
     halves, thirds = [[Fraction(1, 2)] * 10], [[Fraction(1, 3)] * 10]
-    assert verify._sums(10, verify._bits(halves), verify._bits(thirds)) == 1 + 1 + 4 + 2 * 10 * (2 + 2)
-    monkeypatch.setattr(verify, "BITS", 86)
-    assert verify._times(halves, verify.T(thirds)) == [[Fraction(10, 6)]]
-    monkeypatch.setattr(verify, "BITS", 85)
+    assert rings.bits_of_sums(10, halves, thirds) == 1 + 1 + 4 + 2 * 10 * (2 + 2)
+    monkeypatch.setattr(rings, "BITS", 86)
+    assert rings.RATIONALS.times(halves, verify.transposed(thirds)) == [[Fraction(10, 6)]]
+    monkeypatch.setattr(rings, "BITS", 85)
     with pytest.raises(verify.Rejected, match="fewer digits"):
-        verify._times(halves, verify.T(thirds))
+        rings.RATIONALS.times(halves, verify.transposed(thirds))
 
 
-def test_large_products_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_products_must_fit_into_memory() -> None:
     """A table of 512 x 2048 numbers: of 7 to a byte, with what Python adds, the lists of the factors and their turn."""
-    monkeypatch.setattr(verify, "left", [10**12])
+    budget = verify.Budget()
+    verify.BUDGET.set(budget)
     column, row = [[1 << 4084], *[[1]] * 511], [[1] * 2**11]
     lists = 128 * (512 + 1 + 1 + 2**11) + 16 * (512 + 2**11)
-    monkeypatch.setattr(verify, "room", [lists + 2**20 * (120 + (4085 + 1 + 1) // 7)])
-    assert len(verify._times(column, row)) == 512
-    assert verify.room == [0]
-    verify.room[0] = lists + 2**20 * (120 + (4085 + 1 + 1) // 7) - 1
+    budget.room = lists + 2**20 * (120 + (4085 + 1 + 1) // 7)
+    assert len(rings.RATIONALS.times(column, row)) == 512
+    assert budget.room == 0
+    budget.room = lists + 2**20 * (120 + (4085 + 1 + 1) // 7) - 1
     with pytest.raises(verify.Rejected, match="numbers must fit into 536,870,912 bytes of memory"):
-        verify._times(column, row)
+        rings.RATIONALS.times(column, row)
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def _a_file_of_its_own() -> None:
-    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
+    verify.BUDGET.set(verify.Budget())
 
 
 def good(name: str) -> Document:
@@ -103,10 +103,11 @@ def test_another_seed_proves_the_same() -> None:
 
 def test_steps_are_counted_before_rows_are_made() -> None:
     document = good("tied_and_grouped")
-    verify.left[0] = 1000
+    budget = verify.Budget()
+    budget.steps = 1000
     with pytest.raises(verify.Rejected, match="steps, this takes"):
-        verify.check(document)
-    assert verify.left[0] < -10_000
+        verify.check(document, budget)
+    assert budget.steps < -10_000
 
 
 def test_what_it_says() -> None:

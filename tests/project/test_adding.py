@@ -12,6 +12,7 @@ import pytest
 from command import run
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from proofs_check.checker.verify import KINDS
 from proofs_check.registry import all_claims, claims_by_module
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +35,7 @@ COUNTED = {
     "a picture": "A picture",
     "a live page": "A live page",
     "a kind of attention": "A kind of attention",
+    "a kind of certificate": "A kind of certificate",
 }
 """By the row of the table, the section with its list."""
 
@@ -46,9 +48,9 @@ def test_the_table_counts_what_is_listed(row: str) -> None:
 
 
 def test_every_file_that_is_named_is_there() -> None:
-    made_up = {"your_claim.py", "your_ring.py", "your_command.py", "your_picture.py", "your_page.html", "your_page.js"}
+    made_up = re.compile(r"your_(claim|ring|command|picture|page|kind)\.(py|html|js)")
     for name in paths(PAGE):
-        assert name.rpartition("/")[2] in made_up or (ROOT / name).exists(), name
+        assert made_up.fullmatch(name.rpartition("/")[2]) or (ROOT / name).exists(), name
 
 
 def test_a_claim_is_named_in_no_other_file() -> None:
@@ -61,6 +63,18 @@ def test_a_claim_is_named_in_no_other_file() -> None:
             if sum(f'"{name}"' in text for name in names) > len(names) // 2:
                 naming.add(path.relative_to(ROOT).as_posix())
     assert naming == set()
+
+
+def test_a_kind_of_certificate_is_named_in_no_other_file() -> None:
+    """Where most kinds are named, a new one must be named as well."""
+    naming = set()
+    for room in ("lightning_sym", "proofs_check", "lightning_cli"):
+        for path in [*(ROOT / room).rglob("*.py"), *(ROOT / room).rglob("*.json")]:
+            text = path.read_text(encoding="utf-8")
+            if sum(f'"{kind}"' in text for kind in KINDS) >= len(KINDS) - 1:
+                naming.add(path.relative_to(ROOT).as_posix())
+    assert naming == {"proofs_check/checker/verify.py", "lightning_cli/schemas/certificate.schema.json"}
+    assert naming <= set(paths(section("A kind of certificate")))
 
 
 NETWORKS = {

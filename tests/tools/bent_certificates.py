@@ -15,6 +15,10 @@ from small_certificates import (
 )
 
 from proofs_check.checker import verify
+from proofs_check.checker.functions import matrices, network, rings, steps
+
+MODULES = (verify, matrices, network, rings, steps)
+"""Where limits are read."""
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -49,7 +53,8 @@ def at_the_limit(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(verify, name, limit)
-    assert ": proved: " in answer(data, tmp_path, capsys)
-    monkeypatch.setattr(verify, name, limit - 1)
-    assert reason in answer(data, tmp_path, capsys)
+    for most, said in ((limit, ": proved: "), (limit - 1, reason)):
+        for module in MODULES:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, most)
+        assert said in answer(data, tmp_path, capsys)

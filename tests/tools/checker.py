@@ -26,11 +26,8 @@ MEMORY = 2**30
 
 
 def copied_checker(folder: Path) -> Path:
-    """The checker by itself, and what it needs for directions, networks with a form and large transformers."""
-    for name in ("verify.py", "counts.py", "transformers.py"):
-        shutil.copy(Path(verify.__file__).with_name(name), folder)
-    for name in ("directions", "functions"):
-        shutil.copytree(Path(verify.__file__).with_name(name), folder / name)
+    """The checker with all that lies beside it, by itself."""
+    shutil.copytree(Path(verify.__file__).parent, folder, dirs_exist_ok=True)
     return folder / "verify.py"
 
 
@@ -69,7 +66,6 @@ def verdict(capsys: pytest.CaptureFixture[str], path: Path) -> str:
 
 def proved(document: Document) -> bool:
     """Whether the checker accepts a document, in this process and with all that it may spend."""
-    verify.left[0], verify.room[0] = verify.STEPS, verify.ROOM
     try:
         return bool(verify.check(json.loads(json.dumps(document))))
     except verify.Rejected:

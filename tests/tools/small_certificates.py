@@ -16,6 +16,8 @@ from proofs_check.checker import verify
 
 Document = dict[str, Any]
 
+verify.BUDGET.set(verify.Budget())  # parts of the checker may be asked by themselves
+
 P = 4194301
 SOFTMAX = {"name": "softmax"}
 RATIONAL = {"name": "mine", "taylor": ["1", "1/2", "3"]}
@@ -82,7 +84,7 @@ def gradients(
     for _ in range(inputs):
         x = [[rng.randrange(P) for _ in range(net.t)] for _ in range(net.n)]
         given, tape = tables(net, rng), verify.Tape(P, n, 64 if terms else 0)
-        out = at.output(verify.T(x), taylor(net, terms), tape, given or ())
+        out = at.output(verify.transposed(x), taylor(net, terms), tape, given or ())
         for _ in range(each):
             functional = [[[rng.randrange(P) for _ in range(net.t)] for _ in range(net.m)] for _ in range(n)]
             row = {"input": x, "functional": functional} | ({"exponentials": given} if given else {})
@@ -113,7 +115,7 @@ def certificate(
     weights, at = point(network, rng)
     echelon, rows = verify.Echelon(P, at.size), list[Document]()
     for row, flat in gradients(at, terms, rng, r + 2, max(1, at.net.m * at.net.t * (terms or 1) // 2)):
-        verify.left[0] = verify.STEPS
+        verify.BUDGET.set(verify.Budget())
         if len(rows) == r:
             break
         if echelon.add(verify.pack(flat)) is None:

@@ -1,52 +1,97 @@
 """Directions that the function of a network does not see: upper bounds of kind `directions`, for verify.py beside it.
 
 verify.py imports this folder when it meets such a bound; nothing else needs it. The families are those of section 3 of
-docs/certificate.md, the proofs in docs/transformers.md, 2 to 7: `spaces` is what all of them share, `stream` those that
-look at what is written and read, and then `mixing`, `cancelling`, `frames`
-and `first_layers`.
+docs/certificate.md, the proofs in docs/transformers.md, 2 to 7: `spaces` is what all of them share; those that look at
+what is written and read are here, and then there are `mixing`, `cancelling`, `frames` and `first_layers`.
 """
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from proofs_check.checker.directions.cancelling import cancelling
 from proofs_check.checker.directions.first_layers import first_layers
 from proofs_check.checker.directions.frames import skew_differences, symmetric_products
 from proofs_check.checker.directions.mixing import mixing
-from proofs_check.checker.directions.spaces import Unseen, line
-from proofs_check.checker.directions.stream import inside, pattern, skew, unread, unwritten
-from proofs_check.checker.verify import Network, Point
+from proofs_check.checker.directions.spaces import Unseen, line, symmetric_of_rank
+from proofs_check.checker.verify import Network, Point, transposed
 
-FAMILIES: dict[str, Callable[[Unseen], Iterator[int]]] = {
-    "unwritten": unwritten,
-    "unread": unread,
-    "inside": inside,
-    "pattern": pattern,
-    "skew": skew,
-    "mixing": mixing,
-    "cancelling": cancelling,
-    "skew differences": skew_differences,
-    "symmetric products": symmetric_products,
-    "first layers": first_layers,
+
+def unwritten(at: Unseen) -> Iterator[int]:
+    """Yield what readers may gain where nothing is written."""
+    for key, _, columns, _ in at.point.pieces:
+        if columns.kind == "stream":
+            written = at.F[key[1] - 1]
+            yield from at.one_sided(key, written, len(written))
+
+
+def unread(at: Unseen) -> Iterator[int]:
+    """Yield what writers may gain where nothing is read."""
+    for key, rows, _, _ in at.point.pieces:
+        if rows.kind == "stream":
+            yield from at.one_sided(key, at.R[key[1]], len(at.R[key[1]]), columns=True)
+
+
+def inside(at: Unseen) -> Iterator[int]:
+    """Yield what V and O of a head may gain between the two."""
+    for i, k in at.net.heads:
+        F, R, b = at.F[i - 1], at.R[i], at.net.b[i]
+        inner, outer = transposed(at.product(at.w["V", i, k], transposed(F))), at.product(R, at.w["O", i, k])
+        yield from at.one_sided(("O", i, k), inner, min(b, len(F)))
+        yield from at.one_sided(("V", i, k), outer, min(b, len(R)), columns=True)
+
+
+def pattern(at: Unseen) -> Iterator[int]:
+    """Yield all of Q and K."""
+    for key, rows, columns, _ in at.point.pieces:
+        if rows.kind == "query-key":
+            yield from (1 << 64 * (at.entry(key, 0, 0) + c) for c in range(rows.size * columns.size))
+
+
+def skew(at: Unseen) -> Iterator[int]:
+    """Yield motions of Q and K that move scores by a skew form, where only symmetric parts count."""
+    net, p, narrow, stream = at.net, at.p, False, min(at.net.d[0], at.net.n)
+    for i, k in net.heads:
+        F, f = transposed(at.F[i - 1]), len(at.F[i - 1])
+        lone = net.h == 1 and not net.skip and not net.causal
+        if line(net) or (narrow and lone):
+            with at.motions("QK", i, k, F, at.R[i]) as moves:
+                images = [[(b[x][y] + b[y][x]) % p for x in range(f) for y in range(x + 1)] for _, _, b in moves]
+                yield from at.solve([move.entry for move in moves], images, symmetric_of_rank(f, 2 * min(net.a[i], f)))
+        narrow, stream = narrow or min(net.a[i], stream) == 1, min(stream, net.b[i], net.d[i])
+
+
+class Family(NamedTuple):
+    """Directions, and the networks that have them."""
+
+    of: Callable[[Unseen], Iterator[int]]
+    has: Callable[[Network], bool]
+
+
+def _plain(net: Network) -> bool:
+    return net.h == 1 and not net.causal and not net.normalized
+
+
+FAMILIES = {
+    "unwritten": Family(unwritten, lambda net: True),
+    "unread": Family(unread, lambda net: True),
+    "inside": Family(inside, lambda net: "O" in net.letters),
+    "pattern": Family(pattern, lambda net: net.normalized and net.t == 1),
+    "skew": Family(skew, lambda net: not net.normalized),
+    "mixing": Family(mixing, lambda net: not net.normalized and net.h > 1),
+    "cancelling": Family(cancelling, lambda net: net.t == 2 if net.normalized else line(net)),
+    "skew differences": Family(skew_differences, lambda net: net.normalized and net.t == 2 and net.causal),
+    "symmetric products": Family(
+        symmetric_products, lambda net: _plain(net) and net.skip and not line(net) and net.n > 1
+    ),
+    "first layers": Family(first_layers, lambda net: not net.normalized and net.skip and net.l > 1 and net.n == 1),
 }
 
 
 def families(net: Network) -> dict[str, bool]:
-    """The families of section 3, and whether a network has them."""
-    normal, two, plain = net.normalized, net.t == 2, net.h == 1 and not net.causal and not net.normalized
-    return {
-        "unwritten": True,
-        "unread": True,
-        "inside": "O" in net.letters,
-        "pattern": normal and net.t == 1,
-        "skew": not normal,
-        "mixing": not normal and net.h > 1,
-        "cancelling": two if normal else line(net),
-        "skew differences": normal and two and net.causal,
-        "symmetric products": plain and net.skip and not line(net) and net.n > 1,
-        "first layers": not normal and net.skip and net.l > 1 and net.n == 1,
-    }
+    """Return the families of section 3, and whether a network has them."""
+    return {name: family.has(net) for name, family in FAMILIES.items()}
 
 
 def directions(point: Point, family: str) -> Iterator[int]:
-    """The directions of a family at a point, packed."""
-    yield from FAMILIES[family](Unseen(point))
+    """Return the directions of a family at a point, packed."""
+    return FAMILIES[family].of(Unseen(point))

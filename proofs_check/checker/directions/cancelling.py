@@ -3,51 +3,55 @@
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from proofs_check.checker.directions.spaces import D, Matrix, Unseen, unit
-from proofs_check.checker.verify import T, keep, need, spend
+from proofs_check.checker.directions.spaces import Unseen, unit
+from proofs_check.checker.verify import Matrix, keep, need, of_rank, spend, transposed
+
+Equations = dict[Any, list[tuple[int, int]]]
+"""Pairs of words by their equation, whose name begins with its kind."""
 
 
 def cancelling(at: Unseen) -> Iterator[int]:
-    """Motions whose blocks between words, that is products of values, cancel in the scores."""
-    net, p, product, base = at.net, at.p, at.product, at.net.h + at.net.skip
-    dims, layers = [len(F) for F in at.F], range(2, net.l + 1)
+    """Yield motions whose blocks between words, that is products of values, cancel in the scores."""
+    net, base, layers = at.net, at.net.h + at.net.skip, range(2, at.net.l + 1)
     for i, s in [(j, k) for j in layers for k in range(max(1, j - 6), j) if 2 <= base ** (j - k) <= 64]:
-        words: list[Any] = [((), T(at.F[s - 1]))]  # the heads of each word, and the word
+        names, words = [()], [transposed(at.F[s - 1])]  # the heads of each word, and the word
         for j in range(s, i):
-            longer = [((*w, (j, k)), product(at.v[j, k], W)) for k in range(net.h) for w, W in words]
-            words = words + longer if net.skip else longer
-        names, columns = [w for w, _ in words], [T(W) for _, W in words]
-        d, f = net.d[i - 1], dims[i - 1]
-        parts = [net.h * D(net.d[j], dims[j - 1], net.b[j]) for j in range(s, i)]
-        if not net.skip:  # the bases in between do not count
-            parts[:-1] = [net.h * D(dims[j], dims[j - 1], net.b[j]) - dims[j] ** 2 for j in range(s, i - 1)]
-        size = sum(parts) + d * dims[s - 1] * net.skip
+            names = longer(names, [(j, k) for k in range(net.h)], lambda head, name: (*name, head), skip=net.skip)
+            words = longer(words, [at.v[j, k] for k in range(net.h)], at.product, skip=net.skip)
+        columns, d, f, size = [transposed(W) for W in words], net.d[i - 1], len(at.F[i - 1]), orbit_size(at, s, i)
         if not generic(at, columns, size, f):
             continue
-        sums = defaultdict[Any, list[Any]](list)  # the pairs of words in each equation
-        for (a, x), (b, y) in itertools.product(enumerate(names), repeat=2):
-            sums[1, tuple(sorted(x + y))].append((a, b))
-            if net.normalized:
-                sums[2, x].append((a, b))
-                for j in range(0 if net.causal else len(y)):
-                    sums[3, tuple(sorted(x + y[:j])), y[j]].append((a, b))
-                if net.g:
-                    sums[4, a, b].append((a, b))
-        kept = at.basis(([x % p for x in form] for form in equations(columns, sums)), d * d)
-        most = D(f, f, net.a[i])
+        sums = equations(at, names)
+        kept = at.basis(([x % at.p for x in form] for form in coefficients(columns, sums)), d * d)
+        most = of_rank(f, f, net.a[i])
         if len(kept) < most:  # over the rationals their rank might be larger
-            most = rational_rank(at, i, s, size, sums)
+            most = min(most, rational_rank(at, i, s, size, sums))
         for k in range(net.h):
             with at.motions("QK", i, k, unit(d), at.R[i]) as moves:
-                units, _, blocks = T(moves)
-                spend(len(blocks) * len(kept) * d * d)
-                images = [[sum(map(mul, form, itertools.chain(*block))) % p for form in kept] for block in blocks]
-                yield from at.solve(units, images, min(D(f, f, net.a[i]), most))
+                spend(len(moves) * len(kept) * d * d)
+                flat = ([x for row in move.block for x in row] for move in moves)
+                images = [[sum(map(mul, form, block)) % at.p for form in kept] for block in flat]
+                yield from at.solve([move.entry for move in moves], images, most)
+
+
+def longer(words: list[Any], factors: Sequence[Any], times: Callable[[Any, Any], Any], *, skip: bool) -> list[Any]:
+    """Return words with another factor in front of each, and with skip connections the words themselves."""
+    found = [times(factor, word) for factor in factors for word in words]
+    return [*words, *found] if skip else found
+
+
+def orbit_size(at: Unseen, s: int, i: int) -> int:
+    """Return the dimension of an open orbit of words in the layers from s on, in front of layer i."""
+    net, dims = at.net, [len(F) for F in at.F]
+    parts = [net.h * of_rank(net.d[j], dims[j - 1], net.b[j]) for j in range(s, i)]
+    if not net.skip:  # the bases in between do not count
+        parts[:-1] = [net.h * of_rank(dims[j], dims[j - 1], net.b[j]) - dims[j] ** 2 for j in range(s, i - 1)]
+    return int(sum(parts) + net.d[i - 1] * dims[s - 1] * net.skip)
 
 
 def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
@@ -60,8 +64,22 @@ def generic(at: Unseen, columns: list[Matrix], size: int, f: int) -> bool:
     return len(orbit) == size and len(at.basis(itertools.chain(*columns), d)) == f
 
 
-def equations(columns: list[Matrix], sums: dict[Any, list[Any]]) -> Iterator[list[int]]:
-    """Each equation on forms as the d x d matrix of its coefficients, in a row."""
+def equations(at: Unseen, names: list[Any]) -> Equations:
+    """Return the pairs of words in each equation."""
+    net, sums = at.net, defaultdict[Any, list[tuple[int, int]]](list)
+    for (a, x), (b, y) in itertools.product(enumerate(names), repeat=2):
+        sums[1, tuple(sorted(x + y))].append((a, b))
+        if net.normalized:
+            sums[2, x].append((a, b))
+            for j in range(0 if net.causal else len(y)):
+                sums[3, tuple(sorted(x + y[:j])), y[j]].append((a, b))
+            if net.g:
+                sums[4, a, b].append((a, b))
+    return sums
+
+
+def coefficients(columns: list[Matrix], sums: Equations) -> Iterator[list[int]]:
+    """Yield each equation on forms as the d x d matrix of its coefficients, in a row."""
     d, n = len(columns[0][0]), len(columns[0])
     for (kind, *_), pairs in sums.items():
         for x, y in itertools.product(range(n), repeat=2):
@@ -72,38 +90,42 @@ def equations(columns: list[Matrix], sums: dict[Any, list[Any]]) -> Iterator[lis
             yield [sum(v[q] * w[r] for v, w in terms) for q in range(d) for r in range(d)]
 
 
-def rational_rank(at: Unseen, i: int, s: int, size: int, sums: dict[Any, list[Any]]) -> int:
-    """The rank over the rationals of the equations on all forms, at words of small integers in the open orbit."""
+def rational_rank(at: Unseen, i: int, s: int, size: int, sums: Equations) -> int:
+    """Return the rank over the rationals of the equations on all forms, at small integer words in the open orbit."""
     net, source = at.net, random.Random(0)
 
     def small(rows: int, columns: int) -> Matrix:
         return [[source.randint(-4, 4) for _ in range(columns)] for _ in range(rows)]
 
     def times(a: Matrix, b: Matrix) -> Matrix:
-        return [[sum(map(mul, row, column)) for column in T(b)] for row in a]
+        return [[sum(map(mul, row, column)) for column in transposed(b)] for row in a]
 
     for _ in range(8):
         words = [small(net.d[s - 1], len(at.F[s - 1]))]
         for j in range(s, i):
             ranks = [min(net.b[j], net.d[j - 1])] * net.h
             values = [times(small(net.d[j], b), small(b, net.d[j - 1])) for b in ranks]
-            longer = [times(v, W) for v in values for W in words]
-            words = words + longer if net.skip else longer
-        columns = [T(W) for W in words]
+            words = longer(words, values, times, skip=net.skip)
+        columns = [transposed(W) for W in words]
         if generic(at, [[[x % at.p for x in w] for w in W] for W in columns], size, len(at.F[i - 1])):
-            rows = dict[int, list[Fraction]]()
-            for form in equations(columns, sums):
-                spend(len(form) * len(rows) * 16)
-                rest = [Fraction(x) for x in form]
-                for pivot, row in rows.items():
-                    if factor := rest[pivot]:
-                        rest = [x - factor * y for x, y in zip(rest, row, strict=True)]
-                bits = max(x.numerator.bit_length() + x.denominator.bit_length() for x in rest)
-                spend(len(form) * (1 + len(rows) * (bits // 256) ** 2))
-                if any(rest):
-                    keep(len(form) * (120 + bits // 3))
-                    first = next(j for j, x in enumerate(rest) if x)
-                    rows[first] = [x / rest[first] for x in rest]
-            return len(rows)
+            return len(reduced(coefficients(columns, sums)))
     need(False, "words of small integers must be found in the open orbit, there are none")
     return 0
+
+
+def reduced(forms: Iterator[list[int]]) -> dict[int, list[Fraction]]:
+    """Return rows in echelon form over the rationals, by their pivots."""
+    rows = dict[int, list[Fraction]]()
+    for form in forms:
+        spend(len(form) * len(rows) * 16)
+        rest = [Fraction(x) for x in form]
+        for pivot, row in rows.items():
+            if factor := rest[pivot]:
+                rest = [x - factor * y for x, y in zip(rest, row, strict=True)]
+        bits = max(x.numerator.bit_length() + x.denominator.bit_length() for x in rest)
+        spend(len(form) * (1 + len(rows) * (bits // 256) ** 2))
+        if any(rest):
+            keep(len(form) * (120 + bits // 3))
+            first = next(j for j, x in enumerate(rest) if x)
+            rows[first] = [x / rest[first] for x in rest]
+    return rows

@@ -3,58 +3,65 @@
 import itertools
 from collections.abc import Iterator, Sequence
 
-from proofs_check.checker.directions.spaces import D, Matrix, Unseen, holding, unit, zipped
-from proofs_check.checker.verify import T, keep, spend, unpack
+from proofs_check.checker.directions.spaces import Unseen, Vector, holding, unit
+from proofs_check.checker.verify import Matrix, keep, of_rank, spend, transposed, unpack
 
 
 def combinations(at: Unseen, i: int, k: int, W: Matrix, forms: Sequence[Matrix]) -> Iterator[int]:
-    """Motions of the scores of a head that are combinations of these forms on the columns of W."""
+    """Yield motions of the scores of a head that are combinations of these forms on the columns of W."""
     f, size = len(at.F[i - 1]), len(W[0]) ** 2
     with at.motions("QK", i, k, W, at.R[i]) as moves, holding((len(moves) + len(forms)) * (100 + 48 * size)):
-        units, _, blocks = T(moves)
-        images = [[x % at.p for row in form for x in row] for form in [*blocks, *forms]]
-        yield from at.solve(units, images, min(size, D(f, f, at.net.a[i]) + len(forms)))
+        blocks = (*(move.block for move in moves), *forms)
+        images = [[x % at.p for row in form for x in row] for form in blocks]
+        most = min(size, of_rank(f, f, at.net.a[i]) + len(forms))
+        yield from at.solve([move.entry for move in moves], images, most)
 
 
-def skew(a: Sequence[int], b: Sequence[int]) -> Matrix:
-    """a b^T - b a^T."""
-    return [[x * z - y * w for w, z in zipped(a, b)] for x, y in zipped(a, b)]
+def skew_form(a: Vector, b: Vector) -> Matrix:
+    """Return a b^T - b a^T."""
+    return [[x * z - y * w for w, z in zip(a, b, strict=True)] for x, y in zip(a, b, strict=True)]
+
+
+def side_by_side(a: Matrix, b: Matrix) -> Matrix:
+    """Return [a | b]."""
+    return [[*x, *y] for x, y in zip(a, b, strict=True)]
 
 
 def skew_differences(at: Unseen) -> Iterator[int]:
-    """Combinations of k k'^T - k' k^T, where k and k' vanish on the sum s of the words."""
+    """Yield combinations of k k'^T - k' k^T, where k and k' vanish on the sum s of the words."""
     net, product = at.net, at.product
-    s = T(at.F[0])
+    s = transposed(at.F[0])
     for i in range(2, net.l + 1):
         s = at.sum([s] * net.skip + [product(at.v[i - 1, k], s) for k in range(net.h)])
-        F, f, rank = T(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(T(s), len(s)))
+        F, f, rank = transposed(at.F[i - 1]), len(at.F[i - 1]), len(at.basis(transposed(s), len(s)))
         if rank != min(f, len(at.F[0])):
             continue
         null = [(*unpack(x), *[0] * len(s))[: len(s)] for x in at.solve(range(len(s)), s, rank)]
         vanishing = at.basis(product(null, F), f) if null else []
         spend(len(vanishing) ** 2 * f * f)
         with holding(len(vanishing) ** 2 * (100 * f + 24 * f * f)):
-            forms = [skew(a, b) for a, b in itertools.combinations(vanishing, 2)]
+            forms = [skew_form(a, b) for a, b in itertools.combinations(vanishing, 2)]
             for k in range(net.h):
                 yield from combinations(at, i, k, F, forms)
 
 
 def symmetric_products(at: Unseen) -> Iterator[int]:
-    """Forms that see nothing of X and V X (X^T A X), layer after layer, on the words side by side."""
-    W, forms = T(at.F[0]), list[Matrix]()
+    """Yield motions by forms that see nothing of X and V X (X^T A X), layer after layer, on the words side by side."""
+    W, forms = transposed(at.F[0]), list[Matrix]()
     for i in range(2, at.net.l + 1):
-        n, zero, product = len(W[0]), [[0] * len(W[0])] * len(W[0]), at.product
+        n, zero = len(W[0]), [[0] * len(W[0])] * len(W[0])
         if n > 32:
             return
-        A = product(T(product(at.w["K", i - 1, 0], W)), product(at.w["Q", i - 1, 0], W))
-        tops, new = [T(A)], [[form if q == place else zero for q in range(4)] for form in forms for place in range(4)]
+        A = at.form(i - 1, 0, W)
+        tops = [transposed(A)]
+        new = [[form if q == place else zero for q in range(4)] for form in forms for place in range(4)]
         if min(at.net.a[i - 1], len(at.F[i - 2])) == 1:  # A = p q^T
             q = next((row for row in A if any(row)), [0] * n)
-            tops = [product(T([q]), [e]) for e in unit(n)]
-            new += [[zero, zero, zero, skew(e, g)] for e, g in itertools.combinations(unit(n), 2)]
-        new += [[zero, top, [[-x for x in row] for row in T(top)], zero] for top in tops]
+            tops = [at.product(transposed([q]), [e]) for e in unit(n)]
+            new += [[zero, zero, zero, skew_form(e, g)] for e, g in itertools.combinations(unit(n), 2)]
+        new += [[zero, top, [[-x for x in row] for row in transposed(top)], zero] for top in tops]
         spend(len(new) * 16 * n * n)
         keep(len(new) * (300 + 400 * n + 48 * n * n))
-        forms = [[[*x, *y] for x, y in [*zipped(a, b), *zipped(c, d)]] for a, b, c, d in new]
-        W = [[*x, *y] for x, y in zipped(W, product(at.v[i - 1, 0], W))]
+        forms = [side_by_side(a, b) + side_by_side(c, d) for a, b, c, d in new]
+        W = side_by_side(W, at.product(at.v[i - 1, 0], W))
         yield from combinations(at, i, 0, W, forms)

@@ -1,30 +1,56 @@
 """The same function by common streams (docs/transformer-fibers.md, Theorem 1).
 
-Both streams are stacked, z = (x, x'). R is a space in which all columns of z lie in front of a layer, D one in which
-all differences of two columns lie, M one for the mean of all columns, or with a mask for the first. Spaces do not
-change if vectors are scaled, so all numbers are integers. A pattern is a combination of letters, each of which stands
-for the same t x t matrix in all heads of both networks.
+Both streams are stacked, z = (x, x'). A pattern is a combination of letters, each of which stands for the same t x t
+matrix in all heads of both networks. Spaces do not change if vectors are scaled, so all numbers are integers.
 """
 
 from operator import neg
-from typing import Any
+from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.network import Form, Head, Network, integral
-from proofs_check.checker.functions.spans import Space, add, bits, common, dots, foresee
-from proofs_check.checker.verify import Matrix, T, keep, need, room, spend
+from proofs_check.checker.functions.matrices import (
+    Span,
+    add,
+    bits,
+    common,
+    dots,
+    foresee,
+    integral,
+    through,
+    unit,
+    zero,
+)
+from proofs_check.checker.functions.network import Form, Head, Network
+from proofs_check.checker.verify import Matrix, keep, need, scratch, spend, transposed
 
 Letters = dict[Any, int]
 """How often a letter is in a pattern, all of a layer up to a common factor."""
-Written = tuple[int, list[tuple[int, Matrix]]]
-"""What heads write for the vectors of a basis: one denominator of all, and for each a factor and rows."""
+Halves = tuple[Matrix, Matrix]
+"""Vectors z by their halves x and x'."""
+
+
+class Streams(NamedTuple):
+    """Spaces in front of a layer: R, in which all columns of z lie; D, in which all differences of two columns lie.
+
+    M is one for the mean of all columns, or with a mask for the first one.
+    """
+
+    R: Span
+    D: Span
+    M: Span
+
+    @classmethod
+    def start(cls, form: Form, t: int, columns: Matrix) -> "Streams":
+        """Return those in front of the first layer."""
+        R = Span(columns)
+        return cls(R, Span() if form.softmax and t == 1 else R, R)
 
 
 def _letters(forms: list[Matrix], form: Form, t: int) -> list[Letters]:
-    """The patterns of all heads. None stands for the matrix J, P + P' = J for opposite scores, and for t = 1 for 1."""
+    """Return the patterns of all heads. None stands for J, P + P' = J for opposite scores, and for t = 1 for 1."""
     spend(30 * len(forms) * sum(map(len, forms[0] if forms else [])))
     flat = [tuple(x for row in m for x in row) for m in forms]
     if not form.softmax:  # patterns are linear in the form: coordinates in a basis, times what its pivots are
-        space = Space(map(list, flat))
+        space = Span(map(list, flat))
         under = common([b[p] for p, b in space.basis.items()])
         return [{p: m[p] * (under // b[p]) for p, b in space.basis.items() if m[p]} for m in flat]
     if t == 1:
@@ -39,18 +65,8 @@ def _letters(forms: list[Matrix], form: Form, t: int) -> list[Letters]:
     return found
 
 
-def _images(heads: list[tuple[int, Head]], basis: tuple[Matrix, Matrix]) -> Written:
-    done = []
-    for side, head in heads:
-        v, o = integral(head.V), integral(head.O)
-        rows = dots(basis[side], v.rows)
-        done.append((v.under * o.under, dots(rows, o.rows) if o.rows else rows))
-    under = common([low for low, _ in done])
-    return under, [(under // low, rows) for low, rows in done]
-
-
 def _least(heads: list[Head], form: Form, s: int) -> tuple[int, int]:
-    """Steps and bytes that heads take at least where differences fill a space of s dimensions."""
+    """Return steps and bytes that heads take at least where differences fill a space of s dimensions."""
     steps = size = 0
     for q, _, v, o in heads:
         products = [(len(q), len(q[0]))] * 2 + [(s, len(q)), (len(v), len(v[0]))] + [(len(o), len(v))] * bool(o)
@@ -60,85 +76,90 @@ def _least(heads: list[Head], form: Form, s: int) -> tuple[int, int]:
     return steps, size
 
 
-def _layer(
-    both: tuple[list[Head], list[Head]],
-    form: Form,
-    t: int,
-    R: Space,
-    D: Space,
-    M: Space,
-    cut: int,
-    behind: tuple[int, int],
-    later: int = 0,
-) -> tuple[Space, Space, Space]:
-    """The spaces behind a layer; what comes later takes so many steps or more."""
-    heads = [(side, head) for side in (0, 1) for head in both[side]]
-    steps, size = _least([head for _, head in heads], form, len(D.basis))
+class Layer:
+    """The heads of a layer of both networks, and how they write for the vectors of a basis.
+
+    Attributes:
+        heads: with the half of z that each reads.
+        behind: the widths behind the layer.
+    """
+
+    def __init__(self, both: tuple[list[Head], list[Head]], form: Form, behind: tuple[int, int]) -> None:
+        self.heads = [(side, head) for side in (0, 1) for head in both[side]]
+        self.form, self.behind = form, behind
+
+    def forms(self, columns: Halves, apart: Halves) -> tuple[list[Matrix], list[Matrix]]:
+        """Return forms on keys, with softmax differences, and queries, over one denominator; and on differences."""
+        scores = []
+        for side, head in self.heads:
+            q, k = integral(head.q), integral(head.k)
+            queries = dots(columns[side], q.rows)
+            keys = dots((apart if self.form.softmax else columns)[side], k.rows)
+            among = dots(keys, dots(apart[side], q.rows)) if self.form.softmax else []
+            scores.append((q.under * k.under, dots(keys, queries), among))
+        under = common([low for low, _, _ in scores])
+        scaled = [[[under // low * x for x in row] for row in m] for low, m, _ in scores]
+        return scaled, [among for _, _, among in scores]
+
+    def writer(self, basis: Halves) -> Any:
+        """Return what gives, for how often each head writes and the stream itself stays, all vectors behind."""
+        done = []
+        for side, head in self.heads:
+            v, o = integral(head.v), integral(head.o)
+            done.append((v.under * o.under, through(basis[side], v.rows, o.rows)))
+        under = common([low for low, _ in done])
+
+        def written(factors: list[int], *, skip: bool) -> Matrix:
+            total = [[[0] * width for _ in half] for width, half in zip(self.behind, basis, strict=True)]
+            for (side, _), factor, (low, rows) in zip(self.heads, factors, done, strict=True):
+                total[side] = add(total[side], factor * (under // low), rows) if factor else total[side]
+            total = [add(sums, under, half) for sums, half in zip(total, basis, strict=True)] if skip else total
+            return [one + other for one, other in zip(*total, strict=True)]
+
+        return written
+
+
+def behind(layer: Layer, t: int, streams: Streams, cut: int, later: int = 0) -> Streams:
+    """Return the spaces behind a layer; what comes later takes so many steps or more."""
+    form, heads = layer.form, layer.heads
+    steps, size = _least([head for _, head in heads], form, len(streams.D.basis))
     foresee(later + steps, size)
-    halves = slice(cut), slice(cut, None)
-    columns, apart, middle = ((space.half(halves[0]), space.half(halves[1])) for space in (R, D, M))
-    scores = []  # forms on keys, which are differences with softmax, and queries, over one denominator
-    for side, head in heads:
-        q, k = integral(head.Q), integral(head.K)
-        queries, keys = dots(columns[side], q.rows), dots(apart[side] if form.softmax else columns[side], k.rows)
-        among = dots(keys, dots(apart[side], q.rows)) if form.softmax else []
-        scores.append((q.under * k.under, dots(keys, queries), among))
-    under = common([low for low, _, _ in scores])
-    forms = [[[under // low * x for x in row] for row in m] for low, m, _ in scores]
+    columns, apart, middle = ((space.vectors(slice(cut)), space.vectors(slice(cut, None))) for space in streams)
+    forms, among = layer.forms(columns, apart)
     letters = _letters(forms, form, t)
     level = {None} if form.softmax and not form.causal else set()  # letters for matrices with equal columns
-    for spelling, (_, _, m) in zip(letters, scores, strict=True) if level else ():
-        if not any(map(any, add(m, 1, T(m)) if t == 2 else m)):
+    for spelling, m in zip(letters, among, strict=True) if level else ():
+        if zero(add(m, 1, transposed(m)) if t == 2 else m):
             level |= set(spelling)
-
-    def images(basis: tuple[Matrix, Matrix], written: Written, factors: list[int], plus: int) -> Matrix:
-        """What heads, each so often, and the stream itself write for the vectors of a basis, both halves of it."""
-        under, parts = written
-        total = [[[0] * width for _ in half] for width, half in zip(behind, basis, strict=True)]
-        for (side, _), factor, (scale, rows) in zip(heads, factors, parts, strict=True):
-            total[side] = add(total[side], factor * scale, rows) if factor else total[side]
-        total = [add(sums, under, half) for sums, half in zip(total, basis, strict=True)] if plus else total
-        return [one + other for one, other in zip(*total, strict=True)]
-
-    names, differences = dict.fromkeys(name for each in letters for name in each), _images(heads, apart)
-    moved = {name: images(apart, differences, [each.get(name, 0) for each in letters], 0) for name in names}
-    new = Space(D.basis.values()) if form.skip else Space()
+    names, written = dict.fromkeys(name for each in letters for name in each), layer.writer(apart)
+    moved = {name: written([each.get(name, 0) for each in letters], skip=False) for name in names}
+    new = Span(streams.D.vectors() if form.skip else ())
     vectors = (v for name in names if name not in level for v in moved[name])
     meets = ((len(v), sum(map(bool, map(v.__getitem__, new.basis)))) for v in vectors)
     foresee(later + sum(3 * n * (met + 2) if met else n for n, met in meets))
     for name in names:
         new.grow(() if name in level else moved[name])
     if not form.softmax:
-        return new, new, new
-    mean = Space(images(middle, _images(heads, middle), [1] * len(heads), form.skip))  # columns of patterns have sum 1
+        return Streams(new, new, new)
+    mean = Span(layer.writer(middle)([1] * len(heads), skip=form.skip))  # columns of patterns have sum 1
     uniform = {name for name in names if name is None or not any(name)}
     for name in names if not form.causal else ():
         mean.grow(() if name in uniform else moved[name])
-    reached = Space(new.basis.values())
-    reached.grow(mean.basis.values())
-    return reached, new, mean
+    return Streams(Span(new.vectors(), mean.vectors()), new, mean)
 
 
-def start(form: Form, t: int, w: Network) -> tuple[Space, Space, Space]:
-    """The spaces of a network alone in front of its first layer."""
+def alone(form: Form, t: int, w: Network) -> Streams:
+    """Return the spaces of one network in front of its first layer."""
     keep(w.n * (400 + 8 * w.n * (not w.E) + 100 * w.widths[0]))
-    R = Space(T(integral(w.E).rows) or [[int(i == j) for j in range(w.n)] for i in range(w.n)])
-    return R, Space() if form.softmax and t == 1 else R, R
+    return Streams.start(form, t, transposed(integral(w.E).rows) or unit(w.n))
 
 
-def behind(
-    heads: list[Head], form: Form, t: int, spaces: tuple[Space, Space, Space], width: int, after: int
-) -> tuple[Space, Space, Space]:
-    """Those behind a layer of it."""
-    return _layer((heads, []), form, t, *spaces, width, (after, 0))
-
-
-def _read_alike(first: Network, second: Network, space: Space) -> None:
-    """Behind the last layer, on a space."""
+def _read_alike(first: Network, second: Network, space: Span) -> None:
+    """Demand that both networks read the same of a space behind the last layer."""
     outputs = []
     for w, half in zip((first, second), (slice(first.widths[-1]), slice(first.widths[-1], None)), strict=True):
         u = integral(w.U)
-        outputs.append((u.under, dots(space.half(half), u.rows) if u.rows else space.half(half)))
+        outputs.append((u.under, through(space.vectors(half), u.rows)))
     (a, one), (b, other) = outputs
     good = all(b * x == a * y for pair in zip(one, other, strict=True) for x, y in zip(*pair, strict=True))
     need(good, "what both networks read behind the last layer must agree on all that their streams have in common")
@@ -152,20 +173,19 @@ def streams(form: Form, t: int, first: Network, second: Network) -> str:
     layers = [[*w.layers, *([] for _ in range(depth - len(w.layers)))] for w in networks]  # layers that change nothing
     widths = [[*w.widths, *(w.widths[-1] for _ in range(depth - len(w.layers)))] for w in networks]
     keep(first.n * (400 + 8 * first.n * (not first.E or not second.E) + 100 * (first.widths[0] + second.widths[0])))
-    unit = [] if first.E and second.E else [[int(i == j) for j in range(first.n)] for i in range(first.n)]
+    start = [] if first.E and second.E else unit(first.n)
     (one, under), (other, low) = (integral(w.E) for w in networks)
-    columns = zip(T(one) or unit, T(other) or unit, strict=True)
-    R = Space([[low * x for x in a] + [under * x for x in b] for a, b in columns])
-    D, M = Space() if form.softmax and t == 1 else R, R
+    columns = zip(transposed(one) or start, transposed(other) or start, strict=True)
+    found = Streams.start(form, t, [[low * x for x in a] + [under * x for x in b] for a, b in columns])
     if form.skip:  # what differs in front of the first layer does behind the last one
-        _read_alike(first, second, D)
+        _read_alike(first, second, found.D)
     for i, pair in enumerate(zip(*layers, strict=True)):
-        free = room[0]
         # with skip connections differences fill more and more dimensions, without they may fill less
         rest = [head for w in networks for layer in w.layers[i + 1 :] for head in layer] if form.skip else []
-        (later, _), after = _least(rest, form, len(D.basis)), (widths[0][i + 1], widths[1][i + 1])
-        R, D, M = _layer((pair[0], pair[1]), form, t, R, D, M, widths[0][i], after, later)
-        room[0] = free  # what the layer has made is gone, but for the spaces
-        keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in (R, D, M) for v in space.basis.values()))
-    _read_alike(first, second, R)
+        later, _ = _least(rest, form, len(found.D.basis))
+        with scratch():  # what the layer makes is gone, but for the spaces
+            layer = Layer((pair[0], pair[1]), form, (widths[0][i + 1], widths[1][i + 1]))
+            found = behind(layer, t, found, widths[0][i], later)
+        keep(sum(100 + 40 * len(v) + bits([v]) * len(v) // 7 for space in found for v in space.basis.values()))
+    _read_alike(first, second, found.R)
     return "common streams (docs/transformer-fibers.md, Theorem 1)"

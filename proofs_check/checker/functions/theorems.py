@@ -4,25 +4,29 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from proofs_check.checker.functions.matrices import unit, zero
 from proofs_check.checker.functions.network import Form, Network
-from proofs_check.checker.verify import Matrix, T, _is, _symmetric, _times, keep, need, spend
+from proofs_check.checker.functions.rings import RATIONALS, is_multiple, symmetric
+from proofs_check.checker.verify import Matrix, keep, need, spend, transposed
+
+times = RATIONALS.times
 
 
-def _zero(m: Matrix) -> bool:
-    return not any(map(any, m))
+def visible_weights(w: Network) -> tuple[list[Matrix], Matrix]:
+    """Return A~_1, ..., A~_l and V~ of one head a layer: forms and values behind the values so far."""
+    A, P = list[Matrix](), w.E  # [] stands for 1
+    for [(q, k, v, o)] in w.layers:
+        A.append(times(transposed(P), transposed(k), q, P))
+        P = times(o, v, P)
+    return A, times(w.U, P)
 
 
 def _visible(form: Form, t: int, w: Network) -> Iterator[tuple[Any, Matrix]]:
-    """All that the function shows (docs/softmax-fibers.md, Theorems 1 and 4): names and matrices, in order."""
-    P, zeros = w.E, 0  # of the values so far; [] stands for 1
-    A = []
-    for [(q, k, v, o)] in w.layers:
-        A.append(_times(T(P), T(k), q, P))
-        P = _times(o, v, P)
-    P = _times(w.U, P)
-    yield "values", P
-    for m in A if t > 1 and not _zero(P) else ():
-        nothing, skew = _zero(m), _zero(_symmetric(m))
+    """Yield all that the function shows (docs/softmax-fibers.md, Theorems 1 and 4): names and matrices, in order."""
+    (A, V), zeros = visible_weights(w), 0
+    yield "values", V
+    for m in A if t > 1 and not zero(V) else ():
+        nothing, skew = zero(m), zero(symmetric(m))
         if form.causal and t == 2 and nothing:
             zeros += 1
         elif form.causal and t == 2 and skew:
@@ -35,25 +39,22 @@ def _visible(form: Form, t: int, w: Network) -> Iterator[tuple[Any, Matrix]]:
     yield f"{zeros} zero layers", [[0]]
 
 
-def _agree(one: list[tuple[Any, Matrix]], other: list[tuple[Any, Matrix]]) -> bool:
-    names = [name for name, _ in one] == [name for name, _ in other]
-    return names and all(_is(m, 1, n) for (_, m), (_, n) in zip(one, other, strict=True))
-
-
 def visible(form: Form, t: int, first: Network, second: Network) -> tuple[bool, str]:
-    """One softmax head in each layer, no skip connections: whether the functions are the same, and by what."""
+    """Whether functions of one softmax head a layer, without skip connections, are the same, and by what."""
     good = form.softmax and not form.skip and all(len(layer) == 1 for w in (first, second) for layer in w.layers)
     need(good, "visible weights are those of softmax networks with one head a layer and without skip connections")
-    same = _agree(list(_visible(form, t, first)), list(_visible(form, t, second)))
+    one, other = (list(_visible(form, t, w)) for w in (first, second))
+    same = [name for name, _ in one] == [name for name, _ in other]
+    same = same and all(is_multiple(m, 1, n) for (_, m), (_, n) in zip(one, other, strict=True))
     shown_by = f"docs/softmax-fibers.md, Theorem {4 if form.causal else 1}" if t > 1 else "patterns of one token are 1"
     return same, f"visible weights ({shown_by})"
 
 
 def _classes(form: Form, t: int, w: Network) -> tuple[dict[Any, Matrix], Matrix, Matrix]:
-    """What heads with the same form write together, by the form; what all write together; and what skips."""
+    """Return what heads with the same form write together, by the form; what all write together; and what skips."""
     keep(100 * w.n * (w.n + w.m))
-    unit = [[Fraction(i == j) for j in range(w.n)] for i in range(w.n)] if not (w.E or w.U) else []
-    past = _times(w.U, w.E, unit) if form.skip else [[Fraction(0)] * w.n] * w.m
+    one = [] if w.E or w.U else [list(map(Fraction, row)) for row in unit(w.n)]
+    past = times(w.U, w.E, one) if form.skip else [[Fraction(0)] * w.n] * w.m
     total, found = [[Fraction(0)] * w.n] * w.m, dict[Any, Matrix]()
 
     def add(to: Matrix, sign: int, m: Matrix) -> Matrix:
@@ -62,24 +63,24 @@ def _classes(form: Form, t: int, w: Network) -> tuple[dict[Any, Matrix], Matrix,
         return [[a + sign * b for a, b in zip(*rows, strict=True)] for rows in zip(to, m, strict=True)]
 
     for q, k, v, o in w.layers[0]:
-        value, attention = _times(w.U, o, v, w.E), _times(T(w.E), T(k), q, w.E)
+        value, attention = times(w.U, o, v, w.E), times(transposed(w.E), transposed(k), q, w.E)
         total, name, sign = add(total, 1, value), tuple(map(tuple, attention)), 1
         if t == 2:  # opposite forms have opposite effects, and those of the form 0 are in the total
             opposite = tuple(tuple(-x for x in row) for row in name)
             name, sign = (name, 1) if name >= opposite else (opposite, -1)
-            if _zero(attention):
+            if zero(attention):
                 continue
         found[name] = add(found[name], sign, value) if name in found else add([[0] * w.n] * w.m, sign, value)
-    return {name: m for name, m in found.items() if not _zero(m)}, total, past
+    return {name: m for name, m in found.items() if not zero(m)}, total, past
 
 
 def one_layer(form: Form, t: int, first: Network, second: Network) -> tuple[bool, str]:
-    """One softmax layer with any heads: whether the functions are the same, and by what."""
+    """Whether functions of one softmax layer with any heads are the same, and by what."""
     good = form.softmax and t > 1 and all(len(w.layers) == 1 for w in (first, second))
     need(good, "the theorem on one layer is about one softmax layer and two tokens or more")
     (one, *sums), (other, *others) = (_classes(form, t, w) for w in (first, second))
-    same = one.keys() == other.keys() and all(_is(m, 1, other[name]) for name, m in one.items())
-    same = same and all(_is(m, 1, n) for m, n in zip(sums, others, strict=True))
+    same = one.keys() == other.keys() and all(is_multiple(m, 1, other[name]) for name, m in one.items())
+    same = same and all(is_multiple(m, 1, n) for m, n in zip(sums, others, strict=True))
     return same, "one layer (docs/transformer-fibers.md, Theorem 8)"
 
 

@@ -1,71 +1,86 @@
 """Which weights of a softmax network have the same function as given ones, by a theorem whose hypotheses they fulfil.
 
-The folder above imports this when it meets such a certificate (docs/certificate.md, section 4.2). `points` evaluates
-modulo a prime, `holding` shows that conditions hold, `failing` that they do not, `sizes` counts dimensions.
+The folder above imports this when it meets such a certificate (docs/certificate.md, section 4.2). `conditions` has what
+the theorems ask of weights, `points` and `exact` what the answers are read off, `sizes` counts dimensions.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.fibers.failing import Spaces
-from proofs_check.checker.functions.fibers.holding import holds
+from proofs_check.checker.functions.fibers.conditions import fails, holds
+from proofs_check.checker.functions.fibers.exact import Spaces
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
 from proofs_check.checker.functions.network import Form, Network
-from proofs_check.checker.verify import COUNT, LAYERS, SIZE, _prime, need, room, take
+from proofs_check.checker.verify import COUNT, LAYERS, SIZE, fields, need, odd_prime, scratch, take
 
 PLACE, SEEDS, MANY = range(LAYERS + 1), range(2**64), "docs/transformer-fibers.md"
 ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 Case = tuple[Form, int, Network]
+Place = tuple[str, int]
+"""A condition by its name, and its layer."""
 
 
 class Theorem(NamedTuple):
     """What it is about, the conditions that it needs, and what it says of the fiber."""
 
-    about: Any
-    needs: Any
+    about: Callable[[Form, int, Network], bool]
+    needs: Callable[[Form, int, int], list[Place]]
     says: str
 
 
-def _words(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
-    """The conditions of Theorem 4."""
+class Condition(NamedTuple):
+    """A condition that is listed: whether it holds, in words, and the points that show it."""
+
+    holds: bool
+    place: Place
+    said: str
+    points: Points | None
+
+
+def _words(form: Form, t: int, depth: int) -> list[Place]:
+    """Return the conditions of Theorem 4."""
     layers = range(1, depth + 1)
     names = [*"ab", *"c" * (t == 2)]
     inner = [("a'", i) for i in range(1, depth) if not form.causal]
     return [(name, i) for name in names for i in layers] + inner
 
 
-def _spans(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
-    """And those of Corollary 5."""
+def _spans(form: Form, t: int, depth: int) -> list[Place]:
+    """Return those of Corollary 5."""
     ranks = [(name, i) for name in "FUS" for i in range(depth + (name != "S"))]
     return _words(form, t, depth) + ranks
 
 
-def _blocks(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
-    """Those of Theorem 11."""
+def _blocks(form: Form, t: int, depth: int) -> list[Place]:
+    """Return those of Theorem 11."""
     names = ["e", "b unmasked", "f"] if form.causal else ["e"]
     return _words(form, t, depth) + [(name, i) for name in names for i in range(1, depth + 1)]
 
 
-def _nothing(form: Form, t: int, depth: int) -> list[tuple[str, int]]:
+def _nothing(form: Form, t: int, depth: int) -> list[Place]:
     return []
 
 
-def _plain(form: Form, t: int, w: Network) -> bool:
+def _plain(form: Form, w: Network) -> bool:
     return not form.skip and all(len(heads) == 1 for heads in w.layers)
 
 
 THEOREMS = {
     f"{ONE}, Theorem 1": Theorem(
-        lambda form, t, w: _plain(form, t, w) and not form.causal, _nothing,
+        lambda form, t, w: _plain(form, w) and not form.causal,
+        _nothing,
         "those with the same V~ and the same A~_i up to the first blind layer",
     ),
     f"{ONE}, Theorem 4": Theorem(
-        lambda form, t, w: _plain(form, t, w) and form.causal, _nothing,
+        lambda form, t, w: _plain(form, w) and form.causal,
+        _nothing,
         "those with the same V~ and the same A~_i, but for t = 2 zero ones may move past skew ones, B -> 2^(z' - z) B",
     ),
     EXACT: Theorem(
-        lambda form, t, w: True, _spans,
+        lambda form, t, w: True,
+        _spans,
         "those that differ by permutations of heads, bases of the stream, and factors of the same K^T Q and O V, also "
         "among weights of smaller widths and with fewer heads",
     ),
@@ -73,79 +88,81 @@ THEOREMS = {
         lambda form, t, w: t == 2, _words, "those with the same words U W E and formal scores, heads permuted"
     ),
     f"{MANY}, Theorem 8": Theorem(
-        lambda form, t, w: len(w.layers) == 1, _nothing,
+        lambda form, t, w: len(w.layers) == 1,
+        _nothing,
         "those with the same e U E and, with the sums M_m of U V E over the heads with E^T A E = m, the same M_m for "
         "every m, or for t = 2 the same sum of all M_m and the same M_m - M_-m",
     ),
     f"{MANY}, Theorem 11": Theorem(
         lambda form, t, w: t > 2, _blocks, "those with the same words U W E and blocks E^T W^T A W E, heads permuted"
     ),
-}  # fmt: skip
+}
 
 
-def _possible(form: Form, t: int, depth: int) -> set[tuple[str, int]]:
-    """All conditions of networks such as this one."""
+def _possible(form: Form, t: int, depth: int) -> set[Place]:
+    """Return all conditions of networks such as this one."""
     return {*_spans(form, t, depth), *(_blocks(form, t, depth) if t > 2 else ())}
 
 
 def _symmetries(form: Form, w: Network) -> list[str]:
-    """Names of what acts on the weights of every network of this shape."""
+    """Return the names of what acts on the weights of every network of this shape."""
     many = any(len(heads) > 1 for heads in w.layers)
     stream = bool(w.E and w.U) if form.skip else bool(w.E or w.U or len(w.layers) > 1)
-    projected = any(head.O for heads in w.layers for head in heads)
+    projected = any(head.o for heads in w.layers for head in heads)
     has = {"heads": many, "query-key": True, "value-output": projected, "stream": stream}
     return [name for name, there in has.items() if there]
 
 
 def _alike(w: Network) -> bool:
-    """The heads of a layer have matrices of the same shapes."""
+    """Whether the heads of a layer have matrices of the same shapes."""
     return all(len({tuple((len(m), len(m[0]) if m else 0) for m in h) for h in heads}) == 1 for heads in w.layers)
 
 
-def _conditions(case: Case, listed: Any) -> Iterator[tuple[bool, tuple[str, int], str, Any]]:
-    """Each one, whether it holds, in words, and the points that show it."""
+def _conditions(case: Case, listed: list[Any]) -> Iterator[Condition]:
+    """Yield each one, shown."""
     form, t, w = case
-    known, points, spaces = _possible(form, t, len(w.layers)), dict[Any, Points](), list[Spaces]()
+    known, points, spaces = _possible(form, t, len(w.layers)), dict[tuple[int, int], Points](), list[Spaces]()
     form_of = {"name": str, "layer": PLACE, "holds": bool, "evidence": dict}
     for name, i, true, evidence in (take(x, "a condition", form_of) for x in listed):
         need((name, i) in known, f"there must be conditions of this network, each once, {name[:20]!a}, {i} is none")
         known.remove((name, i))
         if true:
-            at = tuple(take(evidence, "the evidence", {"prime": _prime, "seed": SEEDS}))
-            points[at] = points.get(at) or Points(*case, *at)
-            need(holds(points[at], name, i), f"residues modulo {at[0]} must show that {name} of layer {i} holds")
-            yield True, (name, i), name, points[at]
+            p, seed = take(evidence, "the evidence", {"prime": odd_prime, "seed": SEEDS})
+            points[p, seed] = points.get((p, seed)) or Points(*case, p, seed)
+            need(holds(points[p, seed], name, i), f"residues modulo {p} must show that {name} of layer {i} holds")
+            yield Condition(True, (name, i), name, points[p, seed])
         else:
             spaces = spaces or [Spaces(*case)]
-            free = room[0]
-            yield False, (name, i), spaces[0].fails(name, i, evidence), None
-            room[0] = free
+            with scratch():
+                said = fails(spaces[0], name, i, evidence)
+            yield Condition(False, (name, i), said, None)
 
 
-def _from_theorem(case: Case, name: Any, found: list[Any]) -> tuple[str, Any, Any]:
-    """What is known of the fiber, its dimension, and the first blind layer."""
+def _from_theorem(case: Case, name: str | None, found: list[Condition]) -> tuple[str, int | None, int | None]:
+    """Return what is known of the fiber, its dimension, and the first blind layer."""
     form, t, w = case
     claim = f"{t} tokens, for {form}, of {w}"
     if name is None:
-        need(not all(holds for holds, _, _, _ in found), "without a theorem there must be a condition that fails")
+        need(not all(each.holds for each in found), "without a theorem there must be a condition that fails")
         return f"conditions of {MANY} that do not hold for {claim}; nothing is said of other weights", None, None
     need(name in THEOREMS and THEOREMS[name].about(*case), f"{name[:60]!a} must be a theorem about this network")
-    shown = {at for holds, at, _, _ in found if holds}
-    missing = [at for at in THEOREMS[name].needs(form, t, len(w.layers)) if at not in shown]
+    shown = {each.place for each in found if each.holds}
+    missing = [place for place in THEOREMS[name].needs(form, t, len(w.layers)) if place not in shown]
     need(not missing, f"{name} needs conditions that are not shown: {str(missing)[:100]}")
     told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
     if name == EXACT:
-        return told, orbit(form, w, next(points for _, _, _, points in found if points)), None
-    one = OneHead(*case) if name.startswith(ONE) else None
-    return told, one and one.dimension, one and one.blind
+        return told, orbit(form, w, next(each.points for each in found if each.points)), None
+    if not name.startswith(ONE):
+        return told, None, None
+    one = OneHead(*case)
+    return told, one.dimension, one.blind
 
 
-def prove(data: Any, same: Any) -> str:
-    """What a certificate of kind fiber proves; `same` proves that two networks have one function."""
-    *_, form, t, weights, name, listed, symmetries, blind, minimal, dimension, another = take(data, "a certificate", {
-        "format": str, "version": COUNT, "kind": str, "form": Form.read, "tokens": SIZE, "weights": dict,
-        "theorem": (str,), "conditions": [dict], "symmetries": [str], "blind": (PLACE,), "minimal": bool,
-        "dimension": (COUNT,), "another": (dict,)})  # fmt: skip
+def prove(data: Any, same: Callable[..., str]) -> str:
+    """Say what a certificate of kind fiber proves; `same` proves that two networks have one function."""
+    of = {"form": Form.read, "tokens": SIZE, "weights": dict, "theorem": (str,), "conditions": [dict]}
+    of |= {"symmetries": [str], "blind": (PLACE,), "minimal": bool, "dimension": (COUNT,), "another": (dict,)}
+    form, t, weights, name, listed, symmetries, blind, minimal, dimension, another = fields(data, of)
     w = Network(weights, form)
     need(form.softmax and t > 1, "fibers are those of softmax networks and two tokens or more")
     need(_alike(w), "the heads of a layer must have matrices of the same shapes")
@@ -158,18 +175,20 @@ def prove(data: Any, same: Any) -> str:
     need(dimension == size, f"the dimension must be {size}, it is {dimension}")
     parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
     parts.append("minimal in heads, widths and ranks" if minimal else "")
-    places: dict[str, list[int]] = {}
-    for _, (each, i), _, _ in (x for x in found if x[0]):
-        places.setdefault(each, []).append(i)
+    places = defaultdict[str, list[int]](list)
+    for _, (each, i), _, _ in (x for x in found if x.holds):
+        places[each].append(i)
     if places:
-        primes = ", ".join(dict.fromkeys(str(points.p) for _, _, _, points in found if points))
+        primes = ", ".join(dict.fromkeys(str(each.points.p) for each in found if each.points))
         names = "; ".join(f"{each} {','.join(map(str, sorted(at)))}" for each, at in places.items())
         page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"
         parts.append(f"conditions, with their layers, that hold by residues modulo {primes}: {names} ({page})")
-    failing = ", ".join(said for holds, _, said, _ in found if not holds)
+    failing = ", ".join(each.said for each in found if not each.holds)
     parts.append(f"that do not hold over the rationals: {failing}" if failing else "")
     if another is not None:
         second, proof = take(another, "another", {"weights": dict, "proof": dict})
         other = Network(second, form)
-        parts.append(f"the same function is that of another one of {other}, by {same(form, t, w, other, proof, True)}")
+        parts.append(
+            f"the same function is that of another one of {other}, by {same(form, t, w, other, proof, same=True)}"
+        )
     return "; ".join(part for part in [*parts, name or ""] if part)

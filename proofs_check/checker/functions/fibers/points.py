@@ -4,13 +4,13 @@ A batch of points is a list of vectors modulo p. Every number here is the residu
 coefficients at an integer point: if it is not 0, the polynomial is not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from proofs_check.checker.functions.network import Form, Network, integral
-from proofs_check.checker.functions.spans import dots
-from proofs_check.checker.verify import Echelon, Matrix, T, keep, need, pack, spend
+from proofs_check.checker.functions.matrices import dots, integral
+from proofs_check.checker.functions.network import Form, Network
+from proofs_check.checker.verify import Echelon, Matrix, keep, need, pack, spend, transposed
 
 MORE = 8
 """Points beyond those that are needed."""
@@ -19,28 +19,33 @@ MORE = 8
 class Residues(NamedTuple):
     """A head modulo p, and its values and outputs transposed; [] stands for 1."""
 
-    Q: Matrix
-    K: Matrix
-    V: Matrix
-    O: Matrix  # noqa: E741
-    V_T: Matrix
-    O_T: Matrix
+    q: Matrix
+    k: Matrix
+    v: Matrix
+    o: Matrix
+    v_t: Matrix
+    o_t: Matrix
 
 
 def numbers(seed: int, p: int) -> Iterator[int]:
-    """The upper half of a linear congruential generator of 64 bits, modulo p. Any other would do."""
+    """Yield the upper half of a linear congruential generator of 64 bits, modulo p. Any other would do."""
     while True:
         seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64
         yield (seed >> 32) % p
 
 
 class Points:
-    """A network modulo p at points, as many as the largest rank that is asked for, and some more."""
+    """A network modulo p at points, as many as the largest rank that is asked for, and some more.
+
+    Attributes:
+        at: by letter the batches of each place: `F` M_i(gamma) E xi, `N` N_i(gamma) E xi, `S` S_i eta behind layer i,
+            `U` and `Y` rows rho^T U T_i(gamma), rho^T Y_i above it.
+    """
 
     def __init__(self, form: Form, t: int, w: Network, p: int, seed: int) -> None:
         self.form, self.t, self.w, self.p, self.drawn = form, t, w, p, numbers(seed, p)
         self.layers = [
-            [Residues(q, k, v, o, T(v), T(o)) for q, k, v, o in (map(self.modulo, head) for head in heads)]
+            [Residues(q, k, v, o, transposed(v), transposed(o)) for q, k, v, o in (map(self.modulo, h) for h in heads)]
             for heads in w.layers
         ]
         U = self.modulo(w.U)
@@ -48,26 +53,26 @@ class Points:
         self.ones = [1] * self.count
         gamma = [[self.draw(self.count) for _ in heads] for heads in w.layers]
         start, last, rows = (self.batch(size, self.count) for size in (w.n, w.n, w.m))
-        # behind layer i: M_i(gamma) E xi, N_i(gamma) E xi, S_i eta
-        self.streams = [self.times(start, self.modulo(w.E))]
-        self.words, self.first = self.streams[:], [self.times(last, self.modulo(w.E))]
+        streams = [self.times(start, self.modulo(w.E))]
+        words, first = streams[:], [self.times(last, self.modulo(w.E))]
         for heads, factors in zip(self.layers, gamma, strict=True):
-            written = [self.carried(h, self.streams[-1]) for h in heads]
-            self.words.append(self.total(list(zip(factors, written, strict=True))))
-            self.streams.append(self.total([(self.ones, x[-1]) for x in (self.streams, self.words)[not form.skip :]]))
-            self.first.append(self.behind(heads, self.first[-1], self.ones))
-        # above layer i, the last layer first: rows rho^T U T_i(gamma), rho^T Y_i
-        above = [self.times(rows, T(U))]
+            written = [self.carried(h, streams[-1]) for h in heads]
+            words.append(self.total(list(zip(factors, written, strict=True))))
+            streams.append(self.total([(self.ones, x[-1]) for x in (streams, words)[not form.skip :]]))
+            first.append(self.behind(heads, first[-1], self.ones))
+        above = [self.times(rows, transposed(U))]
         means = above[:]
         for heads, factors in zip(reversed(self.layers), reversed(gamma), strict=True):
             read = [(g, self.read(h, above[-1])) for h, g in zip(heads, factors, strict=True)]
             above.append(self.total([(self.ones, above[-1])] * form.skip + read))
             read = [(self.ones, self.read(h, means[-1])) for h in heads]
             means.append(self.total([(self.ones, means[-1])] * form.skip + read))
-        self.above, self.means = above[::-1], means[::-1]
+        self.at = {"F": streams, "N": words, "S": first, "U": above[::-1], "Y": means[::-1]}
+
+    # ---- arithmetic
 
     def modulo(self, m: Matrix) -> Matrix:
-        """A matrix modulo p."""
+        """Return a matrix modulo p."""
         rows, under = integral(m)
         need(under % self.p, "the prime must divide no denominator")
         spend(10 * sum(map(len, rows)))
@@ -76,29 +81,29 @@ class Points:
         return [[x * inverse % self.p for x in row] for row in rows]
 
     def draw(self, count: int) -> list[int]:
-        """The next numbers."""
+        """Return the next numbers."""
         spend(10 * count)
         keep(100 + 40 * count)
         return [next(self.drawn) for _ in range(count)]
 
     def batch(self, size: int, count: int) -> Matrix:
-        """Vectors of the next numbers."""
+        """Return vectors of the next numbers."""
         return [self.draw(size) for _ in range(count)]
 
     def times(self, batch: Matrix, m: Matrix) -> Matrix:
-        """m v for each v."""
+        """Return m v for each v."""
         return [[x % self.p for x in row] for row in dots(batch, m)] if m else batch
 
     def carried(self, head: Residues, batch: Matrix) -> Matrix:
-        """O V v."""
-        return self.times(self.times(batch, head.V), head.O)
+        """Return O V v."""
+        return self.times(self.times(batch, head.v), head.o)
 
     def read(self, head: Residues, batch: Matrix) -> Matrix:
-        """v^T O V."""
-        return self.times(self.times(batch, head.O_T), head.V_T)
+        """Return v^T O V."""
+        return self.times(self.times(batch, head.o_t), head.v_t)
 
-    def total(self, parts: Any) -> Matrix:
-        """The sum of batches, of each a factor for every point."""
+    def total(self, parts: Sequence[tuple[list[int], Matrix]]) -> Matrix:
+        """Return the sum of batches, of each a factor for every point."""
         spend(len(parts) * len(parts[0][1]) * (20 + 3 * len(parts[0][1][0])))
         keep(len(parts[0][1]) * (100 + 40 * len(parts[0][1][0])))
         sums = []
@@ -108,21 +113,58 @@ class Points:
         return sums
 
     def behind(self, heads: list[Residues], batch: Matrix, factors: list[int]) -> Matrix:
-        """What the stream is behind a layer if all heads write so often what they do."""
+        """Return what the stream is behind a layer if all heads write so often what they do."""
         return self.total([(self.ones, batch)] * self.form.skip + [(factors, self.carried(h, batch)) for h in heads])
 
     def pair(self, one: Matrix, other: Matrix) -> list[int]:
-        """The products of vectors, point by point."""
+        """Return the products of vectors, point by point."""
         spend(len(one) * (10 + len(one[0])))
         return [sum(map(mul, a, b)) % self.p for a, b in zip(one, other, strict=True)]
 
     def scores(self, head: Residues, keys: Matrix, queries: Matrix) -> list[int]:
-        """k^T A q, point by point."""
-        return self.pair(self.times(keys, head.K), self.times(queries, head.Q))
+        """Return k^T A q, point by point."""
+        return self.pair(self.times(keys, head.k), self.times(queries, head.q))
 
     def rank(self, rows: Matrix) -> int:
-        """Modulo p, which is at most that over the rationals."""
+        """Return the rank modulo p, which is at most that over the rationals."""
         echelon = Echelon(self.p, len(rows[0]))
         for row in rows:
             echelon.add(pack(row))
         return len(echelon.rows)
+
+    def independent(self, rows: Matrix) -> bool:
+        """Whether rows are independent modulo p."""
+        return self.rank(rows) == len(rows)
+
+    # ---- what conditions ask
+
+    def half(self, i: int) -> Matrix:
+        """Return the stream behind layer i if heads write half of what they do."""
+        stream, factors = self.at["F"][0], [(self.p + 1) // 2] * self.count
+        for heads in self.layers[:i]:
+            stream = self.behind(heads, stream, factors)
+        return stream
+
+    def rows(self, i: int, one: str, other: str, *, scores: bool) -> Matrix:
+        """Return scores, or values, of all heads of layer i on batches by their letters, point by point."""
+        batch = self.half(i - 1) if other == "H" else self.at[other][i - 1]
+        if scores:
+            return [self.scores(h, self.at[one][i - 1], batch) for h in self.layers[i - 1]]
+        return [self.pair(self.at[one][i], self.carried(h, batch)) for h in self.layers[i - 1]]
+
+    def flips(self, i: int) -> tuple[Matrix, dict[tuple[int, int], list[int]]]:
+        """Return forms (c - v_N)^T A v_N of all heads of the next layer, v_N the sum of the v_h: of heads, of pairs."""
+        first = self.at["S"]
+        v = [self.carried(h, first[i - 1]) for h in self.layers[i - 1]]
+
+        def form(one: Matrix, other: Matrix) -> list[int]:
+            return [x for g in self.layers[i] for x in self.scores(g, one, other)]
+
+        def less(one: list[int], *others: list[int]) -> list[int]:
+            return [(x - sum(more)) % self.p for x, *more in zip(one, *others, strict=True)]
+
+        heads = range(len(v))
+        square = [[form(v[g], v[h]) for h in heads] for g in heads]
+        alone = [less(form(first[i], v[h]), square[h][h]) for h in heads]
+        nothing = [0] * len(alone[0])
+        return alone, {(g, h): less(nothing, square[g][h], square[h][g]) for h in heads for g in range(h)}
