@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,19 @@ import numpy as np
 from lightning_sym.checkpoints import fits
 from lightning_sym.checkpoints.equations import READ, WRITTEN, LayerGauge, StreamMap
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
-from lightning_sym.checkpoints.folded import Folded, fold
+from lightning_sym.checkpoints.folded import Folded, fold, whole
+from lightning_sym.checkpoints.found_text import gauge_words, moved
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import stored_ratios
+from lightning_sym.checkpoints.nice_numbers import as_part, stored_ratios
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
+
+ORDERS = ("heads", "neurons")
+GAUGES = ("values", "queries", "turns", "ups")
+"""Parts of a gauge that are parts of a symmetry."""
+
+INNER = ("neurons", "ups")
+"""Those of them that belong to the MLP."""
 
 
 def floats(array: Any) -> Floats:
@@ -26,12 +36,12 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
     if form.norm == "rms":
         return folded
     changed = {}
-    for field in fields(folded):
-        array = getattr(folded, field.name)
-        if array is None or field.name not in {*READ, *WRITTEN}:
+    for each in fields(folded):
+        array = getattr(folded, each.name)
+        if array is None or each.name not in {*READ, *WRITTEN}:
             continue
-        axis = WRITTEN.get(field.name, -1)
-        changed[field.name] = array - array.mean(axis=axis, keepdims=True)
+        axis = WRITTEN.get(each.name, -1)
+        changed[each.name] = array - array.mean(axis=axis, keepdims=True)
     return replace(folded, **changed)
 
 
@@ -51,18 +61,48 @@ def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: Strea
     return carried(seen(fold(first, floats), form), stream), seen(fold(second, floats), form)
 
 
-def identity_gauge(form: CheckpointForm, groups: int, gated: bool) -> LayerGauge:
-    """The gauge that changes nothing."""
-    one = Ratio(np.broadcast_to(np.eye(form.head_width), (groups, form.head_width, form.head_width)), 1)
-    parts: dict[str, Any] = {"values": one, "values_inverse": one}
-    if form.theta is None:
-        parts |= {"queries": one, "queries_inverse": one}
-    else:
-        still = Ratio(np.broadcast_to([1.0, 0.0], (groups, form.head_width // 2, 2)), 1)
-        parts |= {"turns": still, "turns_inverse": still}
-    if gated:
-        parts |= {"ups": Ratio(np.ones(form.inner), 1), "ups_inverse": Ratio(np.ones(form.inner), 1)}
-    return LayerGauge(np.arange(form.heads), np.arange(groups), np.arange(form.inner), **parts)
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What may have been done inside a layer.
+
+    Attributes:
+        symmetry: heads, neurons and gauges.
+        fitted: the gauges whose numbers are no exact ones.
+        words: what was done, by part.
+    """
+
+    symmetry: LayerSymmetry = field(default_factory=LayerSymmetry)
+    fitted: frozenset[str] = frozenset()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def with_neurons_of(self, other: Guess) -> Guess:
+        """The guess for the heads, and that of another one for the neurons."""
+        parts = {name: getattr(other.symmetry, name) for name in INNER}
+        words = {
+            name: said
+            for guess, inner in ((self, False), (other, True))
+            for name, said in guess.words.items()
+            if (name in INNER) is inner
+        }
+        named = {name for name in self.fitted if name not in INNER} | {name for name in other.fitted if name in INNER}
+        return Guess(replace(self.symmetry, **parts), frozenset(named), words)
+
+
+def fitted(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> Guess:
+    """The guess that fits best, of a layer of both with equally many groups and neurons."""
+    both = (whole(block, form, form.groups) for block in (first, second))
+    gauge = fit_gauge(*folded_pair(*both, form, stream), form, form.groups)
+    does = [name for name in GAUGES if gauge.does(name) and _invertible(name, floats(getattr(gauge, name)))]
+    parts: dict[str, Any] = {name: part for name in ORDERS if moved(part := getattr(gauge, name))}
+    parts |= {name: as_part(getattr(gauge, name)) for name in does}
+    inexact = frozenset(name for name in does if not isinstance(getattr(gauge, name), Ratio))
+    words = {name: said for name, said in gauge_words(gauge, form).items() if name in parts}
+    return Guess(LayerSymmetry(**parts), inexact, words)
+
+
+def _invertible(name: str, numbers: Floats) -> bool:
+    """Whether floats see an inverse of every matrix; scales and turns are no zeros."""
+    return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in numbers)
 
 
 def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> LayerGauge:

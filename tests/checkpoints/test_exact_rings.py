@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lightning_sym.checkpoints.exact_compare import held
 
 from lightning_sym.checkpoints.equations import LayerGauge
-from lightning_sym.checkpoints.exact_compare import held
 from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, primes_for
 from lightning_sym.checkpoints.nice_numbers import nice
 from lightning_sym.errors import TooLarge
