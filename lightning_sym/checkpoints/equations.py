@@ -11,77 +11,18 @@ and with these zero the two have one function (docs/checkpoints.md, Propositions
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, joined
-from lightning_sym.checkpoints.folded import Folded, Turn, attention_bias
+from lightning_sym.checkpoints.bases import Basis, Factors, Matrices, Order, Places, StreamMap, Turn, Turns, moved
+from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size
+from lightning_sym.checkpoints.folded import Folded, attention_bias
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.pieces import table
 
-Order = npt.NDArray[np.int64]
 Numbers = Any
 """Floats, or a `Ratio` where a guess is a nice number."""
-
-
-@dataclass(frozen=True, eq=False)
-class StreamMap:
-    """`x -> c R x`: `R` orthogonal, an order with signs, `R x = signs x[order]`, or a matrix.
-
-    A norm of `c R x`, its epsilon times `c^2`, is `R` times the norm of `x`. With LayerNorm `R` matters on the vectors
-    with mean zero only.
-    """
-
-    scale: Fraction
-    order: Order | None = None
-    signs: Any = None
-    matrix: Numbers = None
-    exact: bool = False
-
-    @property
-    def is_identity(self) -> bool:
-        """No coordinate is moved."""
-        return self.order is not None and self.signs is None and bool((self.order == np.arange(len(self.order))).all())
-
-    def back(self, array: Any, of: Turn) -> Any:
-        """Maps that read the stream: `W R^-1`, on the last axis."""
-        if self.matrix is None:
-            moved = array if self.is_identity else array[..., self.order]
-            return moved if self.signs is None else moved * of(self.signs)
-        shape: tuple[int, ...] = np.shape(getattr(array, "entries", array)) or (1,)
-        return (array.reshape(-1, shape[-1]) @ of(self.matrix).mT).reshape(*shape)
-
-    def forth(self, array: Any, of: Turn, axis: int = 0) -> Any:
-        """Maps that write into it: `c R W` on the first axis, or, for arrays `(H, d, a)`, on axis 1."""
-        if self.matrix is None:
-            index: Any = self.order if axis == 0 else (slice(None), self.order)
-            found = array if self.is_identity else array[index]
-            if self.signs is not None:
-                signs = of(self.signs)
-                found = found * (signs if dimensions(array) == 1 else signs[:, None])
-        elif dimensions(array) == 1:
-            found = (of(self.matrix) @ array.reshape(-1, 1)).reshape(-1)
-        else:
-            found = of(self.matrix) @ array
-        return found if self.scale == 1 else found * of(rational(self.scale))
-
-    def along(self, array: Any, of: Turn) -> Any:
-        """Vectors of the stream in rows: `c x R^T`."""
-        found = self.back(array, of)
-        return found if self.scale == 1 else found * of(rational(self.scale))
-
-
-def dimensions(array: Any) -> int:
-    """Axes of an array of any ring; a `Size` has none, and does not mind."""
-    array = getattr(array, "entries", array)
-    return int(getattr(array, "ndim", 2))
-
-
-def rational(number: Fraction) -> Ratio:
-    """A number as an array of one entry."""
-    return Ratio(np.array([float(number.numerator)]), number.denominator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +37,9 @@ class LayerGauge:
         ups, ups_inverse: `(m,)`, in a gated MLP.
     """
 
-    heads: Order
-    groups: Order
-    neurons: Order
+    heads: Places
+    groups: Places
+    neurons: Places
     values: Numbers
     values_inverse: Numbers
     queries: Numbers = None
@@ -119,17 +60,24 @@ class LayerGauge:
         one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(entries.shape[-1]))
         return not bool((entries == one).all())
 
+    def bases(self) -> dict[str, Basis]:
+        """The same by the kinds of the spaces, where it does anything."""
+        found: dict[str, Basis] = {"heads": Order(self.heads), "groups": Order(self.groups)}
+        found["neurons"] = Order(self.neurons)
+        if self.does("values"):
+            found["value-output"] = Matrices(self.values, self.values_inverse)
+        if self.does("queries"):
+            found["query-key"] = Matrices(self.queries, self.queries_inverse)
+        elif self.does("turns"):
+            found["query-key"] = Turns(self.turns, self.turns_inverse)
+        if self.does("ups"):
+            found["ups"] = Factors(self.ups, self.ups_inverse)
+        return found
+
     def nice(self) -> bool:
         """All numbers are exact ones."""
         found = (self.values, self.queries, self.turns, self.ups)
         return all(part is None or isinstance(part, Ratio) for part in found)
-
-
-READ = ("query", "key", "value", "gate", "up")
-"""Differences in which, with LayerNorm, a multiple of the vector of ones on the last axis is free."""
-
-WRITTEN = {"output": 1, "down": 0, "output_bias": 0, "moved_bias": 0, "down_bias": 0}
-"""The same for writers, on this axis."""
 
 
 def layer_differences(
@@ -140,56 +88,17 @@ def layer_differences(
     `output_bias` and `value_bias` are each without the other; `moved_bias` is both together, where a value bias moves
     into the output bias. The bias of keys is missing without rotary positions: it does nothing.
     """
-    found = {} if second.query is None else _attention(of, first, second, gauge, stream, form)
-    return found if second.up is None else found | _mlp(of, first, second, gauge, stream)
-
-
-def _attention(
-    of: Turn, first: Folded, second: Folded, gauge: LayerGauge, stream: StreamMap, form: CheckpointForm
-) -> dict[str, Any]:
-    groups = len(gauge.groups)
-    of_head = np.arange(form.heads) // (form.heads // groups)
-    found: dict[str, Any] = {}
-    query, query_bias = stream.back(first.query[gauge.heads], of), first.query_bias[gauge.heads][..., None]
-    key, key_bias = stream.back(first.key[gauge.groups], of), first.key_bias[gauge.groups][..., None]
-    if gauge.turns is None:
-        g = of(gauge.queries) if gauge.does("queries") else None
-        if g is not None:
-            query, query_bias = g[of_head] @ query, g[of_head] @ query_bias
-            key = of(gauge.queries_inverse).mT @ key
-    elif gauge.does("turns"):
-        turns, inverse = of(gauge.turns)[of_head], of(gauge.turns_inverse)
-        query, query_bias = (_turned(x, turns, form.head_width) for x in (query, query_bias))
-        key, key_bias = (_turned(x, inverse, form.head_width) for x in (key, key_bias))
-    found["query"], found["key"] = second.query - query, second.key - key
-    found["query_bias"] = second.query_bias - query_bias[..., 0]
-    if gauge.turns is not None:
-        found["key_bias"] = second.key_bias - key_bias[..., 0]
-    value, value_bias = stream.back(first.value[gauge.groups], of), first.value_bias[gauge.groups][..., None]
-    output = stream.forth(first.output[gauge.heads], of, 1)
-    if gauge.does("values"):
-        g = of(gauge.values)
-        value, value_bias, output = g @ value, g @ value_bias, output @ of(gauge.values_inverse)[of_head]
-    found["value"], found["value_bias"] = second.value - value, second.value_bias - value_bias[..., 0]
-    found["output"] = second.output - output
-    found["output_bias"] = second.output_bias - stream.forth(first.output_bias, of)
-    whole = attention_bias(second, form, groups)
-    found["moved_bias"] = whole - stream.forth(attention_bias(first, form, groups), of)
-    return found
-
-
-def _mlp(of: Turn, first: Folded, second: Folded, gauge: LayerGauge, stream: StreamMap) -> dict[str, Any]:
-    order = gauge.neurons
-    found: dict[str, Any] = {}
-    up, up_bias, down = stream.back(first.up[order], of), first.up_bias[order], stream.forth(first.down[:, order], of)
-    if second.gate is not None:
-        found["gate"] = second.gate - stream.back(first.gate[order], of)
-        found["gate_bias"] = second.gate_bias - first.gate_bias[order]
-        if gauge.does("ups"):
-            c = of(gauge.ups)
-            up, up_bias, down = up * c[:, None], up_bias * c, down * of(gauge.ups_inverse)
-    found["up"], found["up_bias"], found["down"] = second.up - up, second.up_bias - up_bias, second.down - down
-    found["down_bias"] = second.down_bias - stream.forth(first.down_bias, of)
+    bases, pieces = {**gauge.bases(), **stream.bases()}, table(form)
+    unseen = {"key_bias"} if form.theta is None else set()
+    found = {
+        name: array - moved(pieces[name], getattr(first, name), bases, of)
+        for name, array in vars(second).items()
+        if array is not None and name not in unseen
+    }
+    if second.query is not None:
+        groups = len(gauge.groups)
+        whole = attention_bias(second, form, groups)
+        found["moved_bias"] = whole - moved(pieces["output_bias"], attention_bias(first, form, groups), bases, of)
     return found
 
 
@@ -224,13 +133,6 @@ def stream_fails(of: Turn, stream: StreamMap, centred: bool) -> list[Any]:
         return [square]
     sums = [m @ of(Ratio(np.ones((width, 1)), 1)) for m in (matrix, matrix.mT)]
     return [square - square[:, :1] - square[:1] + square[:1, :1], *(s - s[:1] for s in sums), sums[0][:1] - sums[1][:1]]
-
-
-def _turned(rows: Any, turns: Any, a: int) -> Any:
-    """Rows `(n, a, k)` with row `j + i row_{j + a/2}` times `x + i y` for each frequency."""
-    upper, lower = rows[:, : a // 2], rows[:, a // 2 :]
-    x, y = turns[..., :1], turns[..., 1:]
-    return joined(x * upper - y * lower, y * upper + x * lower, 1)
 
 
 ALIKE = 8

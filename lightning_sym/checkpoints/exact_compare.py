@@ -12,33 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import (
-    READ,
-    WRITTEN,
-    LayerGauge,
-    StreamMap,
-    inverses_fail,
-    layer_differences,
-    modulo_ones,
-    rational,
-)
+from lightning_sym.checkpoints.bases import StreamMap, rational
+from lightning_sym.checkpoints.equations import LayerGauge, inverses_fail, layer_differences, modulo_ones
 from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, primes_for
-from lightning_sym.checkpoints.folded import ATTENTION, MLP, fold
+from lightning_sym.checkpoints.folded import fold
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm
+from lightning_sym.checkpoints.pieces import ATTENTION, HALVES, LAYER, MLP
 from lightning_sym.errors import TooLarge
 
 Mask = Any
 """Where an equation does not hold: an array of truth values."""
 
-MAPS = {
-    ATTENTION: ("query", "key", "value", "output", "query_bias", "key_bias", "value_bias", "output_bias"),
-    MLP: ("gate", "up", "down", "gate_bias", "up_bias", "down_bias"),
-}
-AXES = {**dict.fromkeys(READ, -1), **WRITTEN}
+MAPS = {name: tuple(half.maps) for name, half in HALVES.items()}
+AXES = {name: axis for name, piece in LAYER.items() if (axis := piece.place("stream")) is not None} | {"moved_bias": 0}
 """Along which a LayerNorm does not see a multiple of the vector of ones."""
 
-NORMS = {ATTENTION: "norm1", MLP: "norm2"}
+NORMS = {name: half.norm for name, half in HALVES.items()}
 
 
 def exact_masks(
@@ -145,7 +135,7 @@ def _by_floats(
         if masks["value_bias"].any() or (masks["output_bias"].any() and second.value_bias.any()):  # type: ignore[union-attr]
             return None
         masks["moved_bias"] = masks["output_bias"].copy()
-    if form.norm == "layer" and any(masks[name].any() for name in masks if name in {*READ, *WRITTEN}):
+    if form.norm == "layer" and any(masks[name].any() for name in masks if name in AXES):
         return None  # equal up to a shift along ones, perhaps
     return masks
 
@@ -198,6 +188,6 @@ def up_to_ones(found: dict[str, Any]) -> dict[str, Any]:
 
 def all_off(found: Mapping[str, Array], units: Mapping[str, Array], bits: Mapping[str, int]) -> bool:
     """Whether most tensors differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-    names = [name for name in (*READ, "output", "down") if name in found]
+    names = [name for name, piece in LAYER.items() if piece.columns and name in found]
     dense = [(np.abs(found[name]) > 1e-10 * np.ldexp(units[name], bits[name])).mean() > 0.5 for name in names]
     return 2 * sum(map(bool, dense)) > len(names)

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import IDLE
 from lightning_sym.checkpoints.ends_compare import EndsFound
-from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, common, two_of_three
+from lightning_sym.checkpoints.equations import LayerGauge, common, two_of_three
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Rounded, narrow
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound
@@ -28,6 +29,7 @@ from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 
 FEW = 3  # entries from which a multiple of ones is told, where it is exact
+NEURONS = ("gate_shift", "up_shift", "down_shift")
 
 
 def as_part(numbers: Any) -> Any:
@@ -175,9 +177,6 @@ def add_layer(
             shifts = {name: _placed(x, parts["neurons"]) if name in NEURONS else x for name, x in shifts.items()}
         parts |= {name: shift for name, shift in shifts.items() if np.asarray(shift != 0).any()}
     found.layers.append(LayerSymmetry(**parts))
-
-
-NEURONS = ("gate_shift", "up_shift", "down_shift")
 
 
 def _placed(shift: Any, neurons: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.exact_compare import without_norm
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound

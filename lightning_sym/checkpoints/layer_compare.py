@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import LayerGauge, StreamMap, layer_differences
+from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.equations import LayerGauge, layer_differences
 from lightning_sym.checkpoints.exact_compare import Mask, all_off, exact_masks, up_to_ones
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
-from lightning_sym.checkpoints.folded import READERS, Folded
+from lightning_sym.checkpoints.folded import Folded
 from lightning_sym.checkpoints.layer_fit import fit_gauge, floats, folded_pair, identity_gauge
 from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.pieces import READERS
 from lightning_sym.checkpoints.units import (
     COLUMNS,
     DIGITS,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.equations import READ, WRITTEN, LayerGauge, StreamMap
+from lightning_sym.checkpoints.bases import StreamMap, moved
+from lightning_sym.checkpoints.equations import LayerGauge
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.nice_numbers import stored_ratios
+from lightning_sym.checkpoints.pieces import LAYER
 
 
 def floats(array: Any) -> Floats:
@@ -26,24 +27,17 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
     if form.norm == "rms":
         return folded
     changed = {}
-    for field in fields(folded):
-        array = getattr(folded, field.name)
-        if array is None or field.name not in {*READ, *WRITTEN}:
-            continue
-        axis = WRITTEN.get(field.name, -1)
-        changed[field.name] = array - array.mean(axis=axis, keepdims=True)
-    return replace(folded, **changed)
+    for name, array in vars(folded).items():
+        if array is not None and (axis := LAYER[name].place("stream")) is not None:
+            changed[name] = array - array.mean(axis=axis, keepdims=True)
+    return Folded(**vars(folded) | changed)
 
 
 def carried(folded: Folded, stream: StreamMap) -> Folded:
     """A folded layer in the new coordinates of the stream."""
-    changed = {name: stream.back(getattr(folded, name), floats) for name in READ if getattr(folded, name) is not None}
-    changed |= {
-        name: stream.forth(getattr(folded, name), floats, axis)
-        for name, axis in WRITTEN.items()
-        if name in ("output", "down", "output_bias", "down_bias")
-    }
-    return replace(folded, **changed)
+    bases, there = stream.bases(), {name: array for name, array in vars(folded).items() if array is not None}
+    changed = {name: moved(LAYER[name], array, bases, floats) for name, array in there.items()}
+    return Folded(**vars(folded) | changed)
 
 
 def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> tuple[Folded, Folded]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.blame import beyond, called_by, is_account, only_changed, stored_type
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.ends_compare import EndsFound, compare_ends
-from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_symmetry import Gathered, add_ends, add_layer
 from lightning_sym.checkpoints.found_text import layer_words, stream_words

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.ends_compare import EndsFound
-from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.exact_compare import MAPS, NORMS
 from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.folded import MLP
 from lightning_sym.checkpoints.layer_compare import LayerFound, compare_layer
 from lightning_sym.checkpoints.layer_fit import floats
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
+from lightning_sym.checkpoints.pieces import MLP
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.units import Worst, unit_at
 
