@@ -16,6 +16,7 @@ import numpy as np
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.measured import Measured, Measuring, measured, measured_pieces, value_of
 from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
@@ -27,7 +28,7 @@ from lightning_sym.checkpoints.walk import (
     Stream,
     common,
     differences,
-    mostly,
+    exact_ones,
     rewritten,
     without,
 )
@@ -67,7 +68,7 @@ class EndsPair:
         return *parts, replace(self.form, layers=0, vocabulary=len(parts[1].embedding), context=places), there  # type: ignore[return-value]
 
 
-TALL = ("embedding", "positions", "unembedding")
+TALL = tuple(name for name, piece in SHAPELESS.ends.items() if piece.columns)
 """The pieces that have a row for each token id, or place."""
 
 
@@ -165,7 +166,10 @@ class _Walk:
         self.pair, self.had, self.exactly = pair, had, exactly
         self.shift: dict[bool, Any] = {}
         self.tensors: dict[str, Worst] = {}
-        self.parts: dict[str, list[Any]] = {}
+        self.parts: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
+        self.shifted = (
+            set(TALL) if pair.form.norm == "layer" or (pair.form.theta is None and not pair.form.tied) else set()
+        )
         self.why_not = self.unread = ""
 
     def found(self) -> EndsFound:
@@ -175,14 +179,15 @@ class _Walk:
         )
         for start in range(0, longest, CHUNK):
             self._some(start)
-        parts = {name: np.concatenate(numbers) for name, numbers in self.parts.items()}
-        if (moved := self.shift.get(self.exactly)) is not None:
+        equal = self.exactly and not any(worst.differing for worst in self.tensors.values())
+        parts = {name: np.concatenate(numbers) for name, numbers in self.parts[equal].items()}
+        if (moved := self.shift.get(equal)) is not None:
             parts["moved"] = moved
         parts = {name: value_of(x) if isinstance(x, Measured) else x for name, x in parts.items()}
         parts = {name: part for name, part in parts.items() if np.asarray(part != 0).any()}
         if self.had:
             parts["final_gain"] = np.asarray(self.pair.second.final_gain)
-        return EndsFound(self.tensors, self.exactly, parts, self.unread, self.why_not)
+        return EndsFound(self.tensors, self.exactly, parts, self.unread, "" if equal else self.why_not)
 
     def _some(self, start: int) -> None:
         first, second, form, there = self.pair.rows(start)
@@ -193,17 +198,17 @@ class _Walk:
             if start == 0 and self._dense(left.left):
                 raise _Dense
             exactly = self._settled(first, second, form, Exact(), self.pair.stream.exactly, start)
-        settled = exactly or left
-        self.why_not = self.why_not or settled.why_not
-        self.unread = self.unread or settled.unread
-        for name, part in settled.parts.items():
-            if name.removesuffix("_shift") in there:
-                self.parts.setdefault(name, []).append(part)
+        for settled in filter(None, (left, exactly)):
+            self.why_not = self.why_not or settled.why_not
+            self.unread = self.unread or settled.unread
+            for name, part in settled.parts.items():
+                if name.removesuffix("_shift") in there:
+                    self.parts[settled is exactly].setdefault(name, []).append(part)
         for name in left.left.keys() & there:
             worst = self.tensors.setdefault(name, Worst())
             values, mask = left.left[name].value, None
             if exactly is not None:
-                values, mask = mostly(exactly.left[name], values, 1 if name in TALL and form.norm == "layer" else None)
+                values, mask = exact_ones(exactly.left[name], values, 1 if name in self.shifted else None)
             worst.add(values, left.left[name].units, value_of(getattr(second, name)), start, mask)
 
     def _dense(self, left: Differences) -> bool:
@@ -264,7 +269,10 @@ class _Walk:
             found.left["unembedding"] = without(found.left["unembedding"], dead)
 
     def _shift_readers(self, found: Settled, made: Ends, ring: Ring) -> None:
-        """A LayerNorm does not see the multiple of ones in the unembedding times the gain, beside a bias over it of sum 0."""
+        """A LayerNorm does not see the multiple of ones in the unembedding times the gain.
+
+        Beside a bias only where the sum of its quotients by the gain is 0.
+        """
         left, gain = found.left["unembedding"], made.final_gain
         if made.final_bias is not None:
             over = ring.over(ring.numbers(made.final_bias), gain)

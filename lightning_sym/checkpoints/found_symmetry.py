@@ -11,22 +11,27 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import IDLE
 from lightning_sym.checkpoints.ends_accounts import EndsFound
-from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.exact_rings import Ratio
+from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound
+from lightning_sym.checkpoints.measured import fitted, measured
 from lightning_sym.checkpoints.model import Block, Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
 from lightning_sym.checkpoints.rewritings import apply
+from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
+from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 
 
 def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream:
-    """What was done to the stream, and to the configuration."""
+    """What was done to the stream, and how well it is known where it was fitted."""
     parts: dict[str, Any] = {}
     if found.scale != 1:
         parts["scale"] = found.scale
@@ -37,7 +42,12 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
             parts["order"] = found.order
         if found.signs is not None:
             parts["signs"] = as_part(found.signs).astype(np.int64)
-    return Stream(Symmetry((), **parts), second.form, found.exact, found)
+    fits = ()
+    if found.matrix is not None and not isinstance(found.matrix, Ratio):
+        rows = ends_of(first, Walker.COMPARISON).embedding
+        some = measured(rows[:CHUNK], stored_type(first, second, "embedding"))
+        fits = ((parts["rotation"], fitted(parts["rotation"], some.swapaxes(0, 1), rows=len(rows))),)
+    return Stream(Symmetry((), **parts), second.form, found, fits)
 
 
 UNREAD = "of the second checkpoint has numbers that nothing depends on"
@@ -119,9 +129,8 @@ class Gathered:
 
     def made(self, exact: bool) -> Symmetry | None:
         """All of it, if it can be applied."""
-        parts = {name: part for name, part in self.stream.symmetry.named()}
         try:
-            symmetry = Symmetry(tuple(self.layers), **parts, **self.parts)
+            symmetry = replace(self.stream.symmetry, layers=tuple(self.layers), **self.parts)
             form = apply(symmetry, self.first, exact=exact).form
         except (BadInput, TooLarge) as error:
             self._refuse(str(error))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import LayerGauge, StreamMap
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
@@ -51,32 +51,45 @@ def layer_words(found: LayerSymmetry, gauge: Iterable[str], written_out: bool) -
     return tuple(words)
 
 
-def gauge_words(gauge: LayerGauge, form: CheckpointForm) -> dict[str, str]:
-    """What was done inside a layer, by part."""
+def gauge_words(parts: Mapping[str, Any], form: CheckpointForm) -> dict[str, str]:
+    """What was done inside a layer, by the part of the symmetry that does anything."""
     found = {}
-    if count := moved(gauge.heads):
-        order = " ".join(map(str, gauge.heads)) if form.heads <= SHOWN else f"{count} of {form.heads}"
-        found["heads"] = f"heads {order}"
-    one = np.eye(form.head_width)
-    found["values"] = _numbers_words("values", gauge.values, one)
-    found["queries"] = _numbers_words("queries and keys", gauge.queries, one)
-    found["turns"] = _numbers_words("turns of frequencies", gauge.turns, np.array([1.0, 0.0]))
-    found["neurons"] = "neurons permuted" if moved(gauge.neurons) else ""
-    found["ups"] = _numbers_words("up scaled", gauge.ups, np.array(1.0))
-    return {name: said for name, said in found.items() if said}
+    for name, part in parts.items():
+        if name == "heads" and (count := _moved(part)):
+            order = " ".join(map(str, part)) if form.heads <= SHOWN else f"{count} of {form.heads}"
+            found[name] = f"heads {order}"
+        elif name == "neurons" and _moved(part):
+            found[name] = "neurons permuted"
+        elif name in GAUGES and (said := _numbers_words(name, part)):
+            found[name] = said
+    return {name: found[name] for name in SAID if name in found}
 
 
-def moved(order: Any) -> int:
+GAUGES = {
+    "values": "values",
+    "queries": "queries and keys",
+    "turns": "turns of frequencies",
+    "ups": "up scaled",
+}
+"""Parts that are numbers, in words."""
+
+SAID = ("heads", "values", "queries", "turns", "neurons", "ups")
+"""Parts in the order in which they are told."""
+
+
+def _moved(order: Any) -> int:
     """How many places of an order are not their own."""
     return int((order != np.arange(len(order))).sum())
 
 
-def _numbers_words(name: str, numbers: Any, one: Any) -> str:
-    """Numbers of a gauge in words; none where it does nothing."""
-    if numbers is None or (isinstance(numbers, Ratio) and (numbers.floats == one).all()):
-        return ""
+def _numbers_words(name: str, numbers: Any) -> str:
+    """Numbers of a gauge in words; none where they are identity matrices, turns `1, 0` or scales 1."""
+    said = GAUGES[name]
     if not isinstance(numbers, Ratio):
-        return f"{name}, fitted"
+        return f"{said}, fitted"
+    one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(numbers.numerators.shape[-1]))
+    if (numbers.floats == one).all():
+        return ""
     if np.ndim(numbers.denominator):
-        return f"{name} by fractions"
-    return name if numbers.denominator == 1 else f"{name} over {numbers.denominator}"
+        return f"{said} by fractions"
+    return said if numbers.denominator == 1 else f"{said} over {numbers.denominator}"

@@ -1,4 +1,4 @@
-"""One layer of both: a gauge guessed, applied, compared, and the account of what was done that leaves least unexplained.
+"""One layer of both: a gauge guessed and applied, and the account of what was done that leaves least unexplained.
 
 An account is a symmetry that can be written down. Gains of a norm may be carried along or be those of the second, its
 bias too, and a bias of values may have moved into that of the outputs.
@@ -6,7 +6,7 @@ bias too, and a bias of values may have moved into that of the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,18 +17,16 @@ from lightning_sym.checkpoints.layer_fit import Guess, fitted
 from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, measured_pieces, value_of
 from lightning_sym.checkpoints.measured import fitted as fit_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import DIGITS, Worst
-from lightning_sym.checkpoints.walk import READERS, WRITERS, Differences, LayerWalk, Ring, Settled, Stream, mostly
+from lightning_sym.checkpoints.walk import READERS, WRITERS, Differences, LayerWalk, Ring, Settled, Stream, exact_ones
 from lightning_sym.errors import BadInput, TooLarge
 
-HALVES = {
-    1: ("norm1_gain", "norm1_bias", "query", "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias"),
-    2: ("norm2_gain", "norm2_bias", "gate", "gate_bias", "up", "up_bias", "down", "down_bias"),
-}  # fmt: skip
-"""By norm, the pieces of the half of a layer that reads it."""
+OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVES.values(), 1)}
+"""By the number of a norm, the pieces of the half of a layer that reads it."""
 
-MATRICES = ("query", "key", "value", "gate", "up", "output", "down")
+MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
 
 NOISE = 1e-10
 """What floats lose of the largest numbers is less."""
@@ -43,7 +41,7 @@ class LayerPair:
         measured: both, with units.
         form: of both.
         stream: what is done to the stream.
-        kinds: the coarser of the types that each piece is stored in.
+        stored: by piece, the coarser of the types that it is stored in.
         limit: units.
     """
 
@@ -52,7 +50,7 @@ class LayerPair:
     measured: tuple[Block, Block]
     form: CheckpointForm
     stream: Stream
-    kinds: Mapping[str, str]
+    stored: Callable[[str], str]
     limit: float
 
 
@@ -91,11 +89,11 @@ class _Account:
 
 
 def compare_layer(
-    first: Block, second: Block, form: CheckpointForm, stream: Stream, kinds: Mapping[str, str], limit: float
+    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
 ) -> LayerFound:
     """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
-    both = tuple(measured_pieces(block, kinds.__getitem__) for block in (first, second))
-    pair = LayerPair(first, second, both, form, stream, kinds, limit)  # type: ignore[arg-type]
+    both = tuple(measured_pieces(block, stored) for block in (first, second))
+    pair = LayerPair(first, second, both, form, stream, stored, limit)  # type: ignore[arg-type]
     options, why_not = {}, ""
     for number in READERS:
         options[number], said = _gains(pair, number)
@@ -132,9 +130,7 @@ def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bo
         tried.append(_account(pair, guess, gains))
         if not tried[-1].off or all(len(ways) == 1 for ways in options.values()):
             return tried[-1]
-    halves = {
-        n: min(tried, key=lambda each: (len(each.off & set(names)), n in each.gains)) for n, names in HALVES.items()
-    }
+    halves = {n: min(tried, key=lambda each: (len(each.off & names), n in each.gains)) for n, names in OF_HALF.items()}
     return halves[1] if halves[1] is halves[2] else _joined(pair, halves)
 
 
@@ -223,11 +219,11 @@ def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
             exactly = _walk(pair, account.guess, account.gains, exactly=True).settle(account.choices)
         except (BadInput, TooLarge) as error:
             why_not = why_not or str(error)
-    settled = account.settled if exactly is None else exactly
     tensors = {}
     for name, each in account.settled.left.items():
         tensors[name] = _worst(pair, name, each, None if exactly is None else exactly.left.get(name))
     equal = exactly is not None and not any(worst.differing for worst in tensors.values())
+    settled = exactly if equal and exactly is not None else account.settled
     symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
     return LayerFound(symmetry, account.guess, tensors, exactly is not None, equal, settled.unread, why_not)
 
@@ -236,18 +232,18 @@ def _mostly_off(pair: LayerPair, left: Differences) -> bool:
     """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
     names = [name for name in MATRICES if name in left]
     dense = [
-        (np.abs(left[name].value) > NOISE * 2.0 ** DIGITS[pair.kinds[name]][0] * left[name].units).mean() > 0.5
+        (np.abs(left[name].value) > NOISE * 2.0 ** DIGITS[pair.stored(name)][0] * left[name].units).mean() > 0.5
         for name in names
     ]
     return 2 * sum(map(bool, dense)) > len(names)
 
 
 def _worst(pair: LayerPair, name: str, left: Measured, exactly: Any) -> Worst:
-    """The largest difference of a piece; the exact ones, but where most of them are what a wrong multiple of ones makes."""
+    """The largest difference of a piece, of the exact ones where there are such."""
     values, mask = left.value, None
     if exactly is not None:
         axis = WRITERS.get(name, -1) if name in (*WRITERS, *MATRICES) and pair.form.norm == "layer" else None
-        values, mask = mostly(exactly, left.value, axis)
+        values, mask = exact_ones(exactly, left.value, axis)
     worst = Worst()
     entries = getattr(pair.second, name)
     worst.add(values, left.units, np.zeros(left.shape) if entries is None else value_of(entries), mask=mask)

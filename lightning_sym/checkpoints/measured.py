@@ -92,8 +92,9 @@ class Measured(_Parts):
 class Fitted(_Parts):
     """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
 
-    Where `g` was fitted to `g W = W'`, an entry of `g x` is off by the root of `square_i x^T gram x`: the mean square of
-    the units of row `i` of `W'`, and the inverse of `W W^T`. For `x` a column of `W` that is its leverage.
+    Where `g` was fitted to `g W = W'`, an entry of `g x` is off by the root of `square_i x^T gram x`: of the mean
+    square of the units of row `i` of `W'` times what the inverse of `W W^T` makes of `x`, for a column of `W` its
+    leverage.
 
     Attributes:
         value: `(..., a, a)`.
@@ -130,21 +131,26 @@ def _forms(rows: Floats, gram: Floats) -> Floats:
     return np.asarray(np.maximum(((rows @ gram) * rows).sum(axis=-1), 0.0))
 
 
-def fitted(matrices: Any, readers: Measured, writers: Measured | None = None) -> Fitted:
+def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
     """Matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, and writers, `(..., l, a)`, times `g^-1`.
 
     Both sides were rounded, so that the units of what is made count twice.
+
+    Args:
+        matrices: those.
+        readers, writers: what they were fitted to; orthogonal ones have no writers.
+        rows: how many columns of readers there are in all, where only some are given.
     """
     value = np.asarray(matrices, dtype=np.float64)
-    sides = [(readers.value.swapaxes(-1, -2), readers.square.swapaxes(-1, -2), value.swapaxes(-1, -2))]
-    if writers is not None:
-        sides.append((writers.value, writers.square, np.linalg.inv(value)))
+    share = max(rows, readers.shape[-1]) / readers.shape[-1]
     parts: list[Floats] = []
-    for rows, squares, by in sides:
-        parts += [
-            2 * (squares @ np.square(by)).mean(axis=-2),
-            np.linalg.pinv(rows.swapaxes(-1, -2) @ rows, rcond=1e-12, hermitian=True),
-        ]
+    for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value))):
+        if side is not None:
+            products = share * side.value.swapaxes(-1, -2) @ side.value
+            parts += [
+                2 * (side.square @ np.square(by)).mean(axis=-2),
+                np.linalg.pinv(products, rcond=1e-12, hermitian=True),
+            ]
     return Fitted(value, *(parts if writers is not None else 2 * parts))
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
 from lightning_sym.checkpoints.ends_accounts import EndsFound, compare_ends
-from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.folded import alive, whole
 from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
@@ -240,10 +240,9 @@ class _Found:
         groups = max(form.groups for form in forms)
         lacking = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
         pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
-        first, second = (replace(block, **lacking) for block in pair)
+        first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
         inner = replace(forms[1], inner=len(second.up), groups=groups)
-        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(Block)}
-        found = compare_layer(first, second, inner, stream, kinds, self.units)
+        found = compare_layer(first, second, inner, stream, lambda name: self.stored(f"{layer}.{name}"), self.units)
         self.words.append(layer_words(found.symmetry, found.guess.words.values(), forms[0].groups != forms[1].groups))
         self.exact &= found.exact
         self.equal &= found.equal
@@ -254,6 +253,11 @@ class _Found:
             self._add(f"{layer}.{name}", worst, found.exact)
         if self.gathered is not None:
             self.gathered.add_layer(found, blocks, kept)  # type: ignore[arg-type]
+
+
+def _as_read(block: Block, raw: Block) -> Block:
+    """A layer with what nobody here knows how to move as it was read."""
+    return replace(block, **{name: array for name, array in raw.present() if getattr(block, name) is None})
 
 
 BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))

@@ -14,7 +14,7 @@ from math import isqrt
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import nice, round_number

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import fields
 from enum import Enum
 
-from lightning_sym.checkpoints.layout import end_pieces, piece_shape
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.errors import BadInput
 
 
@@ -92,13 +92,13 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Piec
 
 
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
-    present = dict(pieces.present())
+    present, known = dict(pieces.present()), table(form)
     if unknown := sorted(name for name in present if walker not in PIECES.get(name, ())):
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
-    if isinstance(pieces, Ends) and (wrong := sorted(end_pieces(form) ^ set(present))):
+    if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
     if "gate_bias" in present and "gate" not in present:
         raise BadInput(f"{where} must have a gate where the gate has a bias")
     for name, array in present.items():
-        if array.shape != piece_shape(form, name):
-            raise BadInput(f"{name} of {where} must have the shape {piece_shape(form, name)}, got {array.shape}")
+        if array.shape != known[name].shape:
+            raise BadInput(f"{name} of {where} must have the shape {known[name].shape}, got {array.shape}")

@@ -2,7 +2,8 @@
 
 What is left of each piece is told in units (`Measuring`), or compared without any tolerance (`Exact`). On the way
 additive parts of a symmetry are read off the differences: what only moves a bias, and multiples of the vector of ones.
-Equal pieces are the witness that the symmetry makes the second checkpoint of the first.
+Equal pieces are the witness that the symmetry makes the second checkpoint of the first, and with that, that both have
+one function (docs/checkpoints.md, Propositions 1 to 12).
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
-from lightning_sym.checkpoints.equations import StreamMap
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.measured import Measured, Measuring, value_of
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
@@ -27,26 +30,46 @@ Ring = Measuring | Exact
 Differences = dict[str, Any]
 """By piece, what the second has more than what was made, in the numbers of a ring."""
 
-READERS = {1: ("query", "key", "value"), 2: ("gate", "up")}
-"""By norm, the maps that read it."""
+READERS = {
+    number: tuple(name for name, piece in half.maps.items() if piece.norm)
+    for number, half in enumerate(HALVES.values(), 1)
+}
+"""By the number of a norm, the maps that read it."""
 
-WRITERS = {"output": 1, "output_bias": 0, "down": 0, "down_bias": 0}
+WRITERS = {
+    name: place
+    for half in HALVES.values()
+    for name, piece in half.maps.items()
+    if not piece.norm and (place := piece.place("stream")) is not None
+}
 """What is written to the stream, and on which axis."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """What is done to the residual stream, as a symmetry, and in the two rings."""
+    """What is done to the residual stream, as a symmetry, and in the two rings.
+
+    Attributes:
+        symmetry: its parts for the stream.
+        form: of the second checkpoint.
+        map: the same as it was guessed.
+        fits: its rotation, if that was fitted, and how well rows of the embedding tell it.
+    """
 
     symmetry: Symmetry
     form: CheckpointForm
-    exact: bool
     map: StreamMap
+    fits: tuple[tuple[Any, Fitted], ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """All its numbers are exact ones."""
+        return self.map.exact
 
     @cached_property
     def measured(self) -> StreamAction:
         """In floats."""
-        return StreamAction(self.symmetry, self.form, Measuring())
+        return StreamAction(self.symmetry, self.form, Measuring(self.fits))
 
     @cached_property
     def exactly(self) -> StreamAction:
@@ -135,7 +158,7 @@ class LayerWalk:
         self.found = Settled(differences(ring, self.made, second), had)
 
     def settle(self, choices: frozenset[str]) -> Settled:
-        """Differences behind all additive symmetries; choices: `bias1`, `bias2`, `value_bias` are those of the second."""
+        """Differences behind all additive symmetries; choices: whether `bias1`, `bias2`, `value_bias` were moved."""
         found = Settled(dict(self.found.left), dict(self.found.parts))
         for number, readers in READERS.items():
             there = [name for name in readers if name in found.left]
@@ -145,15 +168,20 @@ class LayerWalk:
             if self.form.norm == "layer":
                 self._shift_readers(found, number, there)
         if self.form.norm == "layer":
-            for name in ("output", "down"):
-                _shift(self.ring, found, name, WRITERS[name])
+            self._shift_writers(found, biases=False)
         if "value_bias" in choices:
             self._move_values(found)
         if self.form.norm == "layer":
-            for name in ("output_bias", "down_bias"):
-                if name in found.left:
-                    _shift(self.ring, found, name, WRITERS[name])
+            self._shift_writers(found, biases=True)
         return found
+
+    def _shift_writers(self, found: Settled, biases: bool) -> None:
+        """A LayerNorm does not see multiples of ones in what is written."""
+        for name, axis in WRITERS.items():
+            if bool(LAYER[name].added_to) is biases and name in found.left:
+                shift = common(self.ring, found.left[name], axis)
+                found.left[name] = self.ring.plus(found.left[name], -shift)
+                found.parts[f"{name}_shift"] = np.squeeze(shift, axis)
 
     def _move_norm_bias(self, found: Settled, number: int, readers: list[str]) -> None:
         """The norm has the bias of the second: what it lost is in the biases of its readers."""
@@ -242,20 +270,13 @@ def without(array: Any, places: Any) -> Any:
     return np.where(array == 0, 1, array) if np.ndim(places) == 0 else np.where(places, 0, array)
 
 
-def mostly(exactly: Any, values: Any, axis: int | None) -> tuple[Any, Any]:
-    """Exact differences as floats, and where there are some.
+def exact_ones(exactly: Any, values: Floats, axis: int | None) -> tuple[Floats, Any]:
+    """Exact differences as floats, and where there are some; with a multiple of ones taken out, floats tell how large.
 
-    Along an axis on which most differ, floats tell them: three entries told a wrong multiple of ones.
+    Along an axis on which most entries differ all do: three entries told a wrong multiple.
     """
-    found, mask = value_of(exactly), np.asarray(exactly != 0, dtype=bool)
-    if axis is not None and mask.any():
-        most = 2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis]
-        found, mask = np.where(most, values, found), mask | most
-    return found, mask
-
-
-def _shift(ring: Ring, found: Settled, name: str, axis: int) -> None:
-    """A LayerNorm does not see multiples of ones in what is written."""
-    shift = common(ring, found.left[name], axis)
-    found.left[name] = ring.plus(found.left[name], -shift)
-    found.parts[f"{name}_shift"] = np.squeeze(shift, axis)
+    mask = np.asarray(exactly != 0, dtype=bool)
+    if axis is None:
+        return value_of(exactly), mask
+    mask |= 2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis]
+    return values, mask

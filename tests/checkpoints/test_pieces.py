@@ -15,10 +15,11 @@ from changed_checkpoints import changed
 from command import run
 
 from lightning_sym import apply, circuits, compare_fingerprints, fingerprint, open_checkpoint, same_checkpoints
-from lightning_sym.checkpoints import families, layout, logits, stored_checkpoint, transformer, understood
+from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoint, transformer, understood
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import CheckpointPiece
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import PIECES, Walker
@@ -49,8 +50,8 @@ def plain_logits(one: Checkpoint, ids: list[int]) -> Any:
     return plain_norm(x, ends, "final", form) @ ends.get("unembedding", ends["embedding"]).T
 
 
-def arrays(pieces: Any) -> dict[str, Any]:
-    return {name: np.asarray(array, dtype=np.float64) for name, array in pieces.present()}
+def arrays(held: Any) -> dict[str, Any]:
+    return {name: np.asarray(array, dtype=np.float64) for name, array in held.present()}
 
 
 def plain_norm(x: Any, p: dict[str, Any], name: str, form: CheckpointForm) -> Any:
@@ -181,23 +182,19 @@ def gained(block: Block, gain: Any) -> GainedBlock:
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
     """Two checkpoints of such a family, apart in one gain; the forward pass knows of it."""
-    family, shape, heads = families.FAMILIES["llama"], layout.piece_shape, transformer.heads
+    family, attention, heads = families.FAMILIES["llama"], pieces.attention, transformer.heads
 
-    def read(config: Any) -> Any:
-        form, parts = family.read(config)
-        return form, parts | {"query_gain"}
-
-    def shaped(form: CheckpointForm, piece: str) -> tuple[int, ...]:
-        return (form.heads, form.head_width) if piece.endswith("query_gain") else shape(form, piece)
+    def with_gain(form: CheckpointForm) -> Iterator[CheckpointPiece]:
+        query, *others = attention(form)
+        rows = (query.axes[0], query.axes[1]._replace(sized=True))
+        yield from (query, *others, CheckpointPiece("query_gain", rows))
 
     places = {**family.layout.block, "query_gain": Place("model.layers.{}.self_attn.q_norm.weight")}
-    monkeypatch.setitem(
-        families.FAMILIES, "llama", replace(family, read=read, layout=replace(family.layout, block=places))
-    )
-    for module in (layout, understood):
-        monkeypatch.setattr(module, "piece_shape", shaped)
+    monkeypatch.setitem(families.FAMILIES, "llama", replace(family, layout=replace(family.layout, block=places)))
+    monkeypatch.setattr(pieces, "attention", with_gain)
+    pieces.table.cache_clear()
     monkeypatch.setattr(stored_checkpoint, "Block", GainedBlock)
     monkeypatch.setitem(PIECES, "query_gain", frozenset({Walker.FORWARD}))
     monkeypatch.setattr(
@@ -209,7 +206,8 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     gain[1, 2] = 2
     for name, by in (("one", np.ones_like(gain)), ("other", gain)):
         save_checkpoint(replace(one, blocks=tuple(gained(b, by) for b in one.blocks)), tmp_path / name)
-    return tmp_path / "one", tmp_path / "other"
+    yield tmp_path / "one", tmp_path / "other"
+    pieces.table.cache_clear()
 
 
 def test_who_does_not_know_a_piece_refuses_it(folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
