@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import StreamMap, rational
-from lightning_sym.checkpoints.equations import common, modulo_ones, stream_fails, two_of_three
+from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.equations import common, modulo_ones, rational, stream_fails, two_of_three
 from lightning_sym.checkpoints.exact_compare import held, settled
 from lightning_sym.checkpoints.exact_rings import Residues, Size, primes_for
 from lightning_sym.checkpoints.layer_fit import floats

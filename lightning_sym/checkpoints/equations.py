@@ -11,11 +11,12 @@ and with these zero the two have one function (docs/checkpoints.md, Propositions
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import Basis, Factors, Matrices, Order, Places, StreamMap, Turn, Turns, moved
+from lightning_sym.checkpoints.bases import GAUGES, Basis, Operators, Order, Places, StreamMap, Turn, moved
 from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size
 from lightning_sym.checkpoints.folded import Folded, attention_bias
 from lightning_sym.checkpoints.model import CheckpointForm
@@ -60,18 +61,13 @@ class LayerGauge:
         one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(entries.shape[-1]))
         return not bool((entries == one).all())
 
-    def bases(self) -> dict[str, Basis]:
+    def bases(self, of: Turn) -> dict[str, Basis]:
         """The same by the kinds of the spaces, where it does anything."""
         found: dict[str, Basis] = {"heads": Order(self.heads), "groups": Order(self.groups)}
         found["neurons"] = Order(self.neurons)
-        if self.does("values"):
-            found["value-output"] = Matrices(self.values, self.values_inverse)
-        if self.does("queries"):
-            found["query-key"] = Matrices(self.queries, self.queries_inverse)
-        elif self.does("turns"):
-            found["query-key"] = Turns(self.turns, self.turns_inverse)
-        if self.does("ups"):
-            found["ups"] = Factors(self.ups, self.ups_inverse)
+        for space, name, kind in GAUGES:
+            if self.does(name):
+                found[space] = kind(of(getattr(self, name)), of(getattr(self, f"{name}_inverse")))
         return found
 
     def nice(self) -> bool:
@@ -88,17 +84,18 @@ def layer_differences(
     `output_bias` and `value_bias` are each without the other; `moved_bias` is both together, where a value bias moves
     into the output bias. The bias of keys is missing without rotary positions: it does nothing.
     """
-    bases, pieces = {**gauge.bases(), **stream.bases()}, table(form)
+    ring, pieces = Operators(of), table(form)
+    bases = {**gauge.bases(of), **stream.bases(ring)}
     unseen = {"key_bias"} if form.theta is None else set()
     found = {
-        name: array - moved(pieces[name], getattr(first, name), bases, of)
+        name: array - moved(pieces[name], getattr(first, name), bases, ring)
         for name, array in vars(second).items()
         if array is not None and name not in unseen
     }
     if second.query is not None:
         groups = len(gauge.groups)
         whole = attention_bias(second, form, groups)
-        found["moved_bias"] = whole - moved(pieces["output_bias"], attention_bias(first, form, groups), bases, of)
+        found["moved_bias"] = whole - moved(pieces["output_bias"], attention_bias(first, form, groups), bases, ring)
     return found
 
 
@@ -133,6 +130,11 @@ def stream_fails(of: Turn, stream: StreamMap, centred: bool) -> list[Any]:
         return [square]
     sums = [m @ of(Ratio(np.ones((width, 1)), 1)) for m in (matrix, matrix.mT)]
     return [square - square[:, :1] - square[:1] + square[:1, :1], *(s - s[:1] for s in sums), sums[0][:1] - sums[1][:1]]
+
+
+def rational(number: Fraction) -> Ratio:
+    """A number as an array of one entry."""
+    return Ratio(np.array([float(number.numerator)]), number.denominator)
 
 
 ALIKE = 8

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import StreamMap, rational
-from lightning_sym.checkpoints.equations import LayerGauge, inverses_fail, layer_differences, modulo_ones
+from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.equations import LayerGauge, inverses_fail, layer_differences, modulo_ones, rational
 from lightning_sym.checkpoints.exact_rings import Ratio, Residues, Size, primes_for
 from lightning_sym.checkpoints.folded import fold
 from lightning_sym.checkpoints.layer_fit import floats

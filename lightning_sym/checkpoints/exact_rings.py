@@ -114,6 +114,17 @@ class Residues:
         """The axes in another order."""
         return Residues(self.entries.transpose(*axes), self.prime)
 
+    def swapaxes(self, first: int, second: int) -> Residues:
+        """Two axes exchanged."""
+        return Residues(self.entries.swapaxes(first, second), self.prime)
+
+    def repeat(self, repeats: int, axis: int) -> Residues:
+        """Each part along an axis so many times."""
+        return Residues(self.entries.repeat(repeats, axis), self.prime)
+
+    def __neg__(self) -> Residues:
+        return Residues(-self.entries, self.prime)
+
     def nonzero(self) -> npt.NDArray[np.bool_]:
         """Where an entry is not zero modulo the prime."""
         return np.asarray(np.mod(self.entries, self.prime) != 0)
@@ -194,6 +205,17 @@ class Size:
 
     def transpose(self, *axes: int) -> Size:
         """The axes in another order."""
+        return self
+
+    def swapaxes(self, first: int, second: int) -> Size:
+        """Two axes exchanged."""
+        return self
+
+    def repeat(self, repeats: int, axis: int) -> Size:
+        """Each part along an axis so many times."""
+        return self
+
+    def __neg__(self) -> Size:
         return self
 
     @property

@@ -61,16 +61,14 @@ def fold(block: Block, of: Turn, halves: Iterable[str] = HALVES) -> Folded:
     for half in map(HALVES.__getitem__, halves):
         gain, bias = (getattr(block, name) for name in half.norms)
         gain, bias = of(gain), of(bias).reshape(-1, 1) if bias.any() else None
-        for name, piece in half.maps.items():
-            if (stored := getattr(block, name)) is None:
-                continue
-            if piece.added_to:
-                made[name] = of(stored) if made[name] is None else of(stored) + made[name]
+        for piece, added in half.affine():
+            if (stored := getattr(block, piece.name)) is None:
                 continue
             weight = of(stored)
+            own = None if added is None else of(getattr(block, added.name))
             if piece.norm and bias is not None:
-                made[f"{name}_bias"] = (weight.reshape(-1, stored.shape[-1]) @ bias).reshape(*stored.shape[:-1])
-            made[name] = weight * gain if piece.norm else weight
+                own = own + (weight.reshape(-1, stored.shape[-1]) @ bias).reshape(*stored.shape[:-1])
+            made |= {piece.name: weight * gain if piece.norm else weight, f"{piece.name}_bias": own}
     return Folded(**made)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.bases import StreamMap, turned_matrices
 from lightning_sym.checkpoints.configurations import IDLE
 from lightning_sym.checkpoints.ends_compare import EndsFound
 from lightning_sym.checkpoints.equations import LayerGauge, common, two_of_three
@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Rounded, n
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.layer_compare import LayerFound
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
-from lightning_sym.checkpoints.rewritings import ROWS, apply, turned_matrices
+from lightning_sym.checkpoints.rewritings import ROWS, apply
 from lightning_sym.checkpoints.stream import Reading, StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, pieces_of

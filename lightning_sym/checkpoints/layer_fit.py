@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.bases import StreamMap, moved
+from lightning_sym.checkpoints.bases import Operators, StreamMap, moved
 from lightning_sym.checkpoints.equations import LayerGauge
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold
@@ -35,8 +35,8 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
 
 def carried(folded: Folded, stream: StreamMap) -> Folded:
     """A folded layer in the new coordinates of the stream."""
-    bases, there = stream.bases(), {name: array for name, array in vars(folded).items() if array is not None}
-    changed = {name: moved(LAYER[name], array, bases, floats) for name, array in there.items()}
+    ring, there = Operators(floats), {name: array for name, array in vars(folded).items() if array is not None}
+    changed = {name: moved(LAYER[name], array, stream.bases(ring), ring) for name, array in there.items()}
     return Folded(**vars(folded) | changed)
 
 
