@@ -252,7 +252,8 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
         yield CheckpointPiece("unembedding", (ids, stream(form, up=False)), (1,), ((behind(form, "final"), -1),))
 
 
-SHAPELESS = table(CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "gelu", tied=False))
+SHAPELESS_FORM = CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "gelu", tied=False)
+SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer
 READERS = {name: piece.norm for name, piece in LAYER.items() if piece.norm}

@@ -21,14 +21,8 @@ from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, E
 from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import LAYER, require_sizes
+from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
-
-_CENTRED = (
-    "query_shift", "key_shift", "value_shift", "gate_shift", "up_shift", "output_shift", "output_bias_shift",
-    "down_shift", "down_bias_shift", "embedding_shift", "positions_shift", "unembedding_shift",
-)  # fmt: skip
-"""Parts that only a norm allows that does not read the mean."""
 
 ROWS = 4096
 """Of an embedding that are rewritten at a time."""
@@ -128,25 +122,9 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:
     """Refuse by name what is no symmetry of this kind of network."""
-    name = part.rsplit(".", 1)[-1]
-    if name in _CENTRED:
-        require(
-            form.norm == "layer", f"{part}: shifts along the vector of ones need LayerNorm, this network has RMSNorm"
-        )
-    if name in ("bias1", "bias2"):
-        require(form.norm == "layer", f"{part}: RMSNorm has no bias")
-    if name == "queries":
-        require(form.theta is None, f"{part}: with rotary positions queries and keys allow turns only, no matrices")
-    if name == "key_bias":
-        require(form.theta is None, f"{part}: with rotary positions the function depends on key biases")
-    if name == "turns":
-        require(form.theta is not None, f"{part}: turns belong to rotary positions, this network has none")
-    if name == "ups":
-        require(form.activation == "silu", f"{part}: only the up map of a gated MLP may be scaled")
-    if name in ("final_gain", "moved", "unembedding_shift"):
-        require(not form.tied, f"{part}: the embedding is the unembedding too (tied); untie it first")
-    if name in ("moved", "positions_shift"):
-        require(form.theta is None, f"{part}: this network has no learned positions")
+    name = part.rpartition(".")[2]
+    for need in () if name in ("groups", "tied") else KINDS[name].needs:
+        require(need.holds(form), f"{part}: {need.otherwise}")
 
 
 def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
@@ -186,7 +164,7 @@ class LayerChange:
     def part(self, name: str) -> Any:
         """A part of the symmetry, of neurons only those that are old ones; `None` where there is none."""
         found = getattr(self.new.symmetry.layers[self.number], name, None)
-        return np.asarray(found)[self.places] if found is not None and LAYER[name][:1] == ("m",) else found
+        return np.asarray(found)[self.places] if found is not None and KINDS[name].shape[:1] == ("m",) else found
 
     def bases(self, block: Block) -> dict[str, Basis]:
         """What is done to the spaces inside of the layer."""

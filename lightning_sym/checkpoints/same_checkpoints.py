@@ -240,7 +240,7 @@ class _Found:
         if self.stream is None:
             raise TypeError("the stream is fitted before the layers")
         inner = replace(form, inner=len(second.up), groups=groups)
-        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(Block)}
+        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(second)}
         found = told_layer(first, second, inner, groups, self.stream, kinds, self.units)
         self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
         self.exact &= found.masks is not None

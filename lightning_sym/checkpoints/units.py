@@ -18,6 +18,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.pieces import LAYER, READERS, table
 
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
@@ -71,15 +72,14 @@ def block_units(block: Block, kinds: Mapping[str, str], others: dict[str, Floats
     sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
     if centred:
         sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "moved_bias", "down_bias")}
-    rows = {"output": (0, 2), "down": 1} | {name: -1 for name in MAPS if getattr(block, name) is not None}
-    for name, axis in rows.items():
-        sizes[name] = np.abs(getattr(block, name)).max(axis=axis, keepdims=True, initial=0)
-    for name in ("norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias"):
-        sizes[name] = getattr(block, name)
+    for name, piece in LAYER.items():
+        if name not in sizes and (array := getattr(block, name)) is not None:
+            by_row = np.abs(array).max(axis=piece.columns, keepdims=True, initial=0)
+            sizes[name] = by_row if piece.columns else array
     return {name: unit_at(size, kinds[name]) for name, size in sizes.items()}
 
 
-COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
+COLUMNS = {name: piece.rows for name, piece in LAYER.items() if piece.columns}
 """The axes along which a column lies: what one coordinate of the stream, of a head, or one neuron has in a tensor."""
 
 GROSS = 2.0**-3
@@ -109,20 +109,17 @@ def without_gain(differences: Any, weights: Any, gain: Any) -> Floats:
     return np.asarray(differences / np.where(gain == 0, beside, gain))
 
 
-MAPS = {"query": 1, "key": 1, "value": 1, "gate": 2, "up": 2}
-
-
 def bias_sizes(block: Block) -> dict[str, Floats]:
     """How large the terms are that a bias is compared in, with all that the norm's bias or the values' bias adds to it.
 
     The root of the sum of their squares: roundings of many terms add up like that.
     """
     found = {}
-    for name, norm in MAPS.items():
+    for name, norm in READERS.items():
         weight = getattr(block, name)
         if weight is None:
             continue
-        bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
+        bias = np.asarray(getattr(block, f"{norm}_bias"), np.float64)
         sizes = np.sqrt(np.square(_floats(getattr(block, f"{name}_bias"))) + np.square(_floats(weight)) @ bias**2)
         found[f"{name}_bias"] = sizes
     ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
@@ -282,16 +279,8 @@ def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[
     """A place in a piece as row and column of the matrix `(out, in)`, or as the place in a vector.
 
     Example:
-        >>> from lightning_sym.checkpoints.units import entry_of
-        >>> entry_of("down", (3, 4), None)
-        (3, 4)
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> entry_of("output", (1, 2, 3), small_checkpoint("gpt2").form)
+        (2, 7)
     """
-    if piece == "output":
-        head, row, column = index
-        return row, head * form.head_width + column
-    if piece in ("query", "key", "value"):
-        head, row, column = index
-        return head * form.head_width + row, column
-    if piece in ("query_bias", "key_bias", "value_bias"):
-        return (index[0] * form.head_width + index[1],)
-    return index
+    return table(form)[piece].matrix_entry(index)
