@@ -1,23 +1,21 @@
-"""A layer without its norms' gains and biases, in any ring: the maps that read the norm have taken them up.
+"""A layer without its norms' gains and biases, in floats: the maps that read the norm have taken them up.
 
 Tensors that a family lacks are zeros here; groups may be written out (`spread`), neurons that do nothing left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.bases import Turn
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, MLP, table
 
 
 class Folded(SimpleNamespace):
-    """A layer in a ring: its maps and their biases, by name and shaped as in `Block`; `None` where there is none."""
+    """A layer in floats: its maps and their biases, by name and shaped as in `Block`; `None` where there is none."""
 
 
 def whole(block: Block, form: CheckpointForm, groups: int, keep: np.ndarray[Any, Any] | None = None) -> Block:
@@ -55,20 +53,21 @@ def alive(block: Block) -> Any:
     return np.logical_and.reduce(list(found.values()))
 
 
-def fold(block: Block, of: Turn, halves: Iterable[str] = HALVES) -> Folded:
-    """The folded layer of a `whole` block, or one half of it; the other half is `None`."""
+def fold(block: Block) -> Folded:
+    """The folded layer of a `whole` block."""
     made: dict[str, Any] = dict.fromkeys(name for half in HALVES.values() for name in half.maps)
-    for half in map(HALVES.__getitem__, halves):
-        gain, bias = (getattr(block, name) for name in half.norms)
-        gain, bias = of(gain), of(bias).reshape(-1, 1) if bias.any() else None
-        for name, piece in half.maps.items():
-            if (stored := getattr(block, name)) is None:
+    for half in HALVES.values():
+        gain, bias = (_floats(getattr(block, name)) for name in half.norms)
+        for piece, added in half.affine():
+            if (stored := getattr(block, piece.name)) is None:
                 continue
-            if piece.added_to:
-                made[name] = of(stored) if made[name] is None else of(stored) + made[name]
-                continue
-            weight = of(stored)
-            if piece.norm and bias is not None:
-                made[f"{name}_bias"] = (weight.reshape(-1, stored.shape[-1]) @ bias).reshape(*stored.shape[:-1])
-            made[name] = weight * gain if piece.norm else weight
+            weight = _floats(stored)
+            own = None if added is None else _floats(getattr(block, added.name))
+            if piece.norm and bias.any():
+                own = own + weight @ bias
+            made |= {piece.name: weight * gain if piece.norm else weight, f"{piece.name}_bias": own}
     return Folded(**made)
+
+
+def _floats(array: Any) -> Any:
+    return np.asarray(array, dtype=np.float64)

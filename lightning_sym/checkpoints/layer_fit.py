@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.bases import Places, StreamMap
-from lightning_sym.checkpoints.bases import moved as moved_piece
+from lightning_sym.checkpoints.bases import Places, StreamMap, moved
+from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.folded import Folded, fold, whole
 from lightning_sym.checkpoints.found_text import gauge_words
@@ -45,14 +45,15 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
 
 def carried(folded: Folded, stream: StreamMap) -> Folded:
     """A folded layer in the new coordinates of the stream."""
-    bases, there = stream.bases(), {name: array for name, array in vars(folded).items() if array is not None}
-    changed = {name: moved_piece(LAYER[name], array, bases, floats) for name, array in there.items()}
+    ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
+    bases = (stream if stream.matrix is None else replace(stream, matrix=floats(stream.matrix))).bases(ring)
+    changed = {name: moved(LAYER[name], array, bases, ring) for name, array in there.items()}
     return Folded(**vars(folded) | changed)
 
 
 def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> tuple[Folded, Folded]:
     """Both layers folded in floats, from `whole` blocks: the first in the coordinates of the second."""
-    return carried(seen(fold(first, floats), form), stream), seen(fold(second, floats), form)
+    return carried(seen(fold(first), form), stream), seen(fold(second), form)
 
 
 @dataclass(frozen=True, eq=False)

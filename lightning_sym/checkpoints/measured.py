@@ -51,7 +51,9 @@ class _Parts:
         raise TypeError("measured numbers must not be taken for floats, which have no units")
 
     def __array_function__(self, function: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
-        """A function that moves or joins entries, done to every part."""
+        """A function that moves or joins entries, done to every part; one that asks for the shape is asked of one."""
+        if function in (np.shape, np.ndim, np.size):
+            return function(self.value)
         return type(self)(*(function(*_parts(args, each.name), **kwargs) for each in fields(self)))  # type: ignore[arg-type]
 
 

@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import prod
 
+import numpy as np
+
 from lightning_sym.checkpoints.model import Array, CheckpointForm
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.network.pieces import Axis, WeightSpace
@@ -78,7 +80,7 @@ class CheckpointPiece:
 
     def as_matrix(self, array: Array) -> Array:
         """The array as its matrix, or vector."""
-        return array.transpose(*self.rows, *self.columns).reshape(self.matrix_shape)
+        return np.transpose(array, (*self.rows, *self.columns)).reshape(*self.matrix_shape)
 
     def of_matrix(self, matrix: Array) -> Array:
         """The array of a matrix, or vector."""
@@ -115,6 +117,12 @@ class Half:
     norms: dict[str, CheckpointPiece]
     maps: dict[str, CheckpointPiece]
 
+    def affine(self) -> Iterator[tuple[CheckpointPiece, CheckpointPiece | None]]:
+        """Each map with its bias, if it may have one."""
+        for name, piece in self.maps.items():
+            if not piece.added_to:
+                yield piece, self.maps.get(f"{name}_bias")
+
 
 @dataclass(frozen=True)
 class CheckpointTable:
@@ -133,6 +141,9 @@ class CheckpointTable:
         for space in {space for piece in pieces for space in piece.spaces if space.free}:
             if sum(space in piece.spaces for piece in pieces) < 2:
                 raise ProgramError(f"the space {space.kind} stands on one piece alone: who else moves with it?")
+        for name in (name for name, piece in self.layer.items() if piece.norm):
+            if f"{name}_bias" not in self.layer:
+                raise ProgramError(f"{name} reads a norm, whose bias needs a bias of {name} to be taken up by")
 
     @cached_property
     def layer(self) -> Mapping[str, CheckpointPiece]:
@@ -241,7 +252,8 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
         yield CheckpointPiece("unembedding", (ids, stream(form, up=False)), (1,), ((behind(form, "final"), -1),))
 
 
-SHAPELESS = table(CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "gelu", tied=False))
+SHAPELESS_FORM = CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "gelu", tied=False)
+SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer
 READERS = {name: piece.norm for name, piece in LAYER.items() if piece.norm}

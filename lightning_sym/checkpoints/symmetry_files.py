@@ -16,16 +16,16 @@ from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import require_sizes
+from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.whole_files import cannot_write, replacing, require_writable
 
 SCHEMA = "lightning-sym/symmetry/1"
-ORDERS = ("heads", "neurons", "order", "signs")
+ORDERS = {name for name, kind in KINDS.items() if kind.integers}
 """Parts whose entries are integers."""
-NUMBERS = ("scale", "groups", "tied", "output_bias_shift", "down_bias_shift")
+NUMBERS = {"groups", "tied"} | {name for name, kind in KINDS.items() if not kind.shape}
 """Parts that are one number."""
 LARGEST_FILE = 2**30
 BYTES_A_NUMBER = 160

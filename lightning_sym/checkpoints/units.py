@@ -16,6 +16,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.pieces import table
 
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
@@ -172,16 +173,8 @@ def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[
     """A place in a piece as row and column of the matrix `(out, in)`, or as the place in a vector.
 
     Example:
-        >>> from lightning_sym.checkpoints.units import entry_of
-        >>> entry_of("down", (3, 4), None)
-        (3, 4)
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> entry_of("output", (1, 2, 3), small_checkpoint("gpt2").form)
+        (2, 7)
     """
-    if piece == "output":
-        head, row, column = index
-        return row, head * form.head_width + column
-    if piece in ("query", "key", "value"):
-        head, row, column = index
-        return head * form.head_width + row, column
-    if piece in ("query_bias", "key_bias", "value_bias"):
-        return (index[0] * form.head_width + index[1],)
-    return index
+    return table(form)[piece].matrix_entry(index)

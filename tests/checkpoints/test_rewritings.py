@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_transformer import logits
 
+from lightning_sym.checkpoints.bases import turned_matrices
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
-from lightning_sym.checkpoints.rewritings import apply, turned_matrices
+from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
