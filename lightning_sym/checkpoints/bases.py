@@ -92,7 +92,9 @@ class Turns:
         if len(piece.axes) > 2:
             x, y = x[..., None], y[..., None]
         real = ring.plus(ring.times(x, upper), ring.times(-y, lower))
-        return joined(real, ring.plus(ring.times(y, upper), ring.times(x, lower)), 1)
+        found = joined(real, ring.plus(ring.times(y, upper), ring.times(x, lower)), 1)
+        half_exact = isinstance(found, np.ndarray) and found.dtype == object  # of one half, perhaps, it is floats
+        return ring.numbers(found) if half_exact else found
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,6 +152,10 @@ class CheckpointTable:
         """Those of a layer."""
         return {name: piece for half in self.halves.values() for name, piece in (half.norms | half.maps).items()}
 
+    def names(self) -> set[str]:
+        """The names of all of them."""
+        return {*self.ends, *self.layer}
+
     def __getitem__(self, name: str) -> CheckpointPiece:
         """The piece of a name such as `embedding`, `query` or `3.query`.
 

@@ -267,8 +267,9 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
     for name, piece in pieces.items():
         if found[name] is None:
             shift = getattr(asked, f"{name}_shift", None)
-            found[name] = np.concatenate([
+            parts = [
                 change(piece, ring.numbers(rows), None if shift is None else np.asarray(shift)[start : start + ROWS])
                 for start, rows in _by_rows(getattr(old, name))
-            ])  # fmt: skip
+            ]
+            found[name] = ring.numbers(np.concatenate(parts))  # some of them floats, perhaps, and others not
     return forms.retied(type(old)(**found), isinstance(ring, Exact))
