@@ -89,7 +89,8 @@ class Turns:
         if len(piece.axes) > 2:
             x, y = x[..., None], y[..., None]
         real = ring.plus(ring.times(x, upper), ring.times(-y, lower))
-        return np.concatenate([real, ring.plus(ring.times(y, upper), ring.times(x, lower))], axis=1)
+        parts = real, ring.plus(ring.times(y, upper), ring.times(x, lower))
+        return ring.numbers(np.concatenate(parts, axis=1))  # of one half, perhaps, it is floats
 
 
 @dataclass(frozen=True, eq=False)

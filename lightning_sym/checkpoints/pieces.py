@@ -42,6 +42,8 @@ class CheckpointPiece:
     def __post_init__(self) -> None:
         if not self.axes:
             raise ProgramError(f"a piece of a checkpoint must have axes, {self.name} has none")
+        if not {axis.space for axis in self.axes} >= {under for space, _ in self.scales for under in space.over}:
+            raise ProgramError(f"{self.name} must have an axis for each space that one of its scales lies over")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,6 +152,10 @@ class CheckpointTable:
         """Those of a layer."""
         return {name: piece for half in self.halves.values() for name, piece in (half.norms | half.maps).items()}
 
+    def names(self) -> set[str]:
+        """The names of all of them."""
+        return {*self.ends, *self.layer}
+
     def __getitem__(self, name: str) -> CheckpointPiece:
         """The piece of a name such as `embedding`, `query` or `3.query`.
 
@@ -228,13 +234,14 @@ def attention(form: CheckpointForm) -> Iterator[CheckpointPiece]:
 
 
 def mlp(form: CheckpointForm) -> Iterator[CheckpointPiece]:
-    """Neurons; with a gate the maps that it multiplies may be rescaled, neuron by neuron."""
+    """Neurons; what a gate multiplies, with SiLU, may be rescaled, neuron by neuron."""
     neurons = WeightSpace("neurons", (), form.inner)
     ups = WeightSpace("ups", (), 1, over=(neurons,))
+    more, less = ([(ups, exponent)] if form.activation == "silu" else [] for exponent in (1, -1))
     rows, read, taken = Axis(neurons, up=True), stream(form, up=False), (behind(form, "norm2"), -1)
     yield from affine("gate", (rows, read), (1,), taken)
-    yield from affine("up", (rows, read), (1,), taken, (ups, 1))
-    yield from affine("down", (stream(form, up=True), Axis(neurons, up=False)), (1,), (LENGTH, 1), (ups, -1))
+    yield from affine("up", (rows, read), (1,), taken, *more)
+    yield from affine("down", (stream(form, up=True), Axis(neurons, up=False)), (1,), (LENGTH, 1), *less)
 
 
 def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
@@ -252,7 +259,7 @@ def ends(form: CheckpointForm) -> Iterator[CheckpointPiece]:
         yield CheckpointPiece("unembedding", (ids, stream(form, up=False)), (1,), ((behind(form, "final"), -1),))
 
 
-SHAPELESS_FORM = CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "gelu", tied=False)
+SHAPELESS_FORM = CheckpointForm("", 1, 1, 1, 1, 1, 1, 1, 1, "layer", Fraction(1), None, "silu", tied=False)
 SHAPELESS = table(SHAPELESS_FORM)
 """All pieces of all forms, for what does not depend on sizes."""
 HALVES, LAYER = SHAPELESS.halves, SHAPELESS.layer

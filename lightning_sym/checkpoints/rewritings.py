@@ -23,6 +23,7 @@ from lightning_sym.checkpoints.stream import Reading, StreamAction, require, req
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
+from lightning_sym.errors import BadInput
 
 ROWS = 4096
 """Of an embedding that are rewritten at a time."""
@@ -212,7 +213,10 @@ class LayerChange:
                 if piece.place(kind) in piece.columns:
                     added = self._taken_up(piece, weight, added, lost[kind])
             if shift is not None and not piece.norm:
-                weight = ring.plus(weight, ring.numbers(np.expand_dims(np.asarray(shift), piece.place("stream") or 0)))
+                axis = piece.place("stream")
+                if axis is None:
+                    raise BadInput(f"{where}{name}_shift: {name} does not write into the stream")
+                weight = ring.plus(weight, ring.numbers(np.expand_dims(np.asarray(shift), axis)))
             if added_shift is not None:
                 require(added is not None, f"{where}{name}_bias_shift: there is no such bias in this network")
                 added = ring.plus(added, one_number(added_shift, ring))
@@ -263,8 +267,9 @@ def _ends(new: Rewritten, original: Ends) -> Ends:
     for name, piece in pieces.items():
         if found[name] is None:
             shift = getattr(asked, f"{name}_shift", None)
-            found[name] = np.concatenate([
+            parts = [
                 change(piece, ring.numbers(rows), None if shift is None else np.asarray(shift)[start : start + ROWS])
                 for start, rows in _by_rows(getattr(old, name))
-            ])  # fmt: skip
+            ]
+            found[name] = ring.numbers(np.concatenate(parts))  # some of them floats, perhaps, and others not
     return forms.retied(type(old)(**found), isinstance(ring, Exact))

@@ -15,6 +15,12 @@ KINDS = kinds(Symmetry) | kinds(LayerSymmetry)
 """Of every part that is made of numbers, of the whole or of a layer, what it is made of."""
 
 
+def sizes_of(form: CheckpointForm) -> dict[str, int]:
+    """The numbers that the letters of parts stand for."""
+    found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
+    return found | {"a": form.head_width, "a/2": form.head_width // 2, "2": 2, "m": form.inner}
+
+
 def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:
     """Refuse a part that is larger or smaller than the network, or than another part, has it.
 
@@ -32,9 +38,7 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
     """
     sizes: dict[str, tuple[int, str]] = {"2": (2, "")}
     if form is not None:
-        known = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
-        known |= {"a": form.head_width, "a/2": form.head_width // 2, "m": form.inner}
-        sizes |= {letter: (size, "") for letter, size in known.items()}
+        sizes |= {letter: (size, "") for letter, size in sizes_of(form).items()}
     for name, part in symmetry.named():
         if name in KINDS:
             _fit(name, part, KINDS[name].shape, sizes)

@@ -95,10 +95,8 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Piec
 
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
     present, known = dict(pieces.present()), table(form)
-    names = known.ends if isinstance(pieces, Ends) else known.layer
-    if unknown := sorted(
-        name for name in present if name not in names or (walker not in FOLLOWS and walker not in NAMED.get(name, ()))
-    ):
+    named = {name for name, walkers in NAMED.items() if walker in walkers or walker in FOLLOWS}
+    if unknown := sorted(present.keys() - named - (known.names() if walker in FOLLOWS else set())):
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
     if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
