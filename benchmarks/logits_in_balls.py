@@ -21,11 +21,10 @@ import numpy as np
 from plain_checkpoints import logits as plain_logits
 
 from lightning_sym import open_checkpoint
-from lightning_sym.checkpoints.gpt2 import PARTS
-from lightning_sym.checkpoints.layout import end_pieces, piece_shape
-from lightning_sym.checkpoints.llama import MATRICES
+from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.logits import compare_logits, logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends
+from lightning_sym.checkpoints.pieces import table
 
 T = TypeVar("T")
 EPSILON = Fraction(1, 10**5)
@@ -40,14 +39,15 @@ SMOLLM2 = CheckpointForm(
 class Drawn:
     """Random weights of a form, each piece from its own seed."""
 
-    def __init__(self, name: str, form: CheckpointForm, parts: frozenset[str]) -> None:
-        self.name, self.form, self.parts = name, form, parts
+    def __init__(self, name: str, form: CheckpointForm) -> None:
+        self.name, self.form, family = name, form, FAMILIES[form.family]
+        self.parts = family.parts(form, family.biases)
 
     def _pieces(self, kind: type[Any], parts: frozenset[str], seed: int) -> Any:
         source = np.random.default_rng(seed)
 
         def drawn(piece: str) -> Any:
-            shape = piece_shape(self.form, piece)
+            shape = table(self.form)[piece].shape
             size = 0.1 if len(shape) == 1 or piece.endswith("bias") else shape[-1] ** -0.5
             near = np.float32(piece.endswith("gain"))
             return near + np.float32(size) * source.standard_normal(shape, dtype=np.float32)
@@ -55,7 +55,7 @@ class Drawn:
         return kind(**{field.name: drawn(field.name) if field.name in parts else None for field in fields(kind)})
 
     def ends(self) -> Ends:
-        return self._pieces(Ends, end_pieces(self.form), 0)  # type: ignore[no-any-return]
+        return self._pieces(Ends, frozenset(table(self.form).ends), 0)  # type: ignore[no-any-return]
 
     def block(self, layer: int) -> Block:
         return self._pieces(Block, self.parts, layer + 1)  # type: ignore[no-any-return]
@@ -115,8 +115,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=8)
     parser.add_argument("checkpoints", nargs="*")
     given = parser.parse_args()
-    every: list[Checkpoint] = [Drawn("GPT-2 small's shape", GPT2, PARTS)]
-    every += [Drawn("SmolLM2-135M's shape", SMOLLM2, MATRICES), *map(open_checkpoint, given.checkpoints)]
+    every: list[Checkpoint] = [Drawn("GPT-2 small's shape", GPT2)]
+    every += [Drawn("SmolLM2-135M's shape", SMOLLM2), *map(open_checkpoint, given.checkpoints)]
     for checkpoint in every:
         source = np.random.default_rng(0)
         report(checkpoint, source.integers(0, checkpoint.form.vocabulary, given.tokens).tolist())

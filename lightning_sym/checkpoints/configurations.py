@@ -12,15 +12,16 @@ import numpy as np
 
 from lightning_sym.checkpoints.folded import alive
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
+from lightning_sym.checkpoints.pieces import LAYER
 from lightning_sym.checkpoints.stream import require
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.limits import require_integer
 
-SHARED = ("key", "key_bias", "value", "value_bias")
+SHARED = tuple(name for name, piece in LAYER.items() if piece.place("groups") is not None)
 """What a group of query heads has in common."""
 
-IDLE = ("gate", "gate_bias", "up", "up_bias", "down")
-"""What a neuron has."""
+IDLE = {name: axis for name, piece in LAYER.items() if (axis := piece.place("neurons")) is not None}
+"""What a neuron has, and on which axis."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def require_neurons(layer: LayerSymmetry, old: int, where: str) -> None:
         BadInput: with what must be true.
     """
     if layer.neurons is None:
-        given = [name for name in IDLE if getattr(layer, f"idle_{name}") is not None]
+        given = [name for name in IDLE if getattr(layer, f"idle_{name}", None) is not None]
         require(not given, f"{where}idle_{given[0] if given else ''} must go with neurons that are -1")
         return
     try:
@@ -129,30 +130,19 @@ def with_idle(layer: LayerSymmetry, block: Block, places: Any, where: str) -> Bl
     count = 0 if layer.neurons is None else len(np.asarray(layer.neurons)) - len(places)
     if not count:
         return block
-    width = block.down.shape[0]
-    shapes = {
-        "gate": (count, width),
-        "gate_bias": (count,),
-        "up": (count, width),
-        "up_bias": (count,),
-        "down": (width, count),
-    }
-    idle: dict[str, Any] = {}
-    for name, shape in shapes.items():
-        given = getattr(layer, f"idle_{name}")
-        if given is not None:
-            require(getattr(block, name) is not None, f"{where}idle_{name}: there is no {name} in this network")
-        idle[name] = np.zeros(shape) if given is None else np.asarray(given)
-    there: dict[str, Any] = {name: idle[name] if getattr(block, name) is not None else None for name in IDLE}
-    require(not alive(replace(block, **there)).any(), f"{where}neurons that are -1 must do nothing")
-    made = {}
-    size, rest = len(places) + count, np.flatnonzero(np.asarray(layer.neurons) < 0)
-    for name in IDLE:
-        if (array := getattr(block, name)) is None:
-            continue
-        axis = 1 if name == "down" else 0
-        whole = np.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), dtype=np.result_type(array, idle[name]))
-        at: Any = (slice(None),) if axis else ()
-        whole[(*at, places)], whole[(*at, rest)] = array, idle[name]
-        made[name] = whole
+    idle, made = dict[str, Any](), dict[str, Any]()
+    for name, axis in IDLE.items():
+        given, array = getattr(layer, f"idle_{name}", None), getattr(block, name)
+        require(given is None or array is not None, f"{where}idle_{name}: there is no {name} in this network")
+        if array is not None:
+            shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
+            idle[name] = np.zeros(shape) if given is None else np.asarray(given)
+    require(not alive(replace(block, **idle)).any(), f"{where}neurons that are -1 must do nothing")
+    rest = np.flatnonzero(np.asarray(layer.neurons) < 0)
+    for name, numbers in idle.items():
+        array, axis = getattr(block, name), IDLE[name]
+        shape = (*array.shape[:axis], len(places) + count, *array.shape[axis + 1 :])
+        made[name] = np.zeros(shape, dtype=np.result_type(array, numbers))
+        for where_they_are, part in ((places, array), (rest, numbers)):
+            made[name][(*(slice(None),) * axis, where_they_are)] = part
     return replace(block, **made)

@@ -1,10 +1,220 @@
-"""The families that are read; a further one is a file beside these, and a line here."""
+"""The families that are read, each a table of names, what its configuration means, and a row in `FAMILIES`.
+
+A further one is a table and a row here. What a piece is, its shape, and how it moves, stands in `pieces.py`.
+"""
 
 from __future__ import annotations
 
-from lightning_sym.checkpoints.gpt2 import GPT2
-from lightning_sym.checkpoints.layout import ModelFamily
-from lightning_sym.checkpoints.llama import LLAMA, MISTRAL
-from lightning_sym.checkpoints.qwen2 import QWEN2
+import re
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from typing import Any
 
-FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in (GPT2, LLAMA, MISTRAL, QWEN2)}
+from lightning_sym.checkpoints.config import Config, refuse
+from lightning_sym.checkpoints.layout import Biases, Layout, ModelFamily, Place
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.rotary_config import read_rotary, require_full_attention, require_no_window, write_rotary
+
+NORMS = frozenset(("norm1", "norm2"))
+ATTENTION, MLP = frozenset(("query", "key", "value", "output")), frozenset(("gate", "up", "down"))
+AFFINE = ATTENTION | MLP
+NO_BIASES: Biases = frozenset()
+
+Names = Mapping[str, tuple[str, str]]
+"""By norm, map or end, its name in folders and in GGUF files."""
+
+
+def layouts(
+    ends: Names, layer: Names, before: str, turned: bool = False, interleaved: Collection[str] = ()
+) -> tuple[Layout, Layout]:
+    """Where the pieces lie in folders and in GGUF files: `.weight` and `.bias` of each name.
+
+    Args:
+        ends, layer: the names; norms have gains.
+        before: what stands before all names of a layer in folders, `{}` for its number.
+        turned: matrices are stored as (in, out) in folders.
+        interleaved: the maps whose rows are in GGUF files.
+    """
+    made = []
+    for kind, start in enumerate((before, "blk.{}")):
+        block: dict[str, Place] = {}
+        for name, called in layer.items():
+            mixed, tensor = kind == 1 and name in interleaved, f"{start}.{called[kind]}"
+            weight = f"{name}_gain" if name in NORMS else name
+            block[weight] = Place(f"{tensor}.weight", turned and kind == 0 and weight == name, mixed)
+            block[f"{name}_bias"] = Place(f"{tensor}.bias", interleaved=mixed)
+        outer = {
+            name: Place(f"{called[kind]}.{'bias' if name == 'final_bias' else 'weight'}")
+            for name, called in ends.items()
+        }
+        made.append(Layout(outer, block))
+    return made[0], made[1]
+
+
+# ---- GPT-2: queries, keys and values in one tensor, LayerNorm, learned positions, tied or not
+
+GPT2_ENDS: Names = {
+    "embedding": ("transformer.wte", "token_embd"), "positions": ("transformer.wpe", "position_embd"),
+    "final_gain": ("transformer.ln_f", "output_norm"), "final_bias": ("transformer.ln_f", "output_norm"),
+    "unembedding": ("lm_head", "output"),
+}  # fmt: skip
+GPT2_LAYER: Names = {
+    "norm1": ("ln_1", "attn_norm"), "query": ("attn.c_attn", "attn_qkv"), "key": ("attn.c_attn", "attn_qkv"),
+    "value": ("attn.c_attn", "attn_qkv"), "output": ("attn.c_proj", "attn_output"), "norm2": ("ln_2", "ffn_norm"),
+    "up": ("mlp.c_fc", "ffn_up"), "down": ("mlp.c_proj", "ffn_down"),
+}  # fmt: skip
+GPT2_GGUF_KEYS = {
+    "block_count": "n_layer", "embedding_length": "n_embd", "feed_forward_length": "n_inner",
+    "attention.head_count": "n_head", "context_length": "n_positions", "vocab_size": "vocab_size",
+    "attention.layer_norm_epsilon": "layer_norm_epsilon",
+}  # fmt: skip
+
+
+def _read_gpt2(config: Config) -> tuple[CheckpointForm, Biases]:
+    d, heads = config.size("n_embd"), config.size("n_head")
+    if d % heads:
+        refuse(f"n_embd must be a multiple of n_head, got {d} and {heads}")
+    config.require("scale_attn_weights", True)
+    for key in ("scale_attn_by_inverse_layer_idx", "add_cross_attention", "is_encoder_decoder", "quantization_config"):
+        config.require(key, False)
+    config.require("pruned_heads", {})
+    context = config.size("n_positions")
+    config.size("n_ctx", context)  # of old files; nothing has the size it states
+    form = CheckpointForm(
+        family="gpt2",
+        layers=config.size("n_layer"),
+        width=d,
+        heads=heads,
+        groups=heads,
+        head_width=d // heads,
+        inner=config.size("n_inner", 4 * d),
+        vocabulary=config.size("vocab_size"),
+        context=context,
+        norm="layer",
+        epsilon=config.number("layer_norm_epsilon", Fraction(1, 10**5)),
+        theta=None,
+        activation=config.activation("activation_function", "gelu_new"),
+        tied=config.flag("tie_word_embeddings", True),
+    )
+    return form, AFFINE | NORMS
+
+
+def _write_gpt2(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "activation_function": form.activation,
+        "layer_norm_epsilon": form.epsilon,
+        "n_embd": form.width,
+        "n_head": form.heads,
+        "n_inner": form.inner,
+        "n_layer": form.layers,
+        "n_positions": form.context,
+        "tie_word_embeddings": form.tied,
+        "vocab_size": form.vocabulary,
+    }
+
+
+# ---- Llama, and what has its layout: Mistral, SmolLM2; Qwen2 has biases on queries, keys and values
+
+LLAMA_ENDS: Names = {
+    "embedding": ("model.embed_tokens", "token_embd"), "final_gain": ("model.norm", "output_norm"),
+    "unembedding": ("lm_head", "output"),
+}  # fmt: skip
+LLAMA_LAYER: Names = {
+    "norm1": ("input_layernorm", "attn_norm"), "query": ("self_attn.q_proj", "attn_q"),
+    "key": ("self_attn.k_proj", "attn_k"), "value": ("self_attn.v_proj", "attn_v"),
+    "output": ("self_attn.o_proj", "attn_output"), "norm2": ("post_attention_layernorm", "ffn_norm"),
+    "gate": ("mlp.gate_proj", "ffn_gate"), "up": ("mlp.up_proj", "ffn_up"), "down": ("mlp.down_proj", "ffn_down"),
+}  # fmt: skip
+LLAMA_GGUF_KEYS = {
+    "block_count": "num_hidden_layers", "embedding_length": "hidden_size", "feed_forward_length": "intermediate_size",
+    "attention.head_count": "num_attention_heads", "attention.head_count_kv": "num_key_value_heads",
+    "context_length": "max_position_embeddings", "vocab_size": "vocab_size", "rope.freq_base": "rope_theta",
+    "attention.layer_norm_rms_epsilon": "rms_norm_eps", "attention.key_length": "head_dim",
+    "attention.value_length": "v_head_dim", "rope.dimension_count": "rotary_dim",
+    "attention.sliding_window": "sliding_window",
+}  # fmt: skip
+
+
+def _read_llama(config: Config) -> tuple[CheckpointForm, Biases]:
+    form = read_rotary(config, "llama")
+    require_no_window(config, form.context, None)
+    attention, mlp = config.flag("attention_bias", False), config.flag("mlp_bias", False)
+    return form, (ATTENTION if attention else NO_BIASES) | (MLP if mlp else NO_BIASES)
+
+
+def _write_llama(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    stated = {"attention_bias": "query" in biases, "mlp_bias": "up" in biases}
+    return write_rotary(form, "LlamaForCausalLM") | stated
+
+
+def _read_mistral(config: Config) -> tuple[CheckpointForm, Biases]:
+    form = read_rotary(config, "mistral", groups=8)
+    require_no_window(config, form.context, 4096)
+    return form, NO_BIASES
+
+
+def _write_mistral(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    return write_rotary(form, "MistralForCausalLM") | {"sliding_window": None}
+
+
+def _read_qwen2(config: Config) -> tuple[CheckpointForm, Biases]:
+    config.require("use_sliding_window", False)
+    for key in ("sliding_window", "max_window_layers"):  # which then say nothing
+        config.get(key)
+    require_full_attention(config)
+    return read_rotary(config, "qwen2", groups=32), ATTENTION - {"output"}
+
+
+def _write_qwen2(form: CheckpointForm, biases: Biases) -> dict[str, Any]:
+    return write_rotary(form, "Qwen2ForCausalLM") | {"use_sliding_window": False}
+
+
+# ---- the rows
+
+_MASKS = re.compile(r"(transformer\.)?h\.[0-9]+\.attn\.(masked_)?bias")
+"""The causal masks of old files; the library that writes them does not read them any more."""
+_FREQUENCIES = re.compile(r"model\.layers\.[0-9]+\.self_attn\.rotary_emb\.inv_freq")
+"""The frequencies of the rotations, as old files repeat them in each layer: they follow from `rope_theta`."""
+
+_GPT2, _GPT2_GGUF = layouts(GPT2_ENDS, GPT2_LAYER, "transformer.h.{}", turned=True)
+_LLAMA, _LLAMA_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "model.layers.{}", interleaved=("query", "key"))
+_, _QWEN2_GGUF = layouts(LLAMA_ENDS, LLAMA_LAYER, "")
+
+_ROWS = (
+    ModelFamily(
+        "gpt2",
+        _read_gpt2,
+        _write_gpt2,
+        _GPT2,
+        biases=AFFINE | NORMS,
+        gated=False,
+        prefix="transformer.",
+        ignored=_MASKS,
+        gguf_keys=GPT2_GGUF_KEYS,
+        gguf_implied={"activation_function": "gelu_new"},
+        gguf_layout=_GPT2_GGUF,
+    ),
+    ModelFamily(
+        "llama",
+        _read_llama,
+        _write_llama,
+        _LLAMA,
+        ignored=_FREQUENCIES,
+        gguf_keys=LLAMA_GGUF_KEYS,
+        gguf_layout=_LLAMA_GGUF,
+    ),
+    ModelFamily("mistral", _read_mistral, _write_mistral, _LLAMA, ignored=_FREQUENCIES),  # llama in GGUF files
+    ModelFamily(
+        "qwen2",
+        _read_qwen2,
+        _write_qwen2,
+        _LLAMA,
+        biases=ATTENTION - {"output"},
+        ignored=_FREQUENCIES,
+        gguf_keys=LLAMA_GGUF_KEYS,
+        gguf_layout=_QWEN2_GGUF,
+    ),
+)
+FAMILIES: dict[str, ModelFamily] = {family.model_type: family for family in _ROWS}

@@ -184,8 +184,8 @@ def nice_scales(
     inverse: Callable[[Floats], Floats],
     off: Callable[[Floats, Floats], Floats],
     stored: Callable[[], tuple[Any, Any] | None],
-) -> tuple[Any, Any]:
-    """Scales and their inverses: the first guess near nice numbers, or short numbers that fit as well, or the first.
+) -> Any:
+    """Scales: the first guess near nice numbers, or short numbers that fit as well, or the first.
 
     Where that fits as well as floats can, the ratios of `stored` numbers come before short ones.
     """
@@ -193,18 +193,18 @@ def nice_scales(
         exact = nice(guess(), apiece=True)
         over = None if exact is None else nice(inverse(exact.floats), apiece=True)
         if exact is not None and over is not None:
-            return exact, over
+            return exact
     first = guesses[0]()
     best = off(first, inverse(first))
     if best.max(initial=0) < EXACTLY and (ratios := stored()) is not None:
-        return ratios
+        return ratios[0]
     short = np.ldexp(np.rint(np.ldexp(first, 4)), -4)
     with np.errstate(divide="ignore", invalid="ignore"):
         over_short = inverse(short)
         fits = np.isfinite(over_short) & (off(short, np.nan_to_num(over_short)) <= ABOUT * best)
     exact = nice(np.where(fits, short, first), apiece=True)
     over = None if exact is None else nice(inverse(exact.floats), apiece=True)
-    return (exact, over) if exact is not None and over is not None else (first, inverse(first))
+    return exact if exact is not None and over is not None else first
 
 
 def scales(up: Floats, new_up: Floats, down: Floats, new_down: Floats, weights: tuple[float, float]) -> Floats:

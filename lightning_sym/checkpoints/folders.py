@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lightning_sym.checkpoints.families import FAMILIES
 from lightning_sym.checkpoints.gguf_file import BLOCK_TYPES, BlockTensor, read_gguf
 from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, tensor_shape
 from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.safetensors_files import read_safetensors_file, read_sharded
 from lightning_sym.checkpoints.stored_checkpoint import StoredCheckpoint
 from lightning_sym.checkpoints.stored_types import ON_DISK, StoredTensor
@@ -92,7 +94,7 @@ def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
             raise FileFormatError("it must hold one JSON object")
         config = Config(values)
         family = _family(config.get("model_type"), "model_type", FAMILIES)
-        form, parts = family.read(config)
+        form, biases = family.read(config)
         config.finish()
     except BadInput as error:
         raise type(error)(f"{CONFIG}: {error}") from error
@@ -107,22 +109,20 @@ def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
         raise FileFormatError(f"there must be {WEIGHTS} or {INDEX} in the folder; pickled weights are not read")
     if len(tensors) < form.layers:
         raise FileFormatError(f"{CONFIG} has {form.layers:,} layers, and there are {len(tensors):,} tensors")
-    places = family.layout.places(form, parts)
+    places = family.layout.places(form, family.parts(form, biases))
     if family.prefix and not any(name.startswith(family.prefix) for name in tensors):
-        places = {
-            p: Place(at.tensor.removeprefix(family.prefix), at.turned, at.interleaved) for p, at in places.items()
-        }
+        places = {p: replace(at, tensor=at.tensor.removeprefix(family.prefix)) for p, at in places.items()}
     return StoredCheckpoint(folder, form, places, _compared(form, places, tensors, family), memory, open_checkpoint)
 
 
 def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
     file = read_gguf(path)
-    known = [name for name, family in FAMILIES.items() if family.gguf_keys]
+    layouts = {name: family.gguf_layout for name, family in FAMILIES.items() if family.gguf_layout is not None}
     name = file.values.get("general.architecture")
-    family = _family(name, "general.architecture", known)
+    family = _family(name, "general.architecture", layouts)
     if file.values.get("general.type", "model") != "model" or file.values.get("split.count", 1) not in (0, 1):
         raise FileFormatError("it must hold a whole model, no adapter and no part of several files")
-    unembedding, embedding = (family.gguf_layout.ends[piece].tensor for piece in ("unembedding", "embedding"))
+    unembedding, embedding = (layouts[family.model_type].ends[piece].tensor for piece in ("unembedding", "embedding"))
     said: dict[str, Any] = dict(family.gguf_implied) | {"tie_word_embeddings": unembedding not in file.tensors}
     if embedding in file.tensors and file.tensors[embedding].shape:
         said["vocab_size"] = file.tensors[embedding].shape[0]
@@ -131,11 +131,11 @@ def _open_gguf(path: Path, memory: int) -> StoredCheckpoint:
             short = key.removeprefix(f"{name}.")
             said[family.gguf_keys.get(short, key)] = value
     config = Config(said)
-    form, parts = family.read(config)
+    form, biases = family.read(config)
     config.finish()
     if len(file.tensors) < form.layers:
         raise FileFormatError(f"there must be {form.layers:,} layers, and there are {len(file.tensors):,} tensors")
-    places = family.gguf_layout.places(form, parts)
+    places = layouts[family.model_type].places(form, family.parts(form, biases))
     tensors = _compared(form, places, file.tensors, family)
     return StoredCheckpoint(path, form, places, tensors, memory, open_checkpoint, numbers="F32")
 
@@ -149,7 +149,7 @@ def _compared(
         more = f" and {len(missing) - 1} more" * (len(missing) > 1)
         raise FileFormatError(f"all tensors must be there, missing are {missing[0]}{more}")
     for name, pieces in held.items():
-        tensor, shape = tensors[name], tensor_shape(form, pieces, places[pieces[0]].turned)
+        tensor, shape = tensors[name], tensor_shape(table(form), pieces, places[pieces[0]])
         if tensor.shape != shape:
             raise FileFormatError(f"{name} must be of shape {list(shape)}, as configured, got {list(tensor.shape)}")
         if tensor.holds is None:
@@ -157,7 +157,7 @@ def _compared(
             raise FileFormatError(f"{name} must be stored as one of {known}, got {tensor.kind}")
     tie = family.layout.ends["unembedding"].tensor
     for name in tensors:
-        if name not in held and not family.ignored(name):
+        if name not in held and not family.ignores(name):
             if name != tie:
                 raise FileFormatError(f"every tensor must be understood, got {shown(name)}")
             _require_tie(name, tensors, places["embedding"].tensor)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import StreamMap
-from lightning_sym.checkpoints.exact_compare import without_norm
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.exact_rings import Ratio
-from lightning_sym.checkpoints.layer_compare import LayerFound
-from lightning_sym.checkpoints.layer_fit import floats
-from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.model import CheckpointForm
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
 
 SHOWN = 16
 """Heads whose order is written out."""
@@ -24,10 +23,10 @@ def stream_words(stream: StreamMap, form: CheckpointForm) -> str:
         known = f" over {stream.matrix.denominator}" if isinstance(stream.matrix, Ratio) else ", fitted"
         words.append(f"a turn of all {form.width} coordinates{known}")
     elif stream.order is not None:
-        moved = int((stream.order != np.arange(form.width)).sum())
-        words += [f"a permutation of {moved} of {form.width} coordinates"] if moved else []
+        places = int((stream.order != np.arange(form.width)).sum())
+        words += [f"a permutation of {places} of {form.width} coordinates"] if places else []
         if stream.signs is not None:
-            signs = int((floats(stream.signs) < 0).sum())
+            signs = int((stream.signs.floats < 0).sum())
             words += [f"{signs} signs"] if signs else []
     if stream.scale != 1:
         words.append(f"times {_number(stream.scale)}")
@@ -39,40 +38,58 @@ def _number(number: Any) -> str:
     return text if len(text) <= 20 else f"{float(number):.10g}"
 
 
-def layer_words(
-    found: LayerFound, form: CheckpointForm, first: Block, second: Block, stream: StreamMap, written_out: bool
-) -> tuple[str, ...]:
-    """What was done in a layer."""
-    gauge, words = found.gauge, []
-    if written_out:
-        words.append("keys and values written out for each head")
-    if _moved(gauge.heads):
-        order = " ".join(map(str, gauge.heads)) if form.heads <= SHOWN else f"{_moved(gauge.heads)} of {form.heads}"
-        words.append(f"heads {order}")
-    words += _gauge_words("values", gauge.values, np.eye(form.head_width))
-    words += _gauge_words("queries and keys", gauge.queries, np.eye(form.head_width))
-    words += _gauge_words("turns of frequencies", gauge.turns, np.array([1.0, 0.0]))
-    if _moved(gauge.neurons):
-        words.append("neurons permuted")
-    words += _gauge_words("up scaled", gauge.ups, np.array(1.0))
+def layer_words(found: LayerSymmetry, gauge: Iterable[str], written_out: bool) -> tuple[str, ...]:
+    """What was done in a layer: what was written out, the gauge in words, and norms."""
+    words = ["keys and values written out for each head"] if written_out else []
+    words += gauge
     for number in (1, 2):
-        gains = [getattr(block, f"norm{number}_gain") for block in (first, second)]
-        if without_norm(first, second, f"norm{number}", stream)[0] is first:
-            words.append(f"norm {number} folded" if (gains[1] == 1).all() else f"norm {number} rewritten")
+        gain, bias = getattr(found, f"gain{number}"), getattr(found, f"bias{number}")
+        if gain is not None or bias is not None:
+            words.append(
+                f"norm {number} folded" if gain is not None and (gain == 1).all() else f"norm {number} rewritten"
+            )
     return tuple(words)
 
 
+def gauge_words(parts: Mapping[str, Any], form: CheckpointForm) -> dict[str, str]:
+    """What was done inside a layer, by the part of the symmetry that does anything."""
+    found = {}
+    for name, part in parts.items():
+        if name == "heads" and (count := _moved(part)):
+            order = " ".join(map(str, part)) if form.heads <= SHOWN else f"{count} of {form.heads}"
+            found[name] = f"heads {order}"
+        elif name == "neurons" and _moved(part):
+            found[name] = "neurons permuted"
+        elif name in GAUGES and (said := _numbers_words(name, part)):
+            found[name] = said
+    return {name: found[name] for name in SAID if name in found}
+
+
+GAUGES = {
+    "values": "values",
+    "queries": "queries and keys",
+    "turns": "turns of frequencies",
+    "ups": "up scaled",
+}
+"""Parts that are numbers, in words."""
+
+SAID = ("heads", "values", "queries", "turns", "neurons", "ups")
+"""Parts in the order in which they are told."""
+
+
 def _moved(order: Any) -> int:
+    """How many places of an order are not their own."""
     return int((order != np.arange(len(order))).sum())
 
 
-def _gauge_words(name: str, numbers: Any, one: Any) -> list[str]:
-    if numbers is None:
-        return []
+def _numbers_words(name: str, numbers: Any) -> str:
+    """Numbers of a gauge in words; none where they are identity matrices, turns `1, 0` or scales 1."""
+    said = GAUGES[name]
     if not isinstance(numbers, Ratio):
-        return [f"{name}, fitted"]
+        return f"{said}, fitted"
+    one = {"turns": np.array([1.0, 0.0]), "ups": np.array(1.0)}.get(name, np.eye(numbers.numerators.shape[-1]))
     if (numbers.floats == one).all():
-        return []
+        return ""
     if np.ndim(numbers.denominator):
-        return [f"{name} by fractions"]
-    return [name if numbers.denominator == 1 else f"{name} over {numbers.denominator}"]
+        return f"{said} by fractions"
+    return said if numbers.denominator == 1 else f"{said} over {numbers.denominator}"

@@ -1,22 +1,25 @@
 """The identity, before any search: how far each tensor is from the first's of the same name, number by number.
 
-Nothing is folded or fitted here, and no piece is named: whatever a checkpoint has is compared, if the comparison that
-follows would know it too.
+Nothing is rewritten here, and no piece is named: whatever a checkpoint has is compared. Doing nothing is an account of
+what differs as well. A tensor that is the first's, byte for byte, is explained by it, and is named only where most of
+the others are not as they were: something was done to them that was not done to this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.measured import Measuring, measured
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.understood import CHANGEABLE, Walker, pieces_of
-from lightning_sym.checkpoints.units import Residual, Worst, coarsest, number_residual, number_type, unit_at
+from lightning_sym.checkpoints.units import Residual, Worst, coarsest, number_residual, number_type
+from lightning_sym.errors import BadInput
 
 MEANINGLESS = frozenset(("family", "context"))
 """Parts of a form that say nothing about the function; learned positions have the context in their shape."""
@@ -108,32 +111,13 @@ def _pieces(first: Checkpoint, second: Checkpoint, layer: int | None) -> Iterato
         elif np.array_equal(old[name], new[name]):
             yield piece, None
         else:
-            yield piece, _residual(piece, old[name], new[name], first.stored(piece), second)
-
-
-def _residual(piece: str, old: Any, new: Any, stored: str, second: Checkpoint) -> Residual:
-    """The largest difference of a piece: of a matrix in units of its rows, of a vector in those of each entry."""
-    kinds = stored, second.stored(piece)
-    rows = [_matrix(piece, each) for each in (old, new)]
-    worst = Worst()
-    for start in range(0, len(rows[1]), CHUNK):
-        before, after = (np.asarray(each[start : start + CHUNK], dtype=np.float64) for each in rows)
-        size = np.abs(after).max(axis=1, keepdims=True) if after.ndim == 2 else np.maximum(abs(before), abs(after))
-        unit = np.maximum(*(unit_at(size, kind) for kind in kinds))
-        differs = np.asarray(rows[0][start : start + CHUNK] != rows[1][start : start + CHUNK])
-        worst.add(after - before, unit, after, start, differs)
-    worst.look_at_columns(coarsest(*kinds))
-    return worst.residual(piece, second.called(piece), coarsest(*kinds), exact=True)
-
-
-def _matrix(piece: str, array: Any) -> Any:
-    """A piece as one matrix `(out, in)`, or as one vector."""
-    name = piece.rpartition(".")[2]
-    if name == "output":
-        return array.transpose(1, 0, 2).reshape(array.shape[1], -1)
-    if array.ndim == 1 or name.endswith("_bias"):
-        return array.reshape(-1)
-    return array.reshape(-1, array.shape[-1])
+            stored = stored_type(first, second, piece)
+            worst = Worst()
+            for start in range(0, len(new[name]), CHUNK):
+                before, after = (array[name][start : start + CHUNK] for array in (old, new))
+                left = Measuring().less(measured(after, stored), measured(before, stored))
+                worst.add(left.value, left.units, after, start, np.asarray(before != after))
+            yield piece, worst.residual(piece, second.called(piece), stored, second.form, exact=True)
 
 
 def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, stored: str = "F64") -> list[str]:
@@ -156,3 +140,51 @@ def unlike(first: CheckpointForm, second: CheckpointForm, units: float = 0.0, st
     if first.groups != second.groups and first.heads not in (first.groups, second.groups):
         said.append(f"no symmetry is known between {first.groups} and {second.groups} groups of keys and values")
     return said
+
+
+def beyond(residuals: Iterable[Residual], units: float) -> tuple[Residual, ...]:
+    """Those that no rounding explains."""
+    return tuple(each for each in residuals if each.units > units)
+
+
+def is_account(nothing: Identity, named: Sequence[Residual], units: float) -> bool:
+    """Whether the identity explains a pair better than what was found.
+
+    Args:
+        nothing: what differs under the identity.
+        named: what no symmetry that was found explains.
+        units: up to which a difference counts as rounding.
+    """
+    off = beyond(nothing.residuals, units)
+    if nothing.apart or not off:
+        return False
+    named_wrongly = any(each.piece in nothing.equal for each in named)
+    mostly_equal = len(nothing.equal) >= len(nothing.residuals)
+    return not named or len(off) <= len(named) or (named_wrongly and mostly_equal)
+
+
+def only_changed(residuals: Sequence[Residual], nothing: Identity, units: float) -> tuple[Residual, ...]:
+    """What is named, without tensors that are as they were, unless nothing else would be named."""
+    kept = tuple(each for each in residuals if each.units <= units or each.piece not in nothing.equal)
+    return kept if beyond(kept, units) else tuple(residuals)
+
+
+def stored_type(first: Checkpoint, second: Checkpoint, piece: str) -> str:
+    """The coarser of the types that a tensor is stored in."""
+    kinds = []
+    for checkpoint in (first, second):
+        try:
+            kinds.append(checkpoint.stored(piece))
+        except BadInput:  # this one has no such tensor
+            continue
+    return coarsest(*kinds) if kinds else "F32"
+
+
+def called_by(first: Checkpoint, second: Checkpoint, piece: str) -> str:
+    """What the files of the second, or else of the first, call a tensor."""
+    for checkpoint in (second, first):
+        try:
+            return checkpoint.called(piece)
+        except BadInput:
+            continue
+    return piece

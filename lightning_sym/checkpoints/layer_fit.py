@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints import fits
-from lightning_sym.checkpoints.equations import READ, WRITTEN, LayerGauge, StreamMap
+from lightning_sym.checkpoints.bases import Places, StreamMap, moved
+from lightning_sym.checkpoints.exact_arrays import Rounded
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
-from lightning_sym.checkpoints.folded import Folded, fold
+from lightning_sym.checkpoints.folded import Folded, fold, whole
+from lightning_sym.checkpoints.found_text import gauge_words
 from lightning_sym.checkpoints.matching import as_complex, match_heads, match_neurons
 from lightning_sym.checkpoints.model import Block, CheckpointForm
-from lightning_sym.checkpoints.nice_numbers import stored_ratios
+from lightning_sym.checkpoints.nice_numbers import as_part, stored_ratios
+from lightning_sym.checkpoints.pieces import LAYER
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
+
+ORDERS = ("heads", "neurons")
+"""Parts of a gauge that are orders; the others are numbers."""
+
+INNER = ("neurons", "ups")
+"""Those that belong to the MLP."""
 
 
 def floats(array: Any) -> Floats:
@@ -26,47 +37,69 @@ def seen(folded: Folded, form: CheckpointForm) -> Folded:
     if form.norm == "rms":
         return folded
     changed = {}
-    for field in fields(folded):
-        array = getattr(folded, field.name)
-        if array is None or field.name not in {*READ, *WRITTEN}:
-            continue
-        axis = WRITTEN.get(field.name, -1)
-        changed[field.name] = array - array.mean(axis=axis, keepdims=True)
-    return replace(folded, **changed)
+    for name, array in vars(folded).items():
+        if array is not None and (axis := LAYER[name].place("stream")) is not None:
+            changed[name] = array - array.mean(axis=axis, keepdims=True)
+    return Folded(**vars(folded) | changed)
 
 
 def carried(folded: Folded, stream: StreamMap) -> Folded:
     """A folded layer in the new coordinates of the stream."""
-    changed = {name: stream.back(getattr(folded, name), floats) for name in READ if getattr(folded, name) is not None}
-    changed |= {
-        name: stream.forth(getattr(folded, name), floats, axis)
-        for name, axis in WRITTEN.items()
-        if name in ("output", "down", "output_bias", "down_bias")
-    }
-    return replace(folded, **changed)
+    ring, there = Rounded(), {name: array for name, array in vars(folded).items() if array is not None}
+    bases = (stream if stream.matrix is None else replace(stream, matrix=floats(stream.matrix))).bases(ring)
+    changed = {name: moved(LAYER[name], array, bases, ring) for name, array in there.items()}
+    return Folded(**vars(folded) | changed)
 
 
 def folded_pair(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> tuple[Folded, Folded]:
     """Both layers folded in floats, from `whole` blocks: the first in the coordinates of the second."""
-    return carried(seen(fold(first, floats), form), stream), seen(fold(second, floats), form)
+    return carried(seen(fold(first), form), stream), seen(fold(second), form)
 
 
-def identity_gauge(form: CheckpointForm, groups: int, gated: bool) -> LayerGauge:
-    """The gauge that changes nothing."""
-    one = Ratio(np.broadcast_to(np.eye(form.head_width), (groups, form.head_width, form.head_width)), 1)
-    parts: dict[str, Any] = {"values": one, "values_inverse": one}
-    if form.theta is None:
-        parts |= {"queries": one, "queries_inverse": one}
-    else:
-        still = Ratio(np.broadcast_to([1.0, 0.0], (groups, form.head_width // 2, 2)), 1)
-        parts |= {"turns": still, "turns_inverse": still}
-    if gated:
-        parts |= {"ups": Ratio(np.ones(form.inner), 1), "ups_inverse": Ratio(np.ones(form.inner), 1)}
-    return LayerGauge(np.arange(form.heads), np.arange(groups), np.arange(form.inner), **parts)
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What may have been done inside a layer.
+
+    Attributes:
+        symmetry: heads, neurons and gauges.
+        fitted: the gauges whose numbers are no exact ones.
+        words: what was done, by part.
+    """
+
+    symmetry: LayerSymmetry = field(default_factory=LayerSymmetry)
+    fitted: frozenset[str] = frozenset()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def with_neurons_of(self, other: Guess) -> Guess:
+        """The guess for the heads, and that of another one for the neurons."""
+        parts = {name: getattr(other.symmetry, name) for name in INNER}
+        words = {
+            name: said
+            for guess, inner in ((self, False), (other, True))
+            for name, said in guess.words.items()
+            if (name in INNER) is inner
+        }
+        named = {name for name in self.fitted if name not in INNER} | {name for name in other.fitted if name in INNER}
+        return Guess(replace(self.symmetry, **parts), frozenset(named), words)
 
 
-def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> LayerGauge:
-    """The gauge that fits best.
+def fitted(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> Guess:
+    """The guess that fits best, of a layer of both with equally many groups and neurons."""
+    both = (whole(block, form, form.groups) for block in (first, second))
+    found = fit_gauge(*folded_pair(*both, form, stream), form, form.groups)
+    words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
+    parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
+    inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))
+    return Guess(LayerSymmetry(**parts), inexact, words)
+
+
+def _invertible(name: str, numbers: Any) -> bool:
+    """Whether floats see an inverse of every matrix; scales and turns are no zeros."""
+    return name not in ("values", "queries") or all(fits.inverse_of(matrix) is not None for matrix in floats(numbers))
+
+
+def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> dict[str, Any]:
+    """The gauge that fits best, as parts of a symmetry, numbers of which are a `Ratio` where they are nice.
 
     Args:
         old, new: a `folded_pair`.
@@ -75,7 +108,7 @@ def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> La
     """
     order, heads = match_heads(old, new, form, groups)
     neurons = match_neurons(old, new) if len(old.up) == len(new.up) else np.arange(len(new.up))
-    parts: dict[str, Any] = {"heads": heads, "groups": order, "neurons": neurons}
+    parts: dict[str, Any] = {"heads": heads, "neurons": neurons}
     ratio = form.heads // groups
     weights = tuple(_weight(x) for x in (new.value, new.output))
     made = []
@@ -83,11 +116,9 @@ def fit_gauge(old: Folded, new: Folded, form: CheckpointForm, groups: int) -> La
         mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
         left, right = (np.concatenate(list(x)) for x in (old.output[theirs], new.output[mine]))
         made.append(fits.gauge_matrix(old.value[order[group]], new.value[group], left, right, (weights[0], weights[1])))
-    parts["values"], parts["values_inverse"] = _stacked(made)
-    parts |= _query_key(old, new, parts, form, groups)
-    if new.gate is not None:
-        parts |= _ups(old, new, neurons)
-    return LayerGauge(**parts)
+    parts["values"] = _stacked(made)
+    parts |= _query_key(old, new, order, heads, form)
+    return parts if new.gate is None else parts | {"ups": _ups(old, new, neurons)}
 
 
 def _weight(array: Floats) -> float:
@@ -96,14 +127,16 @@ def _weight(array: Floats) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: CheckpointForm, groups: int) -> dict[str, Any]:
+def _query_key(old: Folded, new: Folded, order: Places, heads: Places, form: CheckpointForm) -> dict[str, Any]:
+    """What was done to queries and keys, matrices or turns, with old groups and heads at the new places."""
+    groups = len(order)
     ratio = form.heads // groups
     weight = (_weight(new.query), _weight(new.key))
     made, found, middle = [], [], []
     for group in range(groups):
-        mine, theirs = slice(group * ratio, (group + 1) * ratio), parts["heads"][group * ratio : (group + 1) * ratio]
+        mine, theirs = slice(group * ratio, (group + 1) * ratio), heads[group * ratio : (group + 1) * ratio]
         queries = [np.concatenate(list(x), axis=-1) for x in (old.query[theirs], new.query[mine])]
-        keys = old.key[parts["groups"][group]], new.key[group]
+        keys = old.key[order[group]], new.key[group]
         if form.theta is None:
             made.append(fits.gauge_matrix(queries[0], queries[1], keys[0].T, keys[1].T, weight))
             continue
@@ -111,8 +144,7 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
         found.append(fits.turns(q, p, k, m, weight))
         middle.append((q, p, k, m))
     if form.theta is None:
-        queries_, inverse = _stacked(made)
-        return {"queries": queries_, "queries_inverse": inverse}
+        return {"queries": _stacked(made)}
 
     def pairs(z: Any) -> Floats:
         return np.stack([z.real, z.imag], axis=-1)
@@ -141,8 +173,7 @@ def _query_key(old: Folded, new: Folded, parts: dict[str, Any], form: Checkpoint
         return np.asarray(z / (z * z).sum(axis=-1, keepdims=True))
 
     z = np.stack(found)
-    turns, over = fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored)
-    return {"turns": turns, "turns_inverse": over}
+    return {"turns": fits.nice_scales([lambda: _flat(pairs(z)), counted], inverse_turn, off, stored)}
 
 
 def _flat(turns: Floats) -> Floats:
@@ -151,7 +182,8 @@ def _flat(turns: Floats) -> Floats:
     return np.where(np.abs(turns) < 1e-9 * size, 0, turns)
 
 
-def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
+def _ups(old: Folded, new: Folded, neurons: Any) -> Any:
+    """The scale of each neuron of a gated MLP."""
     weight = (_weight(new.up), _weight(new.down))
     up, down = old.up[neurons], old.down[:, neurons]
 
@@ -167,19 +199,17 @@ def _ups(old: Folded, new: Folded, neurons: Any) -> dict[str, Any]:
         return np.asarray(np.maximum(above, below))
 
     c = fits.scales(up, new.up, down, new.down, weight)
-    ups, over = fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both))
-    return {"ups": ups, "ups_inverse": over}
+    return fits.nice_scales([lambda: c, counted], np.reciprocal, off, lambda: stored_ratios(*both))
 
 
-def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> tuple[Any, Any]:
-    """Matrices of all groups with their inverses: as nice numbers if all are."""
+def _stacked(made: list[tuple[Floats, Ratio | None, Ratio | None]]) -> Any:
+    """Matrices of all groups: as nice numbers if all are, and their inverses."""
     known = [(g, h) for _, g, h in made if g is not None and h is not None]
     if len(known) == len(made):
         exact = _over_one([g for g, _ in known]), _over_one([h for _, h in known])
         if exact[0] is not None and exact[1] is not None:
-            return exact
-    matrices = np.stack([floats(whole if g is None else g) for whole, g, _ in made])
-    return matrices, np.stack([np.linalg.pinv(m) if (h := fits.inverse_of(m)) is None else h for m in matrices])
+            return exact[0]
+    return np.stack([floats(fit if g is None else g) for fit, g, _ in made])
 
 
 def _over_one(parts: list[Ratio]) -> Ratio | None:

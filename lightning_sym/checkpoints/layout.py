@@ -5,15 +5,16 @@ One table serves both ways: reading cuts pieces out of tensors, writing joins th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.model import Array, CheckpointForm
+from lightning_sym.checkpoints.pieces import CheckpointTable, table
 from lightning_sym.errors import BadInput
 
 
@@ -44,14 +45,24 @@ class Layout:
 
         Args:
             form: of the network.
-            parts: the pieces of a block.
+            parts: the pieces of a layer.
+
+        Raises:
+            BadInput: a piece has no place.
         """
-        found = {piece: self.ends[piece] for piece in self.ends if piece in end_pieces(form)}
+        ends = table(form).ends
+        if lost := sorted((ends.keys() - self.ends.keys()) | (parts - self.block.keys())):
+            raise BadInput(f"every piece must have a place in the files of {form.family}, none is known of {lost[0]}")
+        found = {name: place for name, place in self.ends.items() if name in ends}
         for layer in range(form.layers):
-            for piece, place in self.block.items():
-                if piece in parts:
-                    found[f"{layer}.{piece}"] = replace(place, tensor=place.tensor.format(layer))
+            for name, place in self.block.items():
+                if name in parts:
+                    found[f"{layer}.{name}"] = replace(place, tensor=place.tensor.format(layer))
         return found
+
+
+Biases = frozenset[str]
+"""The maps and norms that have one, such as `query`."""
 
 
 @dataclass(frozen=True)
@@ -60,77 +71,46 @@ class ModelFamily:
 
     Attributes:
         model_type: what `config.json` calls it.
-        read: the form that a configuration states, and which pieces a block has.
-        write: the configuration that states a form and the pieces of a block.
+        read: the form that a configuration states, and which maps and norms have a bias.
+        write: the configuration that states both.
         layout: the names in folders; where `prefix` stands before all tensors, or before none of them, it is left out.
+        biases: those that a model has whose configuration says nothing.
+        gated: whether the MLP has a gate.
         prefix: see there.
-        ignored: whether a tensor beyond the layout says nothing about the function.
+        ignored: the names of tensors beyond the layout that say nothing about the function.
         gguf_keys: by the key of a GGUF file, without the name of its architecture, the key of `config.json`.
         gguf_implied: what a GGUF file of this architecture means without saying so.
-        gguf_layout: the names in GGUF files.
+        gguf_layout: the names in GGUF files, if there are any.
     """
 
     model_type: str
-    read: Callable[[Config], tuple[CheckpointForm, frozenset[str]]]
-    write: Callable[[CheckpointForm, frozenset[str]], dict[str, Any]]
+    read: Callable[[Config], tuple[CheckpointForm, Biases]]
+    write: Callable[[CheckpointForm, Biases], dict[str, Any]]
     layout: Layout
-    prefix: str
-    ignored: Callable[[str], bool]
-    gguf_keys: Mapping[str, str]
-    gguf_implied: Mapping[str, Any]
-    gguf_layout: Layout
+    biases: Biases = frozenset()
+    gated: bool = True
+    prefix: str = ""
+    ignored: re.Pattern[str] | None = None
+    gguf_keys: Mapping[str, str] = field(default_factory=dict)
+    gguf_implied: Mapping[str, Any] = field(default_factory=dict)
+    gguf_layout: Layout | None = None
+
+    def ignores(self, tensor: str) -> bool:
+        """Whether a tensor beyond the layout says nothing about the function."""
+        return self.ignored is not None and self.ignored.fullmatch(tensor) is not None
+
+    def parts(self, form: CheckpointForm, biases: Biases) -> frozenset[str]:
+        """The pieces of a layer: all but biases that are not there, and gates where there are none."""
+        pieces = table(form).layer.values()
+        there = {piece.name for piece in pieces if not piece.added_to or piece.added_to in biases}
+        return frozenset(there if self.gated else there - {"gate", "gate_bias"})
 
 
-def end_pieces(form: CheckpointForm) -> frozenset[str]:
-    """The pieces before and behind the layers that a form has."""
-    found = {"embedding", "final_gain"}
-    found |= {"positions"} if form.theta is None else set()
-    found |= {"final_bias"} if form.norm == "layer" else set()
-    return frozenset(found if form.tied else found | {"unembedding"})
-
-
-def piece_shape(form: CheckpointForm, piece: str) -> tuple[int, ...]:
-    """The shape of a piece, named with or without its layer.
-
-    Raises:
-        BadInput: there is no such piece.
-    """
-    d, m, a = form.width, form.inner, form.head_width
-    heads = {"query": form.heads, "key": form.groups, "value": form.groups}
-    name = piece.rpartition(".")[2]
-    if name == "output":
-        return form.heads, d, a
-    if name.removesuffix("_bias") in heads:
-        h = heads[name.removesuffix("_bias")]
-        return (h, a) if name.endswith("_bias") else (h, a, d)
-    others: dict[str, tuple[int, ...]] = {
-        "embedding": (form.vocabulary, d), "unembedding": (form.vocabulary, d), "positions": (form.context, d),
-        "gate": (m, d), "up": (m, d), "down": (d, m), "gate_bias": (m,), "up_bias": (m,),
-    }  # fmt: skip
-    others |= dict.fromkeys((
-        "norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias", "final_gain", "final_bias", "output_bias", "down_bias",
-    ), (d,))  # fmt: skip
-    if name not in others:
-        raise BadInput(f"a piece of a checkpoint must be one whose shape is known, got {piece}")
-    return others[name]
-
-
-def matrix_shape(form: CheckpointForm, piece: str) -> tuple[int, ...]:
-    """The shape of a piece as one matrix (out, in), or as one vector."""
-    shape = piece_shape(form, piece)
-    name = piece.rpartition(".")[2]
-    if name == "output":
-        return shape[1], shape[0] * shape[2]
-    if name.endswith("_bias"):
-        return (prod(shape),)
-    return (shape[0] * shape[1], shape[2]) if len(shape) == 3 else shape
-
-
-def tensor_shape(form: CheckpointForm, pieces: Iterable[str], turned: bool) -> tuple[int, ...]:
+def tensor_shape(pieces: CheckpointTable, names: Iterable[str], place: Place) -> tuple[int, ...]:
     """The shape of a tensor that holds these pieces, stacked."""
-    shapes = [matrix_shape(form, piece) for piece in pieces]
+    shapes = [pieces[name].matrix_shape for name in names]
     shape = (sum(each[0] for each in shapes), *shapes[0][1:])
-    return shape[::-1] if turned else shape
+    return shape[::-1] if place.turned else shape
 
 
 def by_tensor(places: Mapping[str, Place]) -> dict[str, list[str]]:
@@ -141,32 +121,27 @@ def by_tensor(places: Mapping[str, Place]) -> dict[str, list[str]]:
     return found
 
 
-def cut(form: CheckpointForm, piece: str, pieces: list[str], place: Place, tensor: Array) -> Array:
+def cut(pieces: CheckpointTable, name: str, names: list[str], place: Place, tensor: Array) -> Array:
     """A piece, out of the tensor that holds it with others."""
     matrix = tensor.T if place.turned else tensor
-    first = sum(matrix_shape(form, other)[0] for other in pieces[: pieces.index(piece)])
-    rows = matrix[first : first + matrix_shape(form, piece)[0]]
-    shape = piece_shape(form, piece)
-    if piece.endswith("output"):
-        return rows.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2)
+    first = sum(pieces[other].matrix_shape[0] for other in names[: names.index(name)])
+    piece = pieces[name]
+    rows = matrix[first : first + piece.matrix_shape[0]]
     if place.interleaved:
-        pairs = rows.reshape(shape[0], shape[1] // 2, 2, *shape[2:])
-        rows = pairs.swapaxes(1, 2)
-    return rows.reshape(shape)
+        count, width = piece.shape[:2]
+        rows = rows.reshape(count, width // 2, 2, *rows.shape[1:]).swapaxes(1, 2)
+    return piece.of_matrix(rows)
 
 
-def join(form: CheckpointForm, arrays: Mapping[str, Array], place: Place) -> Array:
+def join(pieces: CheckpointTable, arrays: Mapping[str, Array], place: Place) -> Array:
     """The tensor that holds these pieces, in this order.
 
     Raises:
         BadInput: a piece does not have the shape that the form gives it.
     """
-    for piece, array in arrays.items():
-        if array.shape != piece_shape(form, piece):
-            raise BadInput(f"{piece} must have the shape {piece_shape(form, piece)}, got {array.shape}")
-    flat = [
-        (array.transpose(1, 0, 2) if piece.endswith("output") else array).reshape(matrix_shape(form, piece))
-        for piece, array in arrays.items()
-    ]
+    for name, array in arrays.items():
+        if array.shape != pieces[name].shape:
+            raise BadInput(f"{name} must have the shape {pieces[name].shape}, got {array.shape}")
+    flat = [pieces[name].as_matrix(array) for name, array in arrays.items()]
     matrix = flat[0] if len(flat) == 1 else np.concatenate(flat)
     return matrix.T if place.turned else matrix

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.checkpoints.equations import Order
+from lightning_sym.checkpoints.bases import Places
 from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.folded import Folded
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.extras import import_extra
 
 
-def assigned(cost: Floats) -> Order:
+def assigned(cost: Floats) -> Places:
     """For each column the row that it gets, at the least cost in all."""
     if not cost.size:
         return np.arange(cost.shape[1], dtype=np.int64)
@@ -33,7 +33,7 @@ def assigned(cost: Floats) -> Order:
     return order
 
 
-def match_heads(first: Folded, second: Folded, form: CheckpointForm, groups: int) -> tuple[Order, Order]:
+def match_heads(first: Folded, second: Folded, form: CheckpointForm, groups: int) -> tuple[Places, Places]:
     """Old groups and old heads at the new places."""
     ratio = form.heads // groups
     cost = _distance(lambda x, y: _values(x, y, ratio), first, second)
@@ -99,7 +99,7 @@ def _rotary_scores(first: Folded, second: Folded, ratio: int) -> Floats:
     return np.asarray((products(first.query, second.query) * key.conj()).real.sum(axis=0))
 
 
-def match_neurons(first: Folded, second: Folded) -> Order:
+def match_neurons(first: Folded, second: Folded) -> Places:
     """The old neuron at each new place."""
 
     def reading(x: Folded, name: str) -> Floats:

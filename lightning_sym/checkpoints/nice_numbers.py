@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.rings.prime_field import MORE_PRIMES
 
@@ -189,3 +190,13 @@ def round_number(array: Floats) -> Floats | None:
         if np.abs(found - array).max(initial=0) <= 2.0 ** -(halvings + 4):
             return found
     return None
+
+
+def as_part(numbers: Any) -> Any:
+    """A part of a symmetry from a guess: floats that hold it, or fractions."""
+    if not isinstance(numbers, Ratio):
+        return np.asarray(numbers, dtype=np.float64)
+    if numbers.is_dyadic:
+        return numbers.floats
+    parts = np.broadcast_arrays(numbers.numerators, numbers.denominator)
+    return narrow(np.frompyfunc(lambda top, low: Fraction(int(top), int(low)), 2, 1)(*parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +12,17 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, require_checkpoint
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry_sizes import KINDS as PARTS
+from lightning_sym.checkpoints.symmetry_sizes import sizes_of
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
 
 KINDS = ("heads", "values", "queries", "biases", "neurons", "ups", "gains", "stream", "scale", "ones")
 """Parts of a symmetry that go together: `queries` are turns with rotary positions, `gains` are folded to ones."""
+
+FOLDED = ("query_shift", "up_shift", "key_shift", "value_shift")
+"""Shifts of maps that read a norm: short numbers where its gain is folded."""
 
 _Numbers = npt.NDArray[Any]
 
@@ -91,7 +96,7 @@ def _short(random: np.random.Generator, *shape: int) -> _Numbers:
     return random.integers(-4, 5, size=shape) / 4
 
 
-def _gauges(random: np.random.Generator, count: int, size: int) -> _Numbers:
+def _gauges(random: np.random.Generator, count: int, size: int, _: int) -> _Numbers:
     """Matrices with dyadic inverses: triangular ones with powers of two on the diagonal, rows and columns permuted."""
     lower = np.tril(random.integers(-1, 2, size=(count, size, size)), -1) * (
         random.random((count, size, size)) < 1 / size
@@ -100,40 +105,45 @@ def _gauges(random: np.random.Generator, count: int, size: int) -> _Numbers:
     return np.asarray((lower + np.eye(size)) @ np.eye(size)[random.permutation(size)] * diagonal[:, None, :])
 
 
-def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kinds: tuple[str, ...]) -> LayerSymmetry:
-    parts: dict[str, Any] = {}
-    heads, groups, a, inner, width = form.heads, form.groups, form.head_width, form.inner, form.width
+def _heads(random: np.random.Generator, heads: int, groups: int) -> _Numbers:
+    """An order that keeps the heads of a group together."""
     share = heads // groups
-    if "heads" in kinds:
-        inside = np.array([random.permutation(share) for _ in range(groups)])
-        parts["heads"] = (random.permutation(groups)[:, None] * share + inside).reshape(-1)
-    if "values" in kinds:
-        parts["values"] = _gauges(random, groups, a)
-    if "queries" in kinds and form.theta is None:
-        parts["queries"] = _gauges(random, groups, a)
-    elif "queries" in kinds:
-        turns = np.array([[1, 1], [1, -1], [2, 0], [0, 1], [-1, 1], [0, -2], [2, 2]])
-        parts["turns"] = turns[random.integers(len(turns), size=(groups, a // 2))].astype(np.float64)
-    if "biases" in kinds:
-        if form.theta is None and block.key_bias is not None:
-            parts["key_bias"] = _short(random, groups, a)
-        if block.value_bias is not None and block.output_bias is not None:
-            parts["value_bias"] = _short(random, groups, a)
-    if "neurons" in kinds:
-        parts["neurons"] = random.permutation(inner)
-    if "ups" in kinds and block.gate is not None:
-        parts["ups"] = random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=inner)
-    if "gains" in kinds:
-        parts["gain1"], parts["gain2"] = np.ones(width), np.ones(width)
-        for number, bias in ((1, block.norm1_bias), (2, block.norm2_bias)):
-            if bias is not None:
-                parts[f"bias{number}"] = np.zeros(width)
-    if "ones" in kinds and form.norm == "layer" and "gains" in kinds:
-        parts["query_shift"], parts["up_shift"] = _short(random, heads, a), _short(random, inner)
-        parts["key_shift"], parts["value_shift"] = _short(random, groups, a), _short(random, groups, a)
-    if "ones" in kinds and form.norm == "layer":
-        parts["output_shift"], parts["down_shift"] = _short(random, heads, a), _short(random, inner)
-        for name, bias in (("output", block.output_bias), ("down", block.down_bias)):
-            if bias is not None:
-                parts[f"{name}_bias_shift"] = Fraction(int(random.integers(1, 9)), 4)
+    inside = np.array([random.permutation(share) for _ in range(groups)])
+    return np.asarray((random.permutation(groups)[:, None] * share + inside).reshape(-1))
+
+
+def _turns(random: np.random.Generator, *shape: int) -> _Numbers:
+    turns = np.array([[1, 1], [1, -1], [2, 0], [0, 1], [-1, 1], [0, -2], [2, 2]])
+    return np.asarray(turns[random.integers(len(turns), size=shape[:-1])].astype(np.float64))
+
+
+def _number(random: np.random.Generator) -> Fraction:
+    return Fraction(int(random.integers(1, 9)), 4)
+
+
+LAYER: tuple[tuple[str, Any, Mapping[str, tuple[str, ...]]], ...] = (
+    ("heads", _heads, {"heads": ()}),
+    ("values", _gauges, {"values": ()}),
+    ("queries", _gauges, {"queries": ()}),
+    ("queries", _turns, {"turns": ()}),
+    ("biases", _short, {"key_bias": ("key_bias",), "value_bias": ("value_bias", "output_bias")}),
+    ("neurons", np.random.Generator.permutation, {"neurons": ()}),
+    ("ups", lambda random, size: random.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=size), {"ups": ("gate",)}),
+    ("gains", lambda _, size: np.ones(size), {"gain1": (), "gain2": ()}),
+    ("gains", lambda _, size: np.zeros(size), {"bias1": ("norm1_bias",), "bias2": ("norm2_bias",)}),
+    ("ones", _short, dict.fromkeys(FOLDED, ()) | {"output_shift": (), "down_shift": ()}),
+    ("ones", _number, {"output_bias_shift": ("output_bias",), "down_bias_shift": ("down_bias",)}),
+)
+"""By kind, how its parts are drawn, and by part the pieces that must be there; in the order of drawing."""
+
+
+def _layer(random: np.random.Generator, form: CheckpointForm, block: Block, kinds: tuple[str, ...]) -> LayerSymmetry:
+    sizes, parts = sizes_of(form), dict[str, Any]()
+    for kind, draw, names in LAYER:
+        for name, pieces in names.items() if kind in kinds else ():
+            there = all(getattr(block, piece) is not None for piece in pieces)
+            allowed = all(need.holds(form) for need in PARTS[name].needs)
+            if there and allowed and (name not in FOLDED or "gains" in kinds):
+                shape = ("H", "G") if name == "heads" else PARTS[name].shape
+                parts[name] = draw(random, *(sizes[letter] for letter in shape))
     return LayerSymmetry(**parts)

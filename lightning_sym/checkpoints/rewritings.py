@@ -5,7 +5,7 @@ A checkpoint is rewritten one layer at a time, when the layer is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Rational
@@ -14,19 +14,16 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
+from lightning_sym.checkpoints.bases import GAUGES, Bases, Basis, Order, moved, one_number
 from lightning_sym.checkpoints.configurations import Configurations, chosen, require_neurons, with_idle
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers, Rounded
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, require_checkpoint
+from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece, Half, table
 from lightning_sym.checkpoints.stream import Reading, StreamAction, require, require_order
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import require_sizes
+from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
-
-_CENTRED = (
-    "query_shift", "key_shift", "value_shift", "gate_shift", "up_shift", "output_shift", "output_bias_shift",
-    "down_shift", "down_bias_shift", "embedding_shift", "positions_shift", "unembedding_shift",
-)  # fmt: skip
-"""Parts that only a norm allows that does not read the mean."""
+from lightning_sym.errors import BadInput
 
 ROWS = 4096
 """Of an embedding that are rewritten at a time."""
@@ -71,10 +68,15 @@ class Rewritten:
 
     def block(self, layer: int) -> Block:
         """Layer `layer`, from 0."""
-        forms = self.configurations
-        found = _attention(self, layer, forms.written_out(block_of(self.original, layer, Walker.REWRITING)))
-        found = forms.merged(found, isinstance(self.ring, Exact), f"layer {layer}: ")
-        return _mlp(self, layer, found)
+        forms, where = self.configurations, f"layer {layer}: "
+        found = forms.written_out(block_of(self.original, layer, Walker.REWRITING))
+        places, order = chosen(self.symmetry.layers[layer], found, where)
+        change = LayerChange(self, layer, places, order)
+        inside = change.bases(found)
+        for half in table(forms.between).halves.values():
+            found = replace(found, **dict(change.half(found, half, inside)))
+        merged = forms.merged(found, isinstance(self.ring, Exact), where)
+        return with_idle(self.symmetry.layers[layer], merged, places, where)
 
 
 def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> Rewritten:
@@ -121,25 +123,9 @@ def apply(symmetry: Symmetry, checkpoint: Checkpoint, *, exact: bool = True) -> 
 
 def _require_allowed(part: str, form: CheckpointForm) -> None:
     """Refuse by name what is no symmetry of this kind of network."""
-    name = part.rsplit(".", 1)[-1]
-    if name in _CENTRED:
-        require(
-            form.norm == "layer", f"{part}: shifts along the vector of ones need LayerNorm, this network has RMSNorm"
-        )
-    if name in ("bias1", "bias2"):
-        require(form.norm == "layer", f"{part}: RMSNorm has no bias")
-    if name == "queries":
-        require(form.theta is None, f"{part}: with rotary positions queries and keys allow turns only, no matrices")
-    if name == "key_bias":
-        require(form.theta is None, f"{part}: with rotary positions the function depends on key biases")
-    if name == "turns":
-        require(form.theta is not None, f"{part}: turns belong to rotary positions, this network has none")
-    if name == "ups":
-        require(form.activation == "silu", f"{part}: only the up map of a gated MLP may be scaled")
-    if name in ("final_gain", "moved", "unembedding_shift"):
-        require(not form.tied, f"{part}: the embedding is the unembedding too (tied); untie it first")
-    if name in ("moved", "positions_shift"):
-        require(form.theta is None, f"{part}: this network has no learned positions")
+    name = part.rpartition(".")[2]
+    for need in () if name in ("groups", "tied") else KINDS[name].needs:
+        require(need.holds(form), f"{part}: {need.otherwise}")
 
 
 def _require_numbers(layer: LayerSymmetry, form: CheckpointForm, where: str) -> None:
@@ -160,168 +146,130 @@ def _shifted(ring: Arithmetic, array: Numbers, shift: Any) -> Numbers:
     return array if shift is None else ring.plus(array, ring.numbers(shift))
 
 
-def _attention(new: Rewritten, number: int, block: Block) -> Block:
-    """The first half of a layer: norm, queries, keys, values, outputs."""
-    ring, stream, form, layer = new.ring, new.stream, new.configurations.between, new.symmetry.layers[number]
-    share = form.heads // form.groups
-    heads = np.arange(form.heads) if layer.heads is None else np.asarray(layer.heads, dtype=np.int64)
-    groups = heads[::share] // share
-    where = f"layer {number}: "
-    norm = Reading(stream, block.norm1_gain, block.norm1_bias, layer.gain1, layer.bias1, f"{where}norm 1")
-    query, query_bias = _gauged(block.query, block.query_bias, heads)
-    key, key_bias = _gauged(block.key, block.key_bias, groups)
-    value, value_bias = _gauged(block.value, block.value_bias, groups)
-    output = ring.numbers(block.output[heads])
-    if layer.values is not None:
-        gauge = ring.numbers(layer.values)
-        value, value_bias = _multiplied(ring, gauge, value, value_bias)
-        output = ring.product(output, np.repeat(ring.inverse(gauge), share, axis=0))
-    if layer.queries is not None:
-        gauge = ring.numbers(layer.queries)
-        query, query_bias = _multiplied(ring, np.repeat(gauge, share, axis=0), query, query_bias)
-        key, key_bias = _multiplied(ring, ring.inverse(gauge).swapaxes(-1, -2), key, key_bias)
-    if layer.turns is not None:
-        turns = ring.numbers(layer.turns)
-        query, query_bias = _multiplied(ring, np.repeat(turned_matrices(turns), share, axis=0), query, query_bias)
-        sizes = ring.times(turns, turns)
-        size = ring.plus(sizes[..., :1], sizes[..., 1:])
-        key, key_bias = _multiplied(ring, turned_matrices(ring.over(turns, size)), key, key_bias)
-    query, query_bias = norm.map(query, query_bias, layer.query_shift, f"{where}query")
-    key, key_bias = norm.map(key, key_bias, layer.key_shift, f"{where}key")
-    value, value_bias = norm.map(value, value_bias, layer.value_shift, f"{where}value")
-    if layer.key_bias is not None:
-        require(key_bias is not None, f"{where}key_bias: keys have no bias in this network")
-        key_bias = ring.numbers(layer.key_bias)
-    output = stream.written(output, 1)
-    output_bias = None if block.output_bias is None else stream.written(ring.numbers(block.output_bias))
-    if layer.value_bias is not None:
-        require(value_bias is not None, f"{where}value_bias: values have no bias in this network")
-        wanted = ring.numbers(layer.value_bias)
-        lost = ring.plus(value_bias, -wanted)  # type: ignore[arg-type]
-        wide = output.swapaxes(0, 1).reshape(form.width, -1)
-        through = ring.product(wide, np.repeat(lost, share, axis=0).reshape(-1, 1))[:, 0]
-        if output_bias is None:
-            fits = (through == 0).all()
-            require(fits, f"{where}value_bias: outputs have no bias in this network that could take up the difference")
-        else:
-            output_bias = ring.plus(output_bias, through)
-        value_bias = wanted
-    output = _shifted(ring, output, None if layer.output_shift is None else np.asarray(layer.output_shift)[:, None, :])
-    output_bias = _constant(ring, output_bias, layer.output_bias_shift, f"{where}output_bias_shift")
-    return replace(
-        block,
-        norm1_gain=norm.gain, norm1_bias=norm.bias, query=query, query_bias=query_bias, key=key, key_bias=key_bias,
-        value=value, value_bias=value_bias, output=output, output_bias=output_bias,
-    )  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class LayerChange:
+    """What a symmetry does to one layer of a checkpoint.
 
-
-def _gauged(weight: Numbers, bias: Numbers | None, order: Numbers) -> tuple[Numbers, Numbers | None]:
-    """A map and its bias in another order of heads."""
-    return weight[order], None if bias is None else bias[order]
-
-
-def _multiplied(
-    ring: Arithmetic, gauge: Numbers, weight: Numbers, bias: Numbers | None
-) -> tuple[Numbers, Numbers | None]:
-    """Matrices times maps, head by head, and times their biases."""
-    changed = ring.product(gauge, ring.numbers(weight))
-    return changed, None if bias is None else ring.product(gauge, ring.numbers(bias)[..., None])[..., 0]
-
-
-def turned_matrices(turns: Numbers) -> Numbers:
-    """Numbers `x + iy` for each frequency as matrices in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`.
-
-    Example:
-        >>> turned_matrices(np.array([[[3.0, 4.0]]])).tolist()
-        [[[3.0, -4.0], [4.0, 3.0]]]
+    Attributes:
+        new: the checkpoint.
+        number: of the layer.
+        places: of the new neurons that are old ones.
+        order: which those are.
     """
-    groups, half, _ = turns.shape
-    zero = 0.0 if turns.dtype != object else turns.flat[0] * 0
-    found = np.full((groups, 2 * half, 2 * half), zero, dtype=turns.dtype)
-    k = np.arange(half)
-    found[:, k, k] = found[:, k + half, k + half] = turns[..., 0]
-    found[:, k, k + half], found[:, k + half, k] = -turns[..., 1], turns[..., 1]
-    return found
+
+    new: Rewritten
+    number: int
+    places: Any
+    order: Any
+
+    def part(self, name: str) -> Any:
+        """A part of the symmetry, of neurons only those that are old ones; `None` where there is none."""
+        found = getattr(self.new.symmetry.layers[self.number], name, None)
+        return np.asarray(found)[self.places] if found is not None and KINDS[name].shape[:1] == ("m",) else found
+
+    def bases(self, block: Block) -> dict[str, Basis]:
+        """What is done to the spaces inside of the layer."""
+        where = f"layer {self.number}: "
+        gated = block.gate is not None or self.part("ups") is None
+        require(gated, f"{where}ups: only the up map of a gated MLP may be scaled")
+        ring, form = self.new.ring, self.new.configurations.between
+        heads = self.part("heads")
+        heads = np.arange(form.heads) if heads is None else np.asarray(heads, dtype=np.int64)
+        share = form.heads // form.groups
+        found: dict[str, Basis] = {
+            "heads": Order(heads), "groups": Order(heads[::share] // share), "neurons": Order(self.order)
+        }  # fmt: skip
+        for space, name, kind in GAUGES:
+            if (part := self.part(name)) is not None:
+                found[space] = kind.of(part, ring)
+        return found
+
+    def half(self, block: Block, half: Half, inside: Bases) -> Iterator[tuple[str, Any]]:
+        """The norm of one half of the layer, and its maps with their biases; `inside` as of `bases`."""
+        ring, stream, where, number = self.new.ring, self.new.stream, f"layer {self.number}: ", half.norm[-1]
+        everywhere, lost = {**inside, **stream.bases()}, dict[str, Any]()
+        gain, bias = (getattr(block, name) for name in half.norms)
+        had = self.part(f"gain{number}"), self.part(f"bias{number}")
+        norm = Reading(stream, gain, bias, *had, what=f"{where}norm {number}")
+        yield from zip(half.norms, (norm.gain, norm.bias), strict=True)
+        for piece, added_piece in half.affine():
+            name, bases = piece.name, inside if piece.norm else everywhere
+            weight: Any = getattr(block, name)
+            added: Any = getattr(block, f"{name}_bias", None)
+            shift, added_shift, wanted = (self.part(f"{name}{each}") for each in ("_shift", "_bias_shift", "_bias"))
+            if weight is None:
+                require(shift is None, f"{where}{name}_shift: this MLP has no {name}")
+                continue
+            weight = moved(piece, ring.numbers(weight), bases, ring)
+            if added_piece is not None and added is not None:
+                added = moved(added_piece, ring.numbers(added), bases, ring)
+            if piece.norm:
+                weight, added = norm.map(weight, added, shift, f"{where}{name}")
+            if wanted is not None and added_piece is not None:
+                require(added is not None, f"{where}{name}_bias: {name}s have no bias in this network")
+                wanted = ring.numbers(wanted)
+                lost[added_piece.axes[-1].space.kind], added = ring.plus(added, -wanted), wanted
+            for kind in lost:
+                if piece.place(kind) in piece.columns:
+                    added = self._taken_up(piece, weight, added, lost[kind])
+            if shift is not None and not piece.norm:
+                axis = piece.place("stream")
+                if axis is None:
+                    raise BadInput(f"{where}{name}_shift: {name} does not write into the stream")
+                weight = ring.plus(weight, ring.numbers(np.expand_dims(np.asarray(shift), axis)))
+            if added_shift is not None:
+                require(added is not None, f"{where}{name}_bias_shift: there is no such bias in this network")
+                added = ring.plus(added, one_number(added_shift, ring))
+            yield name, weight
+            if added_piece is not None:
+                yield added_piece.name, added
+
+    def _taken_up(self, piece: CheckpointPiece, weight: Numbers, bias: Numbers | None, lost: Numbers) -> Numbers | None:
+        """The bias of a map behind what the values that it reads have lost, `(G, a)`."""
+        ring = self.new.ring
+        wide = piece.as_matrix(weight)
+        through = ring.product(wide, np.repeat(lost, piece.shape[0] // len(lost), axis=0).reshape(-1, 1))[:, 0]
+        if bias is not None:
+            return ring.plus(bias, through)
+        what = f"{piece.name}s have no bias in this network that could take up the difference"
+        require((through == 0).all(), f"layer {self.number}: value_bias: {what}")
+        return None
 
 
-def _constant(ring: Arithmetic, bias: Numbers | None, shift: Any, what: str) -> Numbers | None:
-    """A bias with one number added to all entries."""
-    if shift is None:
-        return bias
-    require(bias is not None, f"{what}: there is no such bias in this network")
-    return _shifted(ring, bias, np.array([shift], dtype=object))  # type: ignore[arg-type]
-
-
-def _mlp(new: Rewritten, number: int, block: Block) -> Block:
-    """The second half of a layer: norm, gate and up, down."""
-    ring, stream, layer = new.ring, new.stream, new.symmetry.layers[number]
-    where = f"layer {number}: "
-    norm = Reading(stream, block.norm2_gain, block.norm2_bias, layer.gain2, layer.bias2, f"{where}norm 2")
-    places, order = chosen(layer, block, where)
-
-    def of_old(part: Any) -> Any:
-        return None if part is None else np.asarray(part)[places]
-
-    gate, gate_bias = block.gate, block.gate_bias
-    if gate is not None:
-        gate, gate_bias = _gauged(gate, gate_bias, order)
-        gate, gate_bias = norm.map(gate, gate_bias, of_old(layer.gate_shift), f"{where}gate")
-    else:
-        require(layer.gate_shift is None, f"{where}gate_shift: this MLP has no gate")
-    up, up_bias = _gauged(block.up, block.up_bias, order)
-    down = ring.numbers(block.down[:, order])
-    if layer.ups is not None:
-        require(gate is not None, f"{where}ups: only the up map of a gated MLP may be scaled")
-        factors = ring.numbers(of_old(layer.ups))
-        up = ring.times(ring.numbers(up), factors[:, None])
-        up_bias = None if up_bias is None else ring.times(ring.numbers(up_bias), factors)
-        down = ring.over(down, factors)
-    up, up_bias = norm.map(up, up_bias, of_old(layer.up_shift), f"{where}up")
-    down = _shifted(ring, stream.written(down, 0), of_old(layer.down_shift))
-    down_bias = None if block.down_bias is None else stream.written(ring.numbers(block.down_bias))
-    down_bias = _constant(ring, down_bias, layer.down_bias_shift, f"{where}down_bias_shift")
-    changed = replace(
-        block,
-        norm2_gain=norm.gain, norm2_bias=norm.bias, gate=gate, gate_bias=gate_bias, up=up, up_bias=up_bias, down=down,
-        down_bias=down_bias,
-    )  # fmt: skip
-    return with_idle(layer, changed, places, where)
-
-
-def _by_rows(change: Callable[[slice], Numbers], count: int) -> Numbers:
-    """An embedding, some rows at a time, so that what is needed beside it stays small."""
-    return np.concatenate([change(slice(start, start + ROWS)) for start in range(0, count, ROWS)])
+def _by_rows(array: Any) -> Iterator[tuple[int, Any]]:
+    """Some rows of an embedding at a time, so that what is needed beside it stays small, and where they begin."""
+    for start in range(0, len(array), ROWS):
+        yield start, array[start : start + ROWS]
 
 
 def _ends(new: Rewritten, original: Ends) -> Ends:
     """What stands before and behind the layers."""
-    ring, stream, asked, forms = new.ring, new.stream, new.symmetry, new.configurations
-    form, old = forms.between, forms.untied(original)
-    norm = Reading(stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
-    gain, bias = norm.gain, norm.bias
-    if form.tied:  # c E R^T reads c^-1 diag(g') n
-        gain, bias = stream.unscaled(gain), None if bias is None else stream.unscaled(bias)
+    ring, asked, forms, bases = new.ring, new.symmetry, new.configurations, new.stream.bases()
+    form, old, pieces = forms.between, forms.untied(original), table(forms.between).ends
+    norm = Reading(new.stream, old.final_gain, old.final_bias, asked.final_gain, None, "the final norm")
+    length = {kind: basis for kind, basis in bases.items() if kind == LENGTH.kind}  # c E R^T reads c^-1 diag(g') n
+    found: dict[str, Any] = dict.fromkeys(vars(old))
+    for name, array in (("final_gain", norm.gain), ("final_bias", norm.bias)):
+        found[name] = None if array is None else moved(pieces[name], array, length, ring)
     if asked.embedding_shift is not None and form.tied:
         what = "embedding_shift: tied, the gains of the final norm must be equal, and the sum of its bias 0"
+        gain, bias = found["final_gain"], found["final_bias"]
         total = 0 if bias is None else sum(ring.numbers(bias).tolist())
         require((gain == gain[0]).all() and total == 0, what)
+    more = {} if asked.moved is None else {"embedding": asked.moved, "positions": -ring.numbers(asked.moved)}
 
-    def written(rows: Numbers, moved: Any, shift: Any) -> Numbers:
-        def change(place: slice) -> Numbers:
-            found = _shifted(ring, stream.written(ring.numbers(rows[place])), moved)
-            return _shifted(ring, found, None if shift is None else np.asarray(shift)[place, None])
+    def change(piece: CheckpointPiece, rows: Numbers, shift: Any) -> Numbers:
+        if piece.norm:
+            return norm.map(rows, None, shift, "the unembedding")[0]
+        array = _shifted(ring, moved(piece, rows, bases, ring), more.get(piece.name))
+        return _shifted(ring, array, None if shift is None else shift[:, None])
 
-        return _by_rows(change, len(rows))
-
-    def read(place: slice) -> Numbers:
-        assert old.unembedding is not None  # noqa: S101 - for the type checker
-        shift = None if asked.unembedding_shift is None else np.asarray(asked.unembedding_shift)[place]
-        return norm.map(old.unembedding[place], None, shift, "the unembedding")[0]
-
-    embedding = written(old.embedding, asked.moved, asked.embedding_shift)
-    positions = None
-    if old.positions is not None:
-        less = None if asked.moved is None else -ring.numbers(asked.moved)
-        positions = written(old.positions, less, asked.positions_shift)
-    found = Ends(embedding, positions, gain, bias, None if form.tied else _by_rows(read, form.vocabulary))
-    return forms.retied(found, isinstance(ring, Exact))
+    for name, piece in pieces.items():
+        if found[name] is None:
+            shift = getattr(asked, f"{name}_shift", None)
+            parts = [
+                change(piece, ring.numbers(rows), None if shift is None else np.asarray(shift)[start : start + ROWS])
+                for start, rows in _by_rows(getattr(old, name))
+            ]
+            found[name] = ring.numbers(np.concatenate(parts))  # some of them floats, perhaps, and others not
+    return forms.retied(type(old)(**found), isinstance(ring, Exact))

@@ -10,24 +10,32 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.arguments import require_arguments, shown
-from lightning_sym.checkpoints.blame import beyond, called_by, is_account, only_changed, stored_type
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison, FoundSymmetry
-from lightning_sym.checkpoints.ends_compare import EndsFound, compare_ends
-from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.ends_accounts import EndsFound, compare_ends
 from lightning_sym.checkpoints.folded import alive, whole
-from lightning_sym.checkpoints.found_symmetry import Gathered, add_ends, add_layer
+from lightning_sym.checkpoints.found_symmetry import Gathered, stream_of
 from lightning_sym.checkpoints.found_text import layer_words, stream_words
-from lightning_sym.checkpoints.identity import Identity, one_form, under_identity, unlike
-from lightning_sym.checkpoints.layer_compare import LayerFound
+from lightning_sym.checkpoints.identity import (
+    Identity,
+    beyond,
+    called_by,
+    is_account,
+    one_form,
+    only_changed,
+    stored_type,
+    under_identity,
+    unlike,
+)
+from lightning_sym.checkpoints.layer_accounts import compare_layer
 from lightning_sym.checkpoints.logits import LogitComparison, compare_logits
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
 from lightning_sym.checkpoints.prompts import prompt_of, prompts_for
 from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_files import symmetry_memory
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
-from lightning_sym.checkpoints.unfolded import told_ends, told_layer
-from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, entry_of, number_residual, number_type, unit_at
+from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, Worst, number_residual, number_type
+from lightning_sym.checkpoints.walk import Stream
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -102,9 +110,8 @@ class _Found:
         self.words: list[tuple[str, ...]] = []
         self.tried: list[str] = []
         self.exact, self.equal, self.fitted = True, True, False
-        self.stream: StreamMap | None = None
+        self.stream: Stream | None = None
         self.gathered: Gathered | None = None
-        self.unwritten = ""
 
     def compare(self) -> None:
         """The stream is searched, then everything compared."""
@@ -123,13 +130,14 @@ class _Found:
             self.exact = False
             self.tried.append("the weights are too large, or too far apart, for a search in floating point")
 
-    def _best_stream(self) -> tuple[StreamMap, float, EndsFound]:
+    def _best_stream(self) -> tuple[Stream, float, EndsFound]:
         """What was done to the stream: it explains both ends, or else most of them and of the first layer."""
-        tried: list[tuple[int, StreamMap, float, EndsFound]] = []
+        tried: list[tuple[int, Stream, float, EndsFound]] = []
         try:
-            for stream, filled in streams(self.first, self.second):
+            for found, filled in streams(self.first, self.second):
+                stream = stream_of(found, self.first, self.second)
                 ends = self._ends(stream)
-                if all(worst.units <= self.units for worst in ends.tensors.values()):
+                if not ends.off(self.units):
                     return stream, filled, ends
                 trial = _Found(self.first, self.second, self.units, unheard)
                 trial.under(stream, ends, layers=1)
@@ -139,14 +147,13 @@ class _Found:
                 raise
         return min(tried, key=lambda each: each[0])[1:]
 
-    def _ends(self, stream: StreamMap) -> EndsFound:
+    def _ends(self, stream: Stream) -> EndsFound:
         """What stands before and behind the layers, compared."""
         self.tell("embedding and unembedding", 1, self.second.form.layers + 2)
         pair = ends_of(self.first, Walker.COMPARISON), ends_of(self.second, Walker.COMPARISON)
-        found = compare_ends(*pair, self.second.form, stream, self.stored, lambda done, total: None)
-        return told_ends(found, *pair, self.second.form, stream, self.stored, self.units)
+        return compare_ends(*pair, (self.first.form, self.second.form), stream, self.stored, self.units)
 
-    def under(self, stream: StreamMap, ends: EndsFound, exactly: bool = False, layers: int | None = None) -> None:
+    def under(self, stream: Stream, ends: EndsFound, exactly: bool = False, layers: int | None = None) -> None:
         """The ends, then layer by layer, even where an end is off, with what was done to the stream.
 
         Args:
@@ -156,20 +163,20 @@ class _Found:
             layers: so many of them, if not all.
         """
         form = self.second.form
-        steps = form.layers + 2
         self.stream = stream
-        self._numbers(stream)
+        self._numbers(stream.map)
         self.fitted |= not stream.exact
-        self._add_ends(ends)
-        self.gathered = Gathered(self.stream, self.first.form, form)
-        self.gathered.add(Gathered.take, symmetry_memory(form))
-        pair = ends_of(self.first, Walker.COMPARISON), ends_of(self.second, Walker.COMPARISON)
-        self.gathered.add(add_ends, ends, *pair)
+        self.exact &= ends.exact
+        self.equal &= ends.equal
+        for piece, worst in ends.tensors.items():
+            self._add(piece, worst, ends.exact)
+        self.gathered = Gathered(stream, self.first, self.second)
+        self.gathered.add_ends(ends)
         for layer in range(form.layers if layers is None else layers):
             if exactly and not (self.exact and self.equal):
                 return
-            self.tell(f"layer {layer}", layer + 2, steps)
-            self._layer(layer)
+            self.tell(f"layer {layer}", layer + 2, form.layers + 2)
+            self._layer(layer, stream)
 
     def residuals_in_order(self) -> tuple[Residual, ...]:
         """What is off most comes first."""
@@ -179,15 +186,15 @@ class _Found:
         """What was done, in words; `None` where nothing was compared."""
         if self.stream is None:
             return None
-        return FoundSymmetry(not self.fitted, stream_words(self.stream, self.second.form), tuple(self.words))
+        return FoundSymmetry(not self.fitted, stream_words(self.stream.map, self.second.form), tuple(self.words))
 
     def take(self, nothing: Identity) -> None:
         """Nothing was done to the first but to round it, if that."""
         form = self.second.form
-        self.stream = StreamMap(Fraction(1), order=np.arange(form.width), exact=True)
+        self.stream = _as_it_is(self.first, self.second)
         self.words, self.residuals = [()] * form.layers, list(nothing.residuals)
         self.equal, self.fitted = nothing.same, False
-        self.gathered = Gathered(self.stream, self.first.form, form, layers=[LayerSymmetry()] * form.layers)
+        self.gathered = Gathered(self.stream, self.first, self.second, layers=[LayerSymmetry()] * form.layers)
 
     def _numbers(self, stream: StreamMap) -> None:
         """The epsilon of the norms has to follow the scale of the stream, other numbers stay."""
@@ -202,72 +209,63 @@ class _Found:
         if self.gathered is None:
             raise TypeError("nothing is asked as numbers that was not compared")
         self.tell("the symmetry as numbers", len(self.gathered.layers), len(self.gathered.layers) + 1)
-        found = self.gathered.made(self.first, self.second, exact)
-        self.unwritten = self.gathered.why_not
-        return found
+        return self.gathered.made(exact)
+
+    @property
+    def why_not(self) -> str:
+        """Why the symmetry cannot be written down, in one line."""
+        return "" if self.gathered is None else self.gathered.why_not
 
     def stored(self, piece: str) -> str:
         """The coarser of the types that a tensor is stored in."""
         return stored_type(self.first, self.second, piece)
 
-    def _add(
-        self, piece: str, units: float, entry: Any, difference: float, count: int | None, value: float, kind: str = ""
-    ) -> None:
-        called, stored = called_by(self.first, self.second, piece), kind or self.stored(piece)
-        self.residuals.append(Residual.of(piece, called, units, stored, entry, difference, count, value))
+    def _add(self, piece: str, worst: Worst, exact: bool) -> None:
+        """Tell of a piece that differs."""
+        if worst.units > 0 or worst.differing:
+            called, stored = called_by(self.first, self.second, piece), self.stored(piece)
+            self.residuals.append(worst.residual(piece, called, stored, self.second.form, exact))
 
-    def _add_ends(self, ends: EndsFound) -> None:
-        self.exact &= ends.exact
-        self.equal &= ends.equal
-        for piece, worst in ends.tensors.items():
-            if worst.units > 0 or worst.differing:
-                count = worst.differing if ends.exact else None
-                self._add(piece, worst.units, worst.entry, worst.difference, count, worst.value)
-
-    def _layer(self, layer: int) -> None:
-        form, old = self.second.form, self.first.form
+    def _layer(self, layer: int, stream: Stream) -> None:
+        """A layer of both, with equally many groups and neurons."""
+        forms = self.first.form, self.second.form
         blocks = tuple(block_of(each, layer, Walker.COMPARISON) for each in (self.first, self.second))
         kept = [alive(block) for block in blocks]
         counts = [int(each.sum()) for each in kept]
-        if counts[0] != counts[1]:
+        if lost := counts[0] != counts[1]:
             self.tried.append(f"layer {layer}: {counts[0]} and {counts[1]} neurons of the MLP do something")
-            few = min(counts)
             for each in kept:
-                each[np.flatnonzero(each)[few:]] = False
+                each[np.flatnonzero(each)[min(counts) :]] = False
             self.exact = False
-        groups = max(old.groups, form.groups)
-        first, second = (whole(b, f, groups, k) for b, f, k in zip(blocks, (old, form), kept, strict=True))
-        if self.stream is None:
-            raise TypeError("the stream is fitted before the layers")
-        inner = replace(form, inner=len(second.up), groups=groups)
-        kinds = {each.name: self.stored(f"{layer}.{each.name}") for each in fields(Block)}
-        found = told_layer(first, second, inner, groups, self.stream, kinds, self.units)
-        self.words.append(layer_words(found, inner, first, second, self.stream, old.groups != form.groups))
-        self.exact &= found.masks is not None
+        groups = max(form.groups for form in forms)
+        lacking = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
+        pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
+        first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
+        inner = replace(forms[1], inner=len(second.up), groups=groups)
+        found = compare_layer(first, second, inner, stream, lambda name: self.stored(f"{layer}.{name}"), self.units)
+        self.words.append(layer_words(found.symmetry, found.guess.words.values(), forms[0].groups != forms[1].groups))
+        self.exact &= found.exact
         self.equal &= found.equal
-        self.fitted |= not found.gauge.nice()
-        if self.gathered is not None:
-            self.gathered.add(add_layer, found, blocks, (first, second), kept)
-        self._add_layer(layer, found, inner, second, counts[0] != counts[1])
-
-    def _add_layer(self, layer: int, found: LayerFound, form: CheckpointForm, second: Block, lost: bool) -> None:
-        for name, differences in found.differences.items():
-            units = found.units[name]
-            if name.endswith(("_gain", "_bias")):  # zeros on one side have no unit of their own
-                units = np.maximum(units, unit_at(getattr(second, name) - differences, found.kinds[name]))
-            off = np.abs(differences) / units
-            mask = None if found.masks is None else found.masks.get(name)
-            count = (
-                None if found.masks is None else int(mask.sum()) if mask is not None else int((differences != 0).sum())
-            )
-            largest = float(np.nan_to_num(off, nan=np.inf).max(initial=0))
+        self.fitted |= bool(found.guess.fitted)
+        for name, worst in found.tensors.items():
             if lost and name in ("down", "up", "gate"):
-                largest = float("inf")
-            if largest > 0 or count:
-                index = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
-                value = float(getattr(second, name)[index])
-                place, kind = entry_of(name, index, form), found.kinds[name]
-                self._add(f"{layer}.{name}", largest, place, float(differences[index]), count, value, kind)
+                worst.units = float("inf")
+            self._add(f"{layer}.{name}", worst, found.exact)
+        if self.gathered is not None:
+            self.gathered.add_layer(found, blocks, kept)  # type: ignore[arg-type]
+
+
+def _as_read(block: Block, raw: Block) -> Block:
+    """A layer with what nobody here knows how to move as it was read."""
+    return replace(block, **{name: array for name, array in raw.present() if getattr(block, name) is None})
+
+
+BIASES = tuple(each.name for each in fields(Block) if each.name.endswith("_bias"))
+
+
+def _as_it_is(first: Checkpoint, second: Checkpoint) -> Stream:
+    """Nothing is done to the stream."""
+    return stream_of(StreamMap(Fraction(1), order=np.arange(second.form.width), exact=True), first, second)
 
 
 def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:
@@ -279,7 +277,7 @@ def _rounded_at_most(found: _Found, nothing: Identity) -> _Found:
     if nothing.same:
         return found
     exact = _Found(found.first, found.second, found.units, found.tell)
-    stream = StreamMap(Fraction(1), order=np.arange(found.second.form.width), exact=True)
+    stream = _as_it_is(found.first, found.second)
     exact.under(stream, exact._ends(stream), exactly=True)
     equal = exact.exact and exact.equal and not exact.residuals
     return exact if equal and exact.numbers(exact=True) is not None else found
@@ -299,7 +297,7 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
         answer = CheckpointAnswer.ROUNDING
     else:
         answer = CheckpointAnswer.UNDECIDED
-    other = beyond(residuals, found.units)
+    other, why_not = beyond(residuals, found.units), found.why_not
     if answer is CheckpointAnswer.UNDECIDED and (residuals or (not complete and one_form(found.first, found.second))):
         with np.errstate(over="ignore", invalid="ignore"):
             nothing = under_identity(found.first, found.second)
@@ -319,9 +317,9 @@ def _answered(found: _Found, prompt: tuple[int, ...], reasons: tuple[str, ...]) 
             answer = CheckpointAnswer.DIFFERENT
     made: dict[str, Any] = {"first": found.first.name, "second": found.second.name, "answer": answer}
     if answer is CheckpointAnswer.ROUNDING:
-        symmetry = found.numbers(exact=False)
-    if found.unwritten:
-        tried = (*tried, f"the symmetry as numbers: {found.unwritten}")
+        symmetry, why_not = found.numbers(exact=False), found.why_not
+    if why_not and answer in (CheckpointAnswer.ROUNDING, CheckpointAnswer.UNDECIDED):
+        tried = (*tried, f"the symmetry as numbers: {why_not}")
     made |= {"symmetry": symmetry, "description": description, "residuals": residuals, "limit": found.units}
     made |= {"logits": logits, "tried": tried}
     return CheckpointComparison(**made)

@@ -12,6 +12,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.layout import Place, by_tensor, cut
 from lightning_sym.checkpoints.model import Array, Block, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import StoredTensor
 from lightning_sym.display import Lines, text_table
 from lightning_sym.errors import BadInput, FileFormatError
@@ -113,7 +114,7 @@ class StoredCheckpoint:
                 continue
             if place.tensor not in read:
                 read[place.tensor] = self._finite(place.tensor)
-            found[field.name] = cut(self.form, piece, self._held[place.tensor], place, read[place.tensor])
+            found[field.name] = cut(table(self.form), piece, self._held[place.tensor], place, read[place.tensor])
         return kind(**found)
 
     def _finite(self, tensor: str) -> Array:

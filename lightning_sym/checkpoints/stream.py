@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from lightning_sym.checkpoints.bases import Bases, StreamMap, one_number
 from lightning_sym.checkpoints.exact_arrays import Arithmetic, Exact, Numbers
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.checkpoints.symmetry import Symmetry
@@ -25,95 +24,69 @@ def require(holds: Any, what: str) -> None:
 
 
 class StreamAction:
-    """`x -> c R x`: what writes into the stream is multiplied on its axis of coordinates, what reads it by `R^T`."""
+    """`x -> c R x` as a symmetry says it, in a ring: a basis of the stream (`bases.py`), and its length.
+
+    Raises:
+        BadInput: it is no symmetry of the norms.
+    """
 
     def __init__(self, symmetry: Symmetry, form: CheckpointForm, ring: Arithmetic) -> None:
-        self.ring, self.scale = ring, symmetry.scale
-        self._centred = form.norm == "layer"
-        require(self.scale > 0, f"scale must be positive, got {self.scale}")
-        self._order = self._signs = self._matrix = None
-        width = self._width = form.width
+        self.ring, self.width = ring, form.width
+        width = form.width
+        require(symmetry.scale > 0, f"scale must be positive, got {symmetry.scale}")
+        order = signs = matrix = None
         if symmetry.rotation is not None:
             alone = symmetry.order is None and symmetry.signs is None
             require(alone, "a symmetry must have a rotation or order and signs, got both")
             require_shape("rotation", symmetry.rotation, (width, width))
-            self._matrix = ring.numbers(symmetry.rotation)
+            matrix = ring.numbers(symmetry.rotation)
         if symmetry.order is not None:
             require_order("order", symmetry.order, width)
-            self._order = np.asarray(symmetry.order, dtype=np.int64)
+            order = np.asarray(symmetry.order, dtype=np.int64)
         if symmetry.signs is not None:
             require_shape("signs", symmetry.signs, (width,))
             signs = np.asarray(symmetry.signs, dtype=np.float64)
             require((np.abs(signs) == 1).all(), "signs must be 1 or -1")
-            self._signs = None if (signs == 1).all() else signs
-        self._require_symmetry(width)
+            signs = None if (signs == 1).all() else signs
+        self.map = StreamMap(symmetry.scale, order, signs, matrix)
+        self._require_symmetry(centred=form.norm == "layer")
 
-    def _require_symmetry(self, width: int) -> None:
+    def _require_symmetry(self, *, centred: bool) -> None:
         """`R` is orthogonal, which floats cannot say, and keeps the vector of ones, up to its sign, with LayerNorm."""
         what = "with LayerNorm a rotation must keep the vector of ones, up to its sign"
-        if self._signs is not None and self._centred:
-            require(len(set(self._signs.tolist())) == 1, what)
-        if self._matrix is None or not isinstance(self.ring, Exact):
+        signs, matrix = self.map.signs, self.map.matrix
+        if signs is not None and centred:
+            require(len(set(signs.tolist())) == 1, what)
+        if matrix is None or not isinstance(self.ring, Exact):
             return
-        one = np.eye(width, dtype=object)
-        square = self.ring.product(self._matrix, self._matrix.T)
+        square = self.ring.product(matrix, matrix.T)
+        one = np.eye(len(matrix), dtype=object)
         require((square == one).all(), "a rotation must be orthogonal, over the rationals: R R^T = 1")
-        if self._centred:
-            image = self.ring.product(self._matrix, np.ones((width, 1)))
+        if centred:
+            image = self.ring.product(matrix, np.ones((len(matrix), 1)))
             require((image == 1).all() or (image == -1).all(), what)
 
-    def _turned(self, array: Numbers) -> Numbers:
-        """`R` times an array whose first axis is that of the stream."""
-        if self._matrix is not None:
-            found = self.ring.product(self._matrix, array.reshape(len(array), -1))
-            return found.reshape(-1, *array.shape[1:])
-        if self._order is not None:
-            array = array[self._order]
-        if self._signs is not None:
-            array = np.where((self._signs > 0).reshape(-1, *[1] * (array.ndim - 1)), array, -array)
-        return array
+    def bases(self) -> Bases:
+        """`R`, and the length of what is written into the stream."""
+        return self.map.bases(self.ring)
 
-    def few(self, count: int) -> StreamAction:
-        """The same with the first coordinates alone in the end."""
-        found = copy(self)
-        if self._matrix is not None:
-            found._matrix = self._matrix[:count]
-        else:
-            order = np.arange(self._width) if self._order is None else self._order
-            found._order = order[:count]
-            found._signs = None if self._signs is None else self._signs[:count]
+    def read(self, array: Numbers) -> Numbers:
+        """A map that reads the stream, `(..., d)`, or a vector of it: times `R^T`."""
+        found: Numbers = self.map.turned(array, array.ndim - 1, array.ndim, self.ring)
         return found
-
-    def scaled(self, array: Numbers) -> Numbers:
-        """`c` times an array."""
-        return array if self.scale == 1 else self.ring.times(array, self._number(self.scale))
-
-    def _number(self, number: Fraction) -> Numbers:
-        return self.ring.numbers(np.array([number], dtype=object))
 
     def written(self, array: Numbers, axis: int = -1) -> Numbers:
         """What is added to the stream: `c R` on that axis."""
-        return self.scaled(np.moveaxis(self._turned(np.moveaxis(array, axis, 0)), 0, axis))
-
-    def read(self, array: Numbers) -> Numbers:
-        """A map that reads the stream, `(..., d)`: times `R^T`."""
-        return np.moveaxis(self._turned(np.moveaxis(array, -1, 0)), 0, -1)
-
-    def turned(self, bias: Numbers) -> Numbers:
-        """`R` times a vector."""
-        return self._turned(bias)
+        found = self.map.turned(array, axis % array.ndim, array.ndim, self.ring)
+        return found if self.map.scale == 1 else self.ring.times(found, one_number(self.map.scale, self.ring))
 
     def carried(self, gain: Numbers) -> Numbers | None:
         """The gain `g'` with `R diag(g) = diag(g') R`; `None` if there is none, as `R` mixes different gains."""
-        if self._matrix is None:
-            return gain if self._order is None else gain[self._order]
-        mixed = self._matrix != 0
+        if self.map.matrix is None:
+            return gain if self.map.order is None else gain[self.map.order]
+        mixed = self.map.matrix != 0
         first = gain[mixed.argmax(axis=1)]
         return first if bool(((first[:, None] == gain[None, :]) | ~mixed).all()) else None
-
-    def unscaled(self, array: Numbers) -> Numbers:
-        """An array over `c`."""
-        return array if self.scale == 1 else self.ring.over(array, self._number(self.scale))
 
 
 class Reading:
@@ -156,17 +129,15 @@ class Reading:
         elif self.folded:
             zero = (self.old_gain == 0).any()
             require(not zero, f"{what} has gains that are 0, so that its bias to be had must be given")
-            self.bias = ring.times(self.gain, stream.turned(ring.over(self.old_bias, self.old_gain)))
+            self.bias = ring.times(self.gain, stream.read(ring.over(self.old_bias, self.old_gain)))
         else:
-            self.bias = stream.turned(self.old_bias)
+            self.bias = stream.read(self.old_bias)
 
     def map(
         self, weight: Numbers, bias: Numbers | None, shift: Any = None, what: str = "map"
     ) -> tuple[Numbers, Numbers | None]:
-        """A map that reads the norm, `(..., d)`, and its bias `(...,)`, with the shift `u` along the ones."""
-        ring = self.ring
-        old = ring.numbers(weight)
-        bias = None if bias is None else ring.numbers(bias)
+        """A map that reads the norm, `(..., d)`, and its bias `(...,)`, in the ring; the shift `u` along ones."""
+        ring, old = self.ring, weight
         if self.folded:
             new = ring.over(self.stream.read(ring.times(old, self.old_gain)), self.gain)
         else:

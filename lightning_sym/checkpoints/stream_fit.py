@@ -8,12 +8,13 @@ same matrix. With LayerNorm all rows are centred, and with learned positions the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 
 import numpy as np
 
-from lightning_sym.checkpoints.equations import StreamMap
+from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.exact_rings import Floats, Ratio
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends
 from lightning_sym.checkpoints.nice_numbers import nice, round_number
@@ -127,12 +128,23 @@ def scale_of(first: CheckpointForm, second: CheckpointForm, length: float, store
 
 def streams(first: Checkpoint, second: Checkpoint) -> Iterator[tuple[StreamMap, float]]:
     """Stream maps to try, and how many directions rows decide: of both ends, the identity, of each end alone."""
-    yield fit_stream(first, second)
+    found, filled = fit_stream(first, second)
+    yield found, filled
+    if found.matrix is not None and second.form.norm == "layer" and second.form.theta is None:
+        yield turned_over(found), filled
     width = second.form.width
     yield StreamMap(Fraction(1), order=np.arange(width), exact=True), width
     if not (first.form.tied and second.form.tied):
         yield fit_stream(first, second, "read")
         yield fit_stream(first, second, "unread")
+
+
+def turned_over(found: StreamMap) -> StreamMap:
+    """The map with the other sign on the vector of ones, which no norm sees, but a bias behind one does."""
+    rotation = found.matrix.floats if isinstance(found.matrix, Ratio) else found.matrix
+    turned = rotation - 2 * rotation.mean(axis=1, keepdims=True)
+    exact = nice(turned) if isinstance(found.matrix, Ratio) else None
+    return replace(found, matrix=turned if exact is None else exact, exact=found.exact and exact is not None)
 
 
 def fit_stream(first: Checkpoint, second: Checkpoint, of: str = "both") -> tuple[StreamMap, float]:

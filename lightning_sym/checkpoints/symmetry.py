@@ -2,18 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.display import Lines, Result, latex_words
 
 Part = npt.NDArray[Any]
 """float64, taken as exact, or `Fraction` (dtype object); orders are integers."""
+
+
+class Need(NamedTuple):
+    """What a network must be for a part to be a symmetry of it, and what is said if it is not."""
+
+    holds: Callable[[CheckpointForm], bool]
+    otherwise: str
+
+
+CENTRED = Need(
+    lambda form: form.norm == "layer", "shifts along the vector of ones need LayerNorm, this network has RMSNorm"
+)
+NORM_BIAS = Need(lambda form: form.norm == "layer", "RMSNorm has no bias")
+LEARNED = Need(lambda form: form.theta is None, "this network has no learned positions")
+NO_TURNS = Need(lambda form: form.theta is None, "with rotary positions queries and keys allow turns only, no matrices")
+UNSEEN_KEYS = Need(lambda form: form.theta is None, "with rotary positions the function depends on key biases")
+ROTARY = Need(lambda form: form.theta is not None, "turns belong to rotary positions, this network has none")
+GATED = Need(lambda form: form.activation == "silu", "only the up map of a gated MLP may be scaled")
+UNTIED = Need(lambda form: not form.tied, "the embedding is the unembedding too (tied); untie it first")
+
+
+class PartKind(NamedTuple):
+    """What a part of a symmetry is made of.
+
+    Attributes:
+        shape: its sizes as letters, see `Symmetry`; `k` of each layer the neurons that are -1, `n` the token ids.
+        needs: what the network must be.
+        integers: its entries are integers.
+    """
+
+    shape: tuple[str, ...]
+    needs: tuple[Need, ...] = ()
+    integers: bool = False
+
+
+def made_of(*shape: str, needs: tuple[Need, ...] = (), integers: bool = False) -> dict[str, PartKind]:
+    """What stands with a part of a symmetry where it is declared."""
+    return {"kind": PartKind(shape, needs, integers)}
+
+
+def kinds(symmetry: type[Any]) -> dict[str, PartKind]:
+    """By name, the parts that are made of numbers.
+
+    Example:
+        >>> kinds(LayerSymmetry)["turns"].shape
+        ('G', 'a/2', '2')
+    """
+    return {part.name: part.metadata["kind"] for part in fields(symmetry) if part.metadata}
 
 
 class _Parts(Result):
@@ -21,10 +70,10 @@ class _Parts(Result):
 
     def named(self) -> Iterator[tuple[str, Any]]:
         """Each part that is there, by its name."""
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if value is not None and field.name != "layers" and (field.name != "scale" or not np.array_equal(value, 1)):
-                yield field.name, value
+        for name in (each.name for each in fields(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if value is not None and name != "layers" and (name != "scale" or not np.array_equal(value, 1)):
+                yield name, value
 
     def parts(self) -> tuple[str, ...]:
         """Names of what is done."""
@@ -71,32 +120,32 @@ class LayerSymmetry(_Parts):
         output_bias_shift, down_bias_shift: numbers, LayerNorm only: added to all entries.
     """
 
-    heads: Part | None = None
-    values: Part | None = None
-    queries: Part | None = None
-    turns: Part | None = None
-    key_bias: Part | None = None
-    value_bias: Part | None = None
-    neurons: Part | None = None
-    idle_gate: Part | None = None
-    idle_gate_bias: Part | None = None
-    idle_up: Part | None = None
-    idle_up_bias: Part | None = None
-    idle_down: Part | None = None
-    ups: Part | None = None
-    gain1: Part | None = None
-    bias1: Part | None = None
-    gain2: Part | None = None
-    bias2: Part | None = None
-    query_shift: Part | None = None
-    key_shift: Part | None = None
-    value_shift: Part | None = None
-    gate_shift: Part | None = None
-    up_shift: Part | None = None
-    output_shift: Part | None = None
-    output_bias_shift: Fraction | float | None = None
-    down_shift: Part | None = None
-    down_bias_shift: Fraction | float | None = None
+    heads: Part | None = field(default=None, metadata=made_of("H", integers=True))
+    values: Part | None = field(default=None, metadata=made_of("G", "a", "a"))
+    queries: Part | None = field(default=None, metadata=made_of("G", "a", "a", needs=(NO_TURNS,)))
+    turns: Part | None = field(default=None, metadata=made_of("G", "a/2", "2", needs=(ROTARY,)))
+    key_bias: Part | None = field(default=None, metadata=made_of("G", "a", needs=(UNSEEN_KEYS,)))
+    value_bias: Part | None = field(default=None, metadata=made_of("G", "a"))
+    neurons: Part | None = field(default=None, metadata=made_of("m", integers=True))
+    idle_gate: Part | None = field(default=None, metadata=made_of("k", "d"))
+    idle_gate_bias: Part | None = field(default=None, metadata=made_of("k"))
+    idle_up: Part | None = field(default=None, metadata=made_of("k", "d"))
+    idle_up_bias: Part | None = field(default=None, metadata=made_of("k"))
+    idle_down: Part | None = field(default=None, metadata=made_of("d", "k"))
+    ups: Part | None = field(default=None, metadata=made_of("m", needs=(GATED,)))
+    gain1: Part | None = field(default=None, metadata=made_of("d"))
+    bias1: Part | None = field(default=None, metadata=made_of("d", needs=(NORM_BIAS,)))
+    gain2: Part | None = field(default=None, metadata=made_of("d"))
+    bias2: Part | None = field(default=None, metadata=made_of("d", needs=(NORM_BIAS,)))
+    query_shift: Part | None = field(default=None, metadata=made_of("H", "a", needs=(CENTRED,)))
+    key_shift: Part | None = field(default=None, metadata=made_of("G", "a", needs=(CENTRED,)))
+    value_shift: Part | None = field(default=None, metadata=made_of("G", "a", needs=(CENTRED,)))
+    gate_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
+    up_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
+    output_shift: Part | None = field(default=None, metadata=made_of("H", "a", needs=(CENTRED,)))
+    output_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
+    down_shift: Part | None = field(default=None, metadata=made_of("m", needs=(CENTRED,)))
+    down_bias_shift: Fraction | float | None = field(default=None, metadata=made_of(needs=(CENTRED,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,15 +181,15 @@ class Symmetry(_Parts):
     """
 
     layers: tuple[LayerSymmetry, ...]
-    scale: Fraction = Fraction(1)
-    order: Part | None = None
-    signs: Part | None = None
-    rotation: Part | None = None
-    final_gain: Part | None = None
-    embedding_shift: Part | None = None
-    positions_shift: Part | None = None
-    moved: Part | None = None
-    unembedding_shift: Part | None = None
+    scale: Fraction = field(default=Fraction(1), metadata=made_of())
+    order: Part | None = field(default=None, metadata=made_of("d", integers=True))
+    signs: Part | None = field(default=None, metadata=made_of("d", integers=True))
+    rotation: Part | None = field(default=None, metadata=made_of("d", "d"))
+    final_gain: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED,)))
+    embedding_shift: Part | None = field(default=None, metadata=made_of("n", needs=(CENTRED,)))
+    positions_shift: Part | None = field(default=None, metadata=made_of("context", needs=(CENTRED, LEARNED)))
+    moved: Part | None = field(default=None, metadata=made_of("d", needs=(UNTIED, LEARNED)))
+    unembedding_shift: Part | None = field(default=None, metadata=made_of("n", needs=(CENTRED, UNTIED)))
     groups: int | None = None
     tied: bool | None = None
 

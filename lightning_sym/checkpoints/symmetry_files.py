@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import fields
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,17 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.exact_arrays import narrow
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.symmetry_sizes import require_sizes
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds
+from lightning_sym.checkpoints.symmetry_sizes import KINDS, require_sizes, sizes_of
 from lightning_sym.display import spelled
 from lightning_sym.errors import BadInput, FileFormatError
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.whole_files import cannot_write, replacing, require_writable
 
 SCHEMA = "lightning-sym/symmetry/1"
-ORDERS = ("heads", "neurons", "order", "signs")
+ORDERS = {name for name, kind in KINDS.items() if kind.integers}
 """Parts whose entries are integers."""
-NUMBERS = ("scale", "groups", "tied", "output_bias_shift", "down_bias_shift")
+NUMBERS = {"groups", "tied"} | {name for name, kind in KINDS.items() if not kind.shape}
 """Parts that are one number."""
 LARGEST_FILE = 2**30
 BYTES_A_NUMBER = 160
@@ -38,10 +39,14 @@ def symmetry_memory(form: CheckpointForm) -> int:
     Example:
         >>> from lightning_sym.testing import small_checkpoint
         >>> symmetry_memory(small_checkpoint("gpt2").form)
-        10240
+        10216
     """
-    layer = 2 * form.heads * form.head_width**2 + 8 * form.heads * form.head_width + 6 * form.inner + 4 * form.width
-    return 8 * (form.layers * layer + form.width**2 + 2 * form.vocabulary + form.context)
+    sizes = sizes_of(form)
+    whole, layer = (
+        sum(prod(sizes[letter] for letter in kind.shape) for kind in kinds(parts).values() if "k" not in kind.shape)
+        for parts in (Symmetry, LayerSymmetry)
+    )
+    return 8 * (form.layers * layer + whole)
 
 
 def require_output(path: str | os.PathLike[str], form: CheckpointForm, memory: int = DEFAULT_MEMORY) -> None:

@@ -8,22 +8,17 @@ from typing import Any
 import numpy as np
 
 from lightning_sym.checkpoints.model import CheckpointForm
-from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds
 from lightning_sym.errors import BadInput
 
-WHOLE: dict[str, tuple[str, ...]] = {
-    "order": ("d",), "signs": ("d",), "rotation": ("d", "d"), "final_gain": ("d",), "embedding_shift": ("n",),
-    "positions_shift": ("context",), "moved": ("d",), "unembedding_shift": ("n",), "scale": (),
-}  # fmt: skip
-LAYER: dict[str, tuple[str, ...]] = {
-    "heads": ("H",), "values": ("G", "a", "a"), "queries": ("G", "a", "a"), "turns": ("G", "a/2", "2"),
-    "key_bias": ("G", "a"), "value_bias": ("G", "a"), "neurons": ("m",), "idle_gate": ("k", "d"),
-    "idle_gate_bias": ("k",), "idle_up": ("k", "d"), "idle_up_bias": ("k",), "idle_down": ("d", "k"), "ups": ("m",),
-    "gain1": ("d",), "bias1": ("d",), "gain2": ("d",), "bias2": ("d",), "query_shift": ("H", "a"),
-    "key_shift": ("G", "a"), "value_shift": ("G", "a"), "gate_shift": ("m",), "up_shift": ("m",),
-    "output_shift": ("H", "a"), "output_bias_shift": (), "down_shift": ("m",), "down_bias_shift": (),
-}  # fmt: skip
-"""By part that is made of numbers, its shape; letters as in `Symmetry`, `k` of each layer the neurons that are -1."""
+KINDS = kinds(Symmetry) | kinds(LayerSymmetry)
+"""Of every part that is made of numbers, of the whole or of a layer, what it is made of."""
+
+
+def sizes_of(form: CheckpointForm) -> dict[str, int]:
+    """The numbers that the letters of parts stand for."""
+    found = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
+    return found | {"a": form.head_width, "a/2": form.head_width // 2, "2": 2, "m": form.inner}
 
 
 def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> None:
@@ -43,12 +38,10 @@ def require_sizes(symmetry: Symmetry, form: CheckpointForm | None = None) -> Non
     """
     sizes: dict[str, tuple[int, str]] = {"2": (2, "")}
     if form is not None:
-        known = {"d": form.width, "n": form.vocabulary, "context": form.context, "H": form.heads, "G": form.groups}
-        known |= {"a": form.head_width, "a/2": form.head_width // 2, "m": form.inner}
-        sizes |= {letter: (size, "") for letter, size in known.items()}
+        sizes |= {letter: (size, "") for letter, size in sizes_of(form).items()}
     for name, part in symmetry.named():
-        if name in WHOLE:
-            _fit(name, part, WHOLE[name], sizes)
+        if name in KINDS:
+            _fit(name, part, KINDS[name].shape, sizes)
     for number, layer in enumerate(symmetry.layers):
         sizes.pop("k", None)  # each layer has its own
         _layer(layer, f"layer {number}: ", sizes)
@@ -74,7 +67,7 @@ def _numbers(name: str, part: Any) -> np.ndarray[Any, Any]:
 
 def _layer(layer: LayerSymmetry, where: str, sizes: dict[str, tuple[int, str]]) -> None:
     for name, part in layer.named():
-        _fit(where + name, part, LAYER[name], sizes)
+        _fit(where + name, part, KINDS[name].shape, sizes)
         if name == "neurons":
             sizes["k"] = (int((np.asarray(part) == -1).sum()), f"{where}neurons")
 

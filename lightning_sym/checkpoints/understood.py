@@ -1,8 +1,9 @@
-"""Who knows which pieces of a checkpoint: the one table. What a walker does not know it refuses by name.
+"""Who knows which pieces of a checkpoint: what a walker does not know it refuses by name.
 
-A walker is what goes through all pieces by their names: it computes with them, compares, rewrites or measures them. A
-piece that it left out would be taken for one that does nothing, so walkers read layers and ends here, and only here.
-What a row claims is held by tests: every piece in it changes what each of its walkers sees.
+A walker is what goes through all pieces: it computes with them, compares, rewrites or measures them. A piece that it
+left out would be taken for one that does nothing, so walkers read layers and ends here, and only here. Rewritings and
+comparisons follow the table of pieces (`pieces.py`) and know what stands there; who names pieces must say which. What
+is said is held by tests: every piece changes what each of its walkers sees.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 from dataclasses import fields
 from enum import Enum
 
-from lightning_sym.checkpoints.layout import end_pieces, piece_shape
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, Pieces
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.errors import BadInput
 
 
@@ -25,20 +26,21 @@ class Walker(Enum):
     HEADS = "the table of heads"
 
 
-_ALL = frozenset(Walker)
+FOLLOWS = frozenset((Walker.COMPARISON, Walker.REWRITING))
+"""Those that follow the table, whatever stands in it."""
 
-FORM: dict[str, frozenset[Walker]] = dict.fromkeys((
-    "family", "layers", "width", "heads", "groups", "head_width", "inner", "vocabulary", "context", "norm", "epsilon",
-    "theta", "activation", "tied",
-), _ALL)  # fmt: skip
-"""By field of a form, who knows it; `family` says nothing about the function."""
-
-PIECES: dict[str, frozenset[Walker]] = dict.fromkeys((
+NAMED: dict[str, frozenset[Walker]] = dict.fromkeys((
     "embedding", "positions", "final_gain", "final_bias", "unembedding", "norm1_gain", "norm1_bias", "query",
     "query_bias", "key", "key_bias", "value", "value_bias", "output", "output_bias", "norm2_gain", "norm2_bias",
     "gate", "gate_bias", "up", "up_bias", "down", "down_bias",
-), _ALL)  # fmt: skip
-"""By piece, who knows it."""
+), frozenset(Walker) - FOLLOWS)  # fmt: skip
+"""By piece, those of the others that name it."""
+
+FORM = frozenset((
+    "family", "layers", "width", "heads", "groups", "head_width", "inner", "vocabulary", "context", "norm", "epsilon",
+    "theta", "activation", "tied",
+))  # fmt: skip
+"""The fields of a form that all of them know; `family` says nothing about the function."""
 
 CHANGEABLE = ("family", "groups", "inner", "context", "epsilon", "tied")
 """Of a form: what may differ though a symmetry leads from one to the other; `context` with rotary positions only."""
@@ -51,7 +53,7 @@ def require_form(form: CheckpointForm, walker: Walker) -> None:
         BadInput: a field that is not `None`, a norm or an activation is not known, or sizes do not fit together.
     """
     there = [field.name for field in fields(form) if getattr(form, field.name) is not None]
-    if unknown := sorted(name for name in there if walker not in FORM.get(name, ())):
+    if unknown := sorted(set(there) - FORM):
         raise BadInput(f"{walker.value} must know every part of a checkpoint's form, not known: {unknown[0]}")
     for name, found, known in (
         ("norm", form.norm, ("layer", "rms")),
@@ -92,13 +94,14 @@ def pieces_of(checkpoint: Checkpoint, layer: int | None, walker: Walker) -> Piec
 
 
 def _require_pieces(pieces: Pieces, form: CheckpointForm, where: str, walker: Walker) -> None:
-    present = dict(pieces.present())
-    if unknown := sorted(name for name in present if walker not in PIECES.get(name, ())):
+    present, known = dict(pieces.present()), table(form)
+    named = {name for name, walkers in NAMED.items() if walker in walkers or walker in FOLLOWS}
+    if unknown := sorted(present.keys() - named - (known.names() if walker in FOLLOWS else set())):
         raise BadInput(f"{walker.value} must know every piece of {where}, not known: {unknown[0]}")
-    if isinstance(pieces, Ends) and (wrong := sorted(end_pieces(form) ^ set(present))):
+    if isinstance(pieces, Ends) and (wrong := sorted(known.ends.keys() ^ present.keys())):
         raise BadInput(f"{where} must have the pieces of their form and no others, got another {wrong[0]}")
     if "gate_bias" in present and "gate" not in present:
         raise BadInput(f"{where} must have a gate where the gate has a bias")
     for name, array in present.items():
-        if array.shape != piece_shape(form, name):
-            raise BadInput(f"{name} of {where} must have the shape {piece_shape(form, name)}, got {array.shape}")
+        if array.shape != known[name].shape:
+            raise BadInput(f"{name} of {where} must have the shape {known[name].shape}, got {array.shape}")

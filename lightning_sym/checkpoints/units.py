@@ -1,23 +1,22 @@
 """Units in the last place of a stored type, and how far a tensor is from what a symmetry makes of another one.
 
-The unit of an entry is the distance of neighbouring numbers of the stored type at the largest entry of its row (of the
-matrix as `(out, in)`; of a bias, of its head, and of one that the stream's rotation mixes, of all of it; of a norm at
-the entry itself). A rewriting that is rounded once to the nearest number of the type is off by half a unit at most.
-Where a whole column is small beside its rows, and off by an eighth of itself or more, its own largest entry counts.
+The unit of an entry is the distance of neighbouring numbers of the stored type at the entry, or, where that is more,
+what such distances of all the numbers that it was made of make of it: the root of the sum of their squares
+(`measured.py`). A rewriting that is rounded once to the nearest number of the type is off by half a unit at most.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from lightning_sym.checkpoints.exact_rings import Floats
-from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm
+from lightning_sym.checkpoints.pieces import table
 
 DIGITS = {"F16": (11, -24), "BF16": (8, -133), "F32": (24, -149), "F64": (53, -1074)}
 """Bits of the significand, and the exponent of the smallest positive number."""
@@ -51,90 +50,6 @@ def unit_at(size: Any, stored: str) -> Floats:
     _, exponent = np.frexp(np.abs(np.asarray(size, dtype=np.float64)))
     exponents = np.where(np.asarray(size) == 0, least, np.maximum(exponent - digits, least))
     return np.ldexp(1.0, exponents)
-
-
-def with_mean(sizes: Floats, axis: int) -> Floats:
-    """Sizes of terms with that of their mean along an axis, which is taken out of each: of what it may have lost."""
-    mean = np.sqrt(np.square(sizes).sum(axis=axis, keepdims=True)) / sizes.shape[axis]
-    return np.asarray(np.hypot(sizes, mean))
-
-
-def block_units(block: Block, kinds: Mapping[str, str], others: dict[str, Floats], centred: bool) -> dict[str, Floats]:
-    """The units of all tensors of a `whole` block, by piece, of shapes that broadcast.
-
-    Args:
-        block: the second.
-        kinds: the types, by piece.
-        others: sizes of the first's biases, in the order and the gauge of the second.
-        centred: the norm is a LayerNorm.
-    """
-    sizes = {name: np.maximum(size, others[name]) for name, size in bias_sizes(block).items()}
-    if centred:
-        sizes |= {name: with_mean(sizes[name], 0) for name in ("output_bias", "moved_bias", "down_bias")}
-    rows = {"output": (0, 2), "down": 1} | {name: -1 for name in MAPS if getattr(block, name) is not None}
-    for name, axis in rows.items():
-        sizes[name] = np.abs(getattr(block, name)).max(axis=axis, keepdims=True, initial=0)
-    for name in ("norm1_gain", "norm1_bias", "norm2_gain", "norm2_bias"):
-        sizes[name] = getattr(block, name)
-    return {name: unit_at(size, kinds[name]) for name, size in sizes.items()}
-
-
-COLUMNS = {"query": (0, 1), "key": (0, 1), "value": (0, 1), "output": 1, "gate": 0, "up": 0, "down": 0}
-"""The axes along which a column lies: what one coordinate of the stream, of a head, or one neuron has in a tensor."""
-
-GROSS = 2.0**-3
-"""What is off by more of the largest entry of its column is no rounding, however large the row's largest is."""
-
-
-def units_of_columns(differences: Floats, units: Floats, array: Any, axes: Any, stored: str) -> Floats:
-    """Units, in columns that are off grossly those of the column's largest entry where they are smaller."""
-    most = np.abs(array).max(axis=axes, keepdims=True, initial=0).astype(np.float64)
-    off = np.abs(differences).max(axis=axes, keepdims=True, initial=0)
-    return np.where(off > GROSS * most, np.minimum(units, unit_at(most, stored)), units)
-
-
-def without_gain(differences: Any, weights: Any, gain: Any) -> Floats:
-    """Differences of rows times a gain, as differences of the rows `weights`.
-
-    Where the gain is 0 no row makes a difference: there it counts as it does beside the row times its gain.
-
-    Example:
-        >>> without_gain(np.array([[4.0, 3.0]]), np.array([[1.0, 8.0]]), np.array([2.0, 0.0])).tolist()
-        [[2.0, 12.0]]
-    """
-    gain, sizes = np.asarray(gain, dtype=np.float64), np.abs(np.asarray(weights, dtype=np.float64))
-    largest = sizes.max(axis=-1, keepdims=True, initial=0)
-    read = (sizes * np.abs(gain)).max(axis=-1, keepdims=True, initial=0)
-    beside = np.where((read > 0) & (largest > 0), read / np.where(largest > 0, largest, 1.0), 1e-300)
-    return np.asarray(differences / np.where(gain == 0, beside, gain))
-
-
-MAPS = {"query": 1, "key": 1, "value": 1, "gate": 2, "up": 2}
-
-
-def bias_sizes(block: Block) -> dict[str, Floats]:
-    """How large the terms are that a bias is compared in, with all that the norm's bias or the values' bias adds to it.
-
-    The root of the sum of their squares: roundings of many terms add up like that.
-    """
-    found = {}
-    for name, norm in MAPS.items():
-        weight = getattr(block, name)
-        if weight is None:
-            continue
-        bias = np.asarray(getattr(block, f"norm{norm}_bias"), np.float64)
-        sizes = np.sqrt(np.square(_floats(getattr(block, f"{name}_bias"))) + np.square(_floats(weight)) @ bias**2)
-        found[f"{name}_bias"] = sizes
-    ratio = len(block.output) // len(block.value_bias) if block.value_bias is not None else 1
-    through = np.square(_floats(block.output)) * np.repeat(found["value_bias"] ** 2, ratio, axis=0)[:, None]
-    own = np.square(_floats(np.zeros(block.output.shape[1]) if block.output_bias is None else block.output_bias))
-    found["output_bias"], found["moved_bias"] = np.sqrt(own), np.sqrt(own + through.sum(axis=(0, 2)))
-    found["down_bias"] = np.abs(_floats(block.down_bias))
-    return found
-
-
-def _floats(array: Any) -> Floats:
-    return np.asarray(array, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -196,48 +111,24 @@ class Worst:
     difference: float = 0.0
     differing: int = 0
     value: float = 0.0
-    rows: list[Floats] = field(default_factory=list)
-    columns: Any = None
 
-    def look_at_columns(self, stored: str) -> None:
-        """A column that is small beside its rows, and grossly off, counts in units of its own largest entry."""
-        if self.columns is None:
-            return
-        off, most, places = self.columns
-        units = np.where(off > GROSS * most, off / unit_at(most, stored), 0.0)
-        j = int(np.nan_to_num(units, nan=np.inf).argmax())
-        if units[j] > self.units:
-            self.units, self.difference, self.value = float(units[j]), float(off[j]), float(most[j])
-            self.entry = (int(places[j]), j)
-
-    def residual(self, piece: str, called: str, stored: str, exact: bool) -> Residual:
+    def residual(self, piece: str, called: str, stored: str, form: CheckpointForm, exact: bool) -> Residual:
         """The residual of the whole tensor; entries that differ are counted where they were compared exactly."""
         count = self.differing if exact else None
-        return Residual.of(piece, called, self.units, stored, self.entry, self.difference, count, self.value)
+        entry = None if self.entry is None else entry_of(piece.rpartition(".")[2], self.entry, form)
+        return Residual.of(piece, called, self.units, stored, entry, self.difference, count, self.value)
 
-    @property
-    def typical(self) -> float:
-        """The median over rows of their largest differences, in units."""
-        return float(np.median(np.concatenate(self.rows))) if self.rows else 0.0
-
-    def add(self, differences: Floats, unit: Any, values: Any, start: int = 0, mask: Any = None) -> None:
+    def add(self, differences: Floats, units: Any, values: Any, start: int = 0, mask: Any = None) -> None:
         """Look at some rows, the first of which is row `start`; `values` are the entries themselves."""
         if mask is not None:
             self.differing += int(mask.sum())
             differences = np.where(mask, differences, 0.0)
-        off = np.abs(differences) / unit
-        self.rows.append(off.reshape(len(off), -1).max(axis=1, initial=0))
-        if off.size and (largest := float(np.nan_to_num(off, nan=np.inf).max())) > self.units:
+        off = np.where(differences == 0, 0.0, np.where(np.isfinite(units), np.abs(differences) / units, np.inf))
+        off = np.nan_to_num(off, nan=np.inf, posinf=np.inf)
+        if off.size and (largest := float(off.max())) > self.units:
             index = np.unravel_index(int(off.argmax()), off.shape)
             self.units, self.difference, self.value = largest, float(differences[index]), float(values[index])
             self.entry = (int(index[0]) + start, *map(int, index[1:]))
-        if values.ndim == 2 and values.shape[1] > 1:
-            sizes = np.abs(differences)
-            found = sizes.max(axis=0), np.abs(np.asarray(values, np.float64)).max(axis=0), sizes.argmax(axis=0) + start
-            if self.columns is not None:
-                (off, most, places), further = self.columns, found[0] > self.columns[0]
-                found = np.maximum(off, found[0]), np.maximum(most, found[1]), np.where(further, found[2], places)
-            self.columns = found
 
 
 NUMBERS = {"epsilon": "epsilon of the norms", "theta": "base of the rotary frequencies"}
@@ -282,16 +173,8 @@ def entry_of(piece: str, index: tuple[int, ...], form: CheckpointForm) -> tuple[
     """A place in a piece as row and column of the matrix `(out, in)`, or as the place in a vector.
 
     Example:
-        >>> from lightning_sym.checkpoints.units import entry_of
-        >>> entry_of("down", (3, 4), None)
-        (3, 4)
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> entry_of("output", (1, 2, 3), small_checkpoint("gpt2").form)
+        (2, 7)
     """
-    if piece == "output":
-        head, row, column = index
-        return row, head * form.head_width + column
-    if piece in ("query", "key", "value"):
-        head, row, column = index
-        return head * form.head_width + row, column
-    if piece in ("query_bias", "key_bias", "value_bias"):
-        return (index[0] * form.head_width + index[1],)
-    return index
+    return table(form)[piece].matrix_entry(index)

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.checkpoints.config import Config
 from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, end_pieces, join, tensor_shape
+from lightning_sym.checkpoints.layout import ModelFamily, Place, by_tensor, join, tensor_shape
 from lightning_sym.checkpoints.model import Array, Checkpoint, CheckpointForm, Pieces
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.stored_types import ON_DISK, to_disk
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
@@ -58,10 +59,10 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | os.PathLike[str], stor
     if form.family not in FAMILIES:
         raise BadInput(f"the family must be one of {', '.join(FAMILIES)}, got {shown(form.family)}")
     family, parts = FAMILIES[form.family], _parts(checkpoint)
+    config = _config(family, form, parts)
     places = family.layout.places(form, parts)
     kinds = _kinds(checkpoint, places, stored)
-    config = _config(family, form, parts) | {"torch_dtype": _type_of_all(set(kinds.values()))}
-    _require_stated(family, form, parts, config)
+    config |= {"torch_dtype": _type_of_all(set(kinds.values()))}
     target = Path(folder)
     if not os.fspath(folder) or "\0" in os.fspath(folder):
         raise BadInput(f"folder must be a path, got {shown(os.fspath(folder))}")
@@ -96,7 +97,7 @@ def _prepare(folder: Path) -> bool:
 def _parts(checkpoint: Checkpoint) -> frozenset[str]:
     """The pieces of a block, by the first one."""
     there = frozenset(name for name, _ in checkpoint.ends().present())
-    if differ := there ^ end_pieces(checkpoint.form):
+    if differ := there ^ table(checkpoint.form).ends.keys():
         raise BadInput(f"the form must say which pieces there are, they differ in {min(differ)}")
     return frozenset(name for name, _ in checkpoint.block(0).present())
 
@@ -121,6 +122,7 @@ def _type_of_all(kinds: set[str]) -> str:
 
 
 def _config(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
+    """The configuration that states a form and its pieces; it is read back, and must state the same."""
     for name, number in (("epsilon", form.epsilon), ("theta", form.theta)):
         denominator = Fraction(number or 1).denominator
         while denominator % 2 == 0:
@@ -129,17 +131,14 @@ def _config(family: ModelFamily, form: CheckpointForm, parts: frozenset[str]) ->
             denominator //= 5
         if denominator != 1:
             raise BadInput(f"{name} must be a decimal to be written, got {said(number)}")
-    return family.write(form, parts)
-
-
-def _require_stated(family: ModelFamily, form: CheckpointForm, parts: frozenset[str], config: dict[str, Any]) -> None:
-    """What is written is read back, and must state the same."""
-    back, pieces = family.read(Config(parse(_spelled(config).encode(), ExactNumbers())))
+    config = family.write(form, frozenset(table(form)[name].added_to for name in parts))
+    back, biases = family.read(Config(parse(_spelled(config).encode(), ExactNumbers())))
     for name, value in vars(form).items():
         if getattr(back, name) != value:
             raise BadInput(f"{form.family} must have {name} = {said(getattr(back, name))}, got {said(value)}")
-    if missing := family.layout.block.keys() & (pieces ^ parts) | (parts - family.layout.block.keys()):
+    if missing := family.parts(form, biases) ^ parts:
         raise BadInput(f"a block of {form.family} must have its pieces and no others, they differ in {min(missing)}")
+    return config
 
 
 def _spelled(config: dict[str, Any]) -> str:
@@ -168,7 +167,7 @@ def _write(
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     end = 0
     for tensor, pieces in held.items():
-        shape, begin = tensor_shape(form, pieces, places[pieces[0]].turned), end
+        shape, begin = tensor_shape(table(form), pieces, places[pieces[0]]), end
         end += prod(shape) * ON_DISK[kinds[tensor]].itemsize
         header[tensor] = {"dtype": kinds[tensor], "shape": list(shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -194,4 +193,4 @@ def _tensors(
             at, pieces_there = layer, {f"{layer}.{name}" if layer else name: array for name, array in holder.present()}
             if differ := pieces_there.keys() ^ {piece for piece in places if piece.rpartition(".")[0] == layer}:
                 raise BadInput(f"all blocks must have the same pieces, they differ in {min(differ)}")
-        yield tensor, join(checkpoint.form, {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])
+        yield tensor, join(table(checkpoint.form), {piece: pieces_there[piece] for piece in pieces}, places[pieces[0]])

@@ -49,12 +49,14 @@ class WeightSpace(NamedTuple):
             head, both from 1.
         size: its dimension; 1 for a scale.
         free: whether the network is the same in every basis of it.
+        over: the spaces above each point of which it has a basis of its own, such as values above groups of heads.
     """
 
     kind: str
     place: tuple[int, ...]
     size: int
     free: bool = True
+    over: tuple[WeightSpace, ...] = ()
 
     @property
     def by_head(self) -> bool:
@@ -63,10 +65,14 @@ class WeightSpace(NamedTuple):
 
 
 class Axis(NamedTuple):
-    r"""The rows or the columns of a weight: they move with their space, by $g$, or against it, by $g^{-\top}$."""
+    r"""The rows or the columns of a weight: they move with their space, by $g$, or against it, by $g^{-\top}$.
+
+    What is `sized` moves by the sizes of the entries of $g$ alone, and only where each row has one: gains of norms do.
+    """
 
     space: WeightSpace
     up: bool
+    sized: bool = False
 
 
 class WeightPiece(NamedTuple):
@@ -104,7 +110,7 @@ def stream(network: Shaped, layer: int) -> WeightSpace:
     Example:
         >>> from lightning_sym import Architecture
         >>> stream(Architecture((2, 3, 1), (1, 1), 2), 1)
-        WeightSpace(kind='stream', place=(1,), size=3, free=True)
+        WeightSpace(kind='stream', place=(1,), size=3, free=True, over=())
     """
     network.require("the list of streams", SHAPED)
     ends, last = (network.embed is not None, network.unembed is not None), network.depth

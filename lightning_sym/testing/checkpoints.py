@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Literal
@@ -9,12 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.checkpoints.families import FAMILIES
-from lightning_sym.checkpoints.gpt2 import PARTS as GPT2_PARTS
-from lightning_sym.checkpoints.layout import end_pieces, piece_shape
-from lightning_sym.checkpoints.llama import ATTENTION_BIASES, MATRICES, MLP_BIASES
+from lightning_sym.checkpoints.families import AFFINE, FAMILIES
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends, MadeCheckpoint
-from lightning_sym.checkpoints.qwen2 import PARTS as QWEN2_PARTS
+from lightning_sym.checkpoints.pieces import CheckpointPiece, table
 from lightning_sym.checkpoints.stored_types import from_disk, to_disk
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import require_integer
@@ -85,20 +83,19 @@ def small_checkpoint(
         activation="gelu_new" if old else "silu",
         tied=old if tied is None else tied,
     )
-    parts = {"gpt2": GPT2_PARTS, "qwen2": QWEN2_PARTS}.get(family, MATRICES)
-    if biases and family == "llama":
-        parts |= ATTENTION_BIASES | MLP_BIASES
+    known = FAMILIES[family]
+    parts = known.parts(form, AFFINE if biases and family == "llama" else known.biases)
     source = np.random.default_rng(seed)
 
-    def made(piece: str) -> Any:
-        shape = piece_shape(form, piece)
-        near = 1.0 if piece.endswith("gain") else 0.0
-        size = 0.25 if len(shape) == 1 or piece.endswith("bias") else 1.0 if "embed" in piece else shape[-1] ** -0.5
-        return from_disk(to_disk(near + size * source.standard_normal(shape), stored, rounded=True), stored)
+    def made(piece: CheckpointPiece) -> Any:
+        near = 1.0 if piece.axes[0].sized else 0.0
+        size = 1.0 if "embed" in piece.name else piece.shape[-1] ** -0.5 if piece.columns else 0.25
+        return from_disk(to_disk(near + size * source.standard_normal(piece.shape), stored, rounded=True), stored)
 
-    def pieces(kind: type[Any], there: frozenset[str]) -> dict[str, Any]:
-        return {field.name: made(field.name) if field.name in there else None for field in fields(kind)}
+    def pieces(kind: type[Any], there: Collection[str]) -> dict[str, Any]:
+        names = (field.name for field in fields(kind))
+        return {name: made(table(form)[name]) if name in there else None for name in names}
 
-    outer = Ends(**pieces(Ends, end_pieces(form)))
+    outer = Ends(**pieces(Ends, table(form).ends))
     blocks = tuple(Block(**pieces(Block, parts)) for _ in range(layers))
     return MadeCheckpoint(form, outer, blocks, f"small {family}", stored)

@@ -13,10 +13,10 @@ from changed_checkpoints import changed, rounded, wild_symmetry
 from lightning_sym import load_symmetry, same_checkpoints, save_symmetry
 from lightning_sym.checkpoints.comparison import CheckpointAnswer, CheckpointComparison
 from lightning_sym.checkpoints.model import Checkpoint, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import table
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
 from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.units import unit_at
 from lightning_sym.errors import BadInput, FileFormatError, TooLarge
 from lightning_sym.testing import small_checkpoint
 
@@ -162,13 +162,9 @@ def test_rounded_ones_are_as_far_off_as_is_said(family: str, tied: bool, stored:
         assert found.symmetry is not None, found.tried
         made, wanted = pieces(apply(found.symmetry, one, exact=False)), pieces(two)
         for each in said(found):
-            rows = np.asarray(wanted[each.piece], dtype=np.float64)
-            off = np.abs(made[each.piece] - rows)
-            axis = (0, 2) if each.piece.endswith("output") else -1
-            coarse = unit_at(np.abs(rows).max(axis=axis, keepdims=True), stored)
-            moved = each.piece == "unembedding" and family == "gpt2"  # medians of roundings stay there
-            assert (off <= (2 if moved else 1 + 1e-6) * each.units * coarse + 1e-12).all(), each.piece
-            assert family == "gpt2" or abs(each.difference) <= off.max() * (1 + 1e-6) + 1e-12, each.piece
+            piece = table(two.form)[each.piece]
+            off = piece.as_matrix(np.asarray(wanted[each.piece], np.float64)) - piece.as_matrix(made[each.piece])
+            assert off[each.entry] == pytest.approx(each.difference, rel=1e-6, abs=1e-12), each.piece
 
 
 def test_what_has_no_numbers_is_said() -> None:

@@ -15,13 +15,14 @@ from changed_checkpoints import changed
 from command import run
 
 from lightning_sym import apply, circuits, compare_fingerprints, fingerprint, open_checkpoint, same_checkpoints
-from lightning_sym.checkpoints import families, layout, logits, stored_checkpoint, transformer, understood
+from lightning_sym.checkpoints import families, logits, pieces, stored_checkpoint, transformer, understood
 from lightning_sym.checkpoints.comparison import CheckpointAnswer
 from lightning_sym.checkpoints.layout import Place
 from lightning_sym.checkpoints.model import Block, Checkpoint, CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import SHAPELESS, SHAPELESS_FORM, CheckpointPiece
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
-from lightning_sym.checkpoints.understood import PIECES, Walker
+from lightning_sym.checkpoints.understood import FOLLOWS, NAMED, Walker
 from lightning_sym.checkpoints.writing import save_checkpoint
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
@@ -49,8 +50,8 @@ def plain_logits(one: Checkpoint, ids: list[int]) -> Any:
     return plain_norm(x, ends, "final", form) @ ends.get("unembedding", ends["embedding"]).T
 
 
-def arrays(pieces: Any) -> dict[str, Any]:
-    return {name: np.asarray(array, dtype=np.float64) for name, array in pieces.present()}
+def arrays(held: Any) -> dict[str, Any]:
+    return {name: np.asarray(array, dtype=np.float64) for name, array in held.present()}
 
 
 def plain_norm(x: Any, p: dict[str, Any], name: str, form: CheckpointForm) -> Any:
@@ -116,8 +117,9 @@ def apart(one: Checkpoint, two: Checkpoint) -> float:
 
 
 def test_every_row_is_tried() -> None:
-    assert {name for _, name, _ in CASES} == PIECES.keys()
-    assert all(walkers == frozenset(Walker) for walkers in PIECES.values()), "else leave out what is not claimed"
+    assert {name for _, name, _ in CASES} == NAMED.keys() == {*SHAPELESS.layer, *SHAPELESS.ends}
+    others = frozenset(Walker) - FOLLOWS
+    assert all(walkers == others for walkers in NAMED.values()), "else leave out what is not claimed"
 
 
 @pytest.mark.parametrize(("network", "name", "wrong"), CASES, ids=IDENTIFIERS)
@@ -181,25 +183,23 @@ def gained(block: Block, gain: Any) -> GainedBlock:
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
     """Two checkpoints of such a family, apart in one gain; the forward pass knows of it."""
-    family, shape, heads = families.FAMILIES["llama"], layout.piece_shape, transformer.heads
+    family, attention, heads = families.FAMILIES["llama"], pieces.attention, transformer.heads
 
-    def read(config: Any) -> Any:
-        form, parts = family.read(config)
-        return form, parts | {"query_gain"}
-
-    def shaped(form: CheckpointForm, piece: str) -> tuple[int, ...]:
-        return (form.heads, form.head_width) if piece.endswith("query_gain") else shape(form, piece)
+    def with_gain(form: CheckpointForm) -> Iterator[CheckpointPiece]:
+        query, *others = attention(form)
+        rows = (query.axes[0], query.axes[1]._replace(sized=True))
+        yield from (query, *others, CheckpointPiece("query_gain", rows))
 
     places = {**family.layout.block, "query_gain": Place("model.layers.{}.self_attn.q_norm.weight")}
-    monkeypatch.setitem(
-        families.FAMILIES, "llama", replace(family, read=read, layout=replace(family.layout, block=places))
-    )
-    for module in (layout, understood):
-        monkeypatch.setattr(module, "piece_shape", shaped)
+    monkeypatch.setitem(families.FAMILIES, "llama", replace(family, layout=replace(family.layout, block=places)))
+    monkeypatch.setattr(pieces, "attention", with_gain)
+    pieces.table.cache_clear()
+    for named in (pieces.HALVES[pieces.ATTENTION].maps, pieces.LAYER):
+        monkeypatch.setitem(named, "query_gain", list(with_gain(SHAPELESS_FORM))[-1])
     monkeypatch.setattr(stored_checkpoint, "Block", GainedBlock)
-    monkeypatch.setitem(PIECES, "query_gain", frozenset({Walker.FORWARD}))
+    monkeypatch.setitem(NAMED, "query_gain", frozenset({Walker.FORWARD}))
     monkeypatch.setattr(
         transformer, "heads",
         lambda block, *rest: heads(replace(block, query=block.query * block.query_gain[..., None]), *rest),
@@ -209,34 +209,43 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     gain[1, 2] = 2
     for name, by in (("one", np.ones_like(gain)), ("other", gain)):
         save_checkpoint(replace(one, blocks=tuple(gained(b, by) for b in one.blocks)), tmp_path / name)
-    return tmp_path / "one", tmp_path / "other"
+    yield tmp_path / "one", tmp_path / "other"
+    pieces.table.cache_clear()
 
 
 def test_who_does_not_know_a_piece_refuses_it(folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     one, other = map(str, folders)
     refused = "layer 0, not known: query_gain\n"
-    for words in (
-        ("same", one, other), ("same", one, other, "--exact"), ("same", one, one),
-        ("circuits", one), ("circuits", one, "--fingerprint"), ("circuits", one, "--against", other),
-    ):  # fmt: skip
+    for words in (("circuits", one), ("circuits", one, "--fingerprint"), ("circuits", one, "--against", other)):
         code, out, err = run(capsys, *words)
         assert (code, out, err.count("\n"), err.endswith(refused)) == (2, "", 1, True), (words, err)
     opened = open_checkpoint(one)
-    none = LayerSymmetry()
-    for call in (
-        lambda: apply(Symmetry((none, none)), opened).block(0),
-        lambda: random_symmetry(opened),
-        lambda: fingerprint(opened),
-        lambda: circuits(opened),
-        lambda: same_checkpoints(opened, open_checkpoint(other)),
-    ):
+    for call in (lambda: fingerprint(opened), lambda: circuits(opened)):
         with pytest.raises(BadInput, match="not known: query_gain"):
             call()
     assert logits.compare_logits(opened, open_checkpoint(other), [1, 2, 3]).apart is not None
 
 
+def test_who_follows_the_table_compares_it(folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """The gain goes with its head; what would mix its entries is refused by its name."""
+    one, other = map(str, folders)
+    for code, pair in ((0, (one, one)), (1, (one, other)), (1, (other, one))):
+        for words in ((), ("--exact",)):
+            assert run(capsys, "same", *pair, *words)[0] == code
+    opened = open_checkpoint(other)
+    moved = apply(random_symmetry(opened, ("heads", "values", "neurons", "ups", "scale"), 1), opened)
+    assert not np.array_equal(arrays(moved.block(0))["query_gain"], arrays(opened.block(0))["query_gain"])
+    assert logits.compare_logits(opened, moved, [1, 2, 3]).bound < 1e-9
+    assert same_checkpoints(opened, moved).answer is CheckpointAnswer.SAME
+    assert same_checkpoints(open_checkpoint(one), moved).answer is CheckpointAnswer.DIFFERENT
+    for kinds in (("queries",), ("heads", "queries", "stream")):
+        turned = apply(random_symmetry(opened, kinds, 1), opened)
+        with pytest.raises(BadInput, match="query_gain: no change of the query-key basis is known for it"):
+            turned.block(0)
+
+
 def test_nobody_knows_a_piece_that_is_in_no_row(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(PIECES, "query_gain")
+    monkeypatch.delitem(NAMED, "query_gain")
     with pytest.raises(BadInput, match="the forward pass must know every piece of layer 0, not known: query_gain"):
         logits.logits(open_checkpoint(folders[0]), [1])
 
@@ -244,7 +253,7 @@ def test_nobody_knows_a_piece_that_is_in_no_row(folders: tuple[Path, Path], monk
 def test_a_row_that_says_too_much_makes_nothing_the_same(
     folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(PIECES, "query_gain", frozenset(Walker))
+    monkeypatch.setitem(NAMED, "query_gain", frozenset(Walker))
     for words in ((), ("--exact",)):
         code, out, _ = run(capsys, "same", *map(str, folders), *words)
         assert code == 1

@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_transformer import logits
 
+from lightning_sym.checkpoints import rewritings
+from lightning_sym.checkpoints.bases import turned_matrices
 from lightning_sym.checkpoints.exact_arrays import to_objects
 from lightning_sym.checkpoints.model import Block, Checkpoint, MadeCheckpoint
 from lightning_sym.checkpoints.random_symmetries import KINDS, random_symmetry
-from lightning_sym.checkpoints.rewritings import apply, turned_matrices
+from lightning_sym.checkpoints.rewritings import apply
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.errors import BadInput
 from lightning_sym.testing import small_checkpoint
@@ -264,3 +266,14 @@ def test_blocks_are_made_when_they_are_asked_for() -> None:
     assert found.form.epsilon == 4 * one.form.epsilon
     assert found.called("1.query") == "1.query"
     assert found.stored("1.query") == "F64"
+
+
+def test_rows_that_are_floats_beside_rows_that_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = small_checkpoint("llama", layers=1)
+    one = replace(one, outer=replace(one.outer, embedding=one.outer.embedding * (np.arange(40) > 0)[:, None]))
+    symmetry = Symmetry((LayerSymmetry(),), scale=Fraction(1, 3))
+    whole = apply(symmetry, one).ends().embedding
+    monkeypatch.setattr(rewritings, "ROWS", 1)
+    found = apply(symmetry, one).ends().embedding
+    assert {type(entry) for entry in found.ravel()} == {Fraction}
+    assert (found == whole).all()

@@ -1,79 +1,14 @@
-"""Llama, and what has its layout: Mistral, SmolLM2; Qwen2 adds biases (`qwen2.py`)."""
+"""What the configurations of Llama and of its relatives have in common: sizes, rotary positions, no windows."""
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Any
 
 from lightning_sym.checkpoints.config import Config, refuse
-from lightning_sym.checkpoints.layout import Layout, ModelFamily, Place
 from lightning_sym.checkpoints.model import CheckpointForm
 from lightning_sym.errors import FileFormatError
 from lightning_sym.network.readers.exact_json import said
-
-MATRICES = frozenset(("norm1_gain", "query", "key", "value", "output", "norm2_gain", "gate", "up", "down"))
-ATTENTION_BIASES = frozenset(("query_bias", "key_bias", "value_bias", "output_bias"))
-MLP_BIASES = frozenset(("gate_bias", "up_bias", "down_bias"))
-
-_FOLDER = {
-    "norm1": "input_layernorm", "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
-    "output": "self_attn.o_proj", "norm2": "post_attention_layernorm", "gate": "mlp.gate_proj", "up": "mlp.up_proj",
-    "down": "mlp.down_proj",
-}  # fmt: skip
-_GGUF = {
-    "norm1": "attn_norm", "query": "attn_q", "key": "attn_k", "value": "attn_v", "output": "attn_output",
-    "norm2": "ffn_norm", "gate": "ffn_gate", "up": "ffn_up", "down": "ffn_down",
-}  # fmt: skip
-
-
-def _block(before: str, names: dict[str, str], interleaved: bool) -> dict[str, Place]:
-    found = {}
-    for part, name in names.items():
-        turned = interleaved and part in ("query", "key")
-        if part.startswith("norm"):
-            found[f"{part}_gain"] = Place(f"{before}.{name}.weight")
-        else:
-            found[part] = Place(f"{before}.{name}.weight", interleaved=turned)
-            found[f"{part}_bias"] = Place(f"{before}.{name}.bias", interleaved=turned)
-    return found
-
-
-LAYOUT = Layout(
-    ends={
-        "embedding": Place("model.embed_tokens.weight"),
-        "final_gain": Place("model.norm.weight"),
-        "unembedding": Place("lm_head.weight"),
-    },
-    block=_block("model.layers.{}", _FOLDER, interleaved=False),
-)
-
-
-def gguf_layout(*, interleaved: bool) -> Layout:
-    """The names in GGUF files; of Llama, not of Qwen2, they hold the rows of queries and keys interleaved."""
-    ends = {
-        "embedding": Place("token_embd.weight"),
-        "final_gain": Place("output_norm.weight"),
-        "unembedding": Place("output.weight"),
-    }
-    return Layout(ends, _block("blk.{}", _GGUF, interleaved))
-
-
-GGUF_KEYS = {
-    "block_count": "num_hidden_layers", "embedding_length": "hidden_size", "feed_forward_length": "intermediate_size",
-    "attention.head_count": "num_attention_heads", "attention.head_count_kv": "num_key_value_heads",
-    "context_length": "max_position_embeddings", "vocab_size": "vocab_size", "rope.freq_base": "rope_theta",
-    "attention.layer_norm_rms_epsilon": "rms_norm_eps", "attention.key_length": "head_dim",
-    "attention.value_length": "v_head_dim", "rope.dimension_count": "rotary_dim",
-    "attention.sliding_window": "sliding_window",
-}  # fmt: skip
-
-_INV_FREQ = re.compile(r"model\.layers\.[0-9]+\.self_attn\.rotary_emb\.inv_freq")
-
-
-def ignored(name: str) -> bool:
-    """The frequencies of the rotations, as old files repeat them in each layer: they follow from `rope_theta`."""
-    return _INV_FREQ.fullmatch(name) is not None
 
 
 def theta_of(config: Config) -> Fraction:
@@ -196,51 +131,3 @@ def write_rotary(form: CheckpointForm, architecture: str) -> dict[str, Any]:
         "tie_word_embeddings": form.tied,
         "vocab_size": form.vocabulary,
     }
-
-
-def _read_llama(config: Config) -> tuple[CheckpointForm, frozenset[str]]:
-    form = read_rotary(config, "llama")
-    require_no_window(config, form.context, None)
-    parts = MATRICES
-    parts |= ATTENTION_BIASES if config.flag("attention_bias", False) else frozenset()
-    return form, parts | (MLP_BIASES if config.flag("mlp_bias", False) else frozenset())
-
-
-def _write_llama(form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
-    biases = {"attention_bias": "query_bias" in parts, "mlp_bias": "up_bias" in parts}
-    return write_rotary(form, "LlamaForCausalLM") | biases
-
-
-def _read_mistral(config: Config) -> tuple[CheckpointForm, frozenset[str]]:
-    form = read_rotary(config, "mistral", groups=8)
-    require_no_window(config, form.context, 4096)
-    return form, MATRICES
-
-
-def _write_mistral(form: CheckpointForm, parts: frozenset[str]) -> dict[str, Any]:
-    return write_rotary(form, "MistralForCausalLM") | {"sliding_window": None}
-
-
-LLAMA = ModelFamily(
-    model_type="llama",
-    read=_read_llama,
-    write=_write_llama,
-    layout=LAYOUT,
-    prefix="",
-    ignored=ignored,
-    gguf_keys=GGUF_KEYS,
-    gguf_implied={},
-    gguf_layout=gguf_layout(interleaved=True),
-)
-
-MISTRAL = ModelFamily(
-    model_type="mistral",
-    read=_read_mistral,
-    write=_write_mistral,
-    layout=LAYOUT,
-    prefix="",
-    ignored=ignored,
-    gguf_keys={},
-    gguf_implied={},
-    gguf_layout=Layout({}, {}),  # in GGUF files it is called llama
-)

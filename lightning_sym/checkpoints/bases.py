@@ -1,0 +1,225 @@
+"""A change of bases, and what it makes of each piece: written once, over any ring of weights.
+
+Which axis of which piece moves, and how, stands in the table (`pieces.py`), so that no piece is named. The numbers of a
+change are those of the ring (`exact_arrays.py`) that the pieces are in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.checkpoints.exact_arrays import Arithmetic, Numbers
+from lightning_sym.checkpoints.pieces import LENGTH, CheckpointPiece
+from lightning_sym.errors import BadInput
+
+Places = npt.NDArray[np.int64]
+
+
+class Basis(Protocol):
+    """What is done to a space."""
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        """A piece's array with its axis, or its scale, at this place moved."""
+        ...
+
+
+Bases = Mapping[str, Basis]
+"""By the kind of a space, what is done to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The place that stood at each new place."""
+
+    order: Any
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        return array[(*(slice(None),) * place, self.order)]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """An invertible matrix for each group, `(G, a, a)`, and its inverse."""
+
+    matrices: Any
+    inverses: Any
+
+    @classmethod
+    def of(cls, part: Any, ring: Arithmetic) -> Matrices:
+        """Those of a part of a symmetry."""
+        matrices = ring.numbers(part)
+        return cls(matrices, ring.inverse(matrices))
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        up = piece.axes[place].up
+        found = of_groups(self.matrices if up else self.inverses, piece, place)
+        if place == 2:
+            return ring.product(array, found.swapaxes(-1, -2) if up else found)
+        found = found if up else found.swapaxes(-1, -2)
+        return ring.product(found, array) if len(piece.axes) > 2 else ring.product(found, array[..., None])[..., 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """A number `x + iy` for each group and frequency, `(G, a / 2, 2)`, and the same over `x^2 + y^2`.
+
+    Row `j + i row_{j + a/2}` of what moves up is multiplied by the one, of what moves down by the other.
+    """
+
+    turns: Any
+    inverses: Any
+
+    @classmethod
+    def of(cls, part: Any, ring: Arithmetic) -> Turns:
+        """Those of a part of a symmetry."""
+        turns = ring.numbers(part)
+        squares = ring.times(turns, turns)
+        return cls(turns, ring.over(turns, ring.plus(squares[..., :1], squares[..., 1:])))
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        found = of_groups(self.turns if piece.axes[place].up else self.inverses, piece, place)
+        half = piece.shape[place] // 2
+        x, y, upper, lower = found[..., 0], found[..., 1], array[:, :half], array[:, half:]
+        if len(piece.axes) > 2:
+            x, y = x[..., None], y[..., None]
+        real = ring.plus(ring.times(x, upper), ring.times(-y, lower))
+        parts = real, ring.plus(ring.times(y, upper), ring.times(x, lower))
+        return ring.numbers(np.concatenate(parts, axis=1))  # of one half, perhaps, it is floats
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """A number that is not 0, or one for each point of the space that it lies over; its inverse, if that is known."""
+
+    factors: Any
+    inverses: Any = None
+
+    @classmethod
+    def of(cls, part: Any, ring: Arithmetic) -> Factors:
+        """Those of a part of a symmetry."""
+        return cls(ring.numbers(part))
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        space, exponent = piece.scales[place]
+        found = self.factors if exponent > 0 or self.inverses is None else self.inverses
+        if space.over:
+            axis = next(place for place, axis in enumerate(piece.axes) if axis.space in space.over)
+            found = found.reshape(-1, *[1] * (len(piece.axes) - 1 - axis))
+        return ring.over(array, found) if exponent < 0 and self.inverses is None else ring.times(array, found)
+
+
+GAUGES: tuple[tuple[str, str, Any], ...] = (
+    ("value-output", "values", Matrices), ("query-key", "queries", Matrices), ("query-key", "turns", Turns),
+    ("ups", "ups", Factors),
+)  # fmt: skip
+"""By space, the part of a symmetry that changes its basis."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamMap:
+    """`x -> c R x`: `R` orthogonal, an order with signs, `R x = signs x[order]`, or a matrix.
+
+    A norm of `c R x`, its epsilon times `c^2`, is `R` times the norm of `x`. With LayerNorm `R` matters on the vectors
+    with mean zero only.
+    """
+
+    scale: Fraction
+    order: Places | None = None
+    signs: Any = None
+    matrix: Any = None
+    exact: bool = False
+
+    @property
+    def is_identity(self) -> bool:
+        """No coordinate is moved."""
+        return self.order is not None and self.signs is None and bool((self.order == np.arange(len(self.order))).all())
+
+    def bases(self, ring: Arithmetic) -> Bases:
+        """Both of it over a ring: `R`, and the length `c` of what is written into the stream."""
+        matrix = None if self.matrix is None else ring.numbers(self.matrix)
+        found: dict[str, Basis] = {"stream": replace(self, matrix=matrix)}
+        return found if self.scale == 1 else found | {LENGTH.kind: Factors(one_number(self.scale, ring))}
+
+    def move(self, array: Any, piece: CheckpointPiece, place: int, ring: Arithmetic) -> Any:
+        if not piece.axes[place].sized:
+            return self.turned(array, place, len(piece.axes), ring)
+        if self.matrix is not None:
+            raise BadInput(f"{piece.name}: a rotation of the stream must not mix its entries")
+        return replace(self, signs=None).turned(array, place, len(piece.axes), ring)
+
+    def turned(self, array: Any, place: int, axes: int, ring: Arithmetic) -> Any:
+        """`R` on the axis at this place of an array that has so many axes."""
+        if self.matrix is not None:
+            if place < axes - 1:
+                return ring.product(self.matrix, array)
+            rows = array.reshape(-1, array.shape[-1])
+            return ring.product(rows, self.matrix.swapaxes(-1, -2)).reshape(*array.shape[:-1], -1)
+        if self.order is not None:
+            array = array[(*(slice(None),) * place, self.order)]
+        if self.signs is None:
+            return array
+        signs = getattr(self.signs, "floats", self.signs).reshape(-1, *[1] * (axes - 1 - place))
+        return np.where(signs > 0, array, -array)
+
+
+def one_number(number: Fraction, ring: Arithmetic) -> Any:
+    """A number as an array of one entry."""
+    return ring.numbers(np.array([number], dtype=object))
+
+
+def of_groups(found: Any, piece: CheckpointPiece, place: int) -> Any:
+    """Of numbers for each group those of each entry of the first axis: a group's belong to all of its heads.
+
+    Raises:
+        BadInput: the axis moves by sizes alone, as a gain does, whose entries must not be mixed.
+    """
+    axis, first = piece.axes[place], piece.axes[0].space
+    if axis.sized or not {first, *first.over} & {*axis.space.over}:
+        raise BadInput(f"{piece.name}: no change of the {axis.space.kind} basis is known for it")
+    share = first.size // axis.space.over[0].size
+    return found if first in axis.space.over or share == 1 else np.repeat(found, share, axis=0)
+
+
+def moved(piece: CheckpointPiece, array: Any, bases: Bases, ring: Arithmetic) -> Any:
+    """What a change of bases makes of a piece, over any ring; spaces that are not there stay.
+
+    Raises:
+        BadInput: it is not known how the piece moves.
+
+    Example:
+        >>> from lightning_sym.checkpoints.exact_arrays import Exact
+        >>> from lightning_sym.checkpoints.pieces import table
+        >>> from lightning_sym.testing import small_checkpoint
+        >>> one = small_checkpoint("llama")
+        >>> order = Order(np.array([1, 0, 3, 2]))
+        >>> found = moved(table(one.form)["output"], one.block(0).output, {"heads": order}, Exact())
+        >>> bool((found[0] == one.block(0).output[1]).all())
+        True
+    """
+    for spaces in ([axis.space for axis in piece.axes], [space for space, _ in piece.scales]):
+        for place, space in enumerate(spaces):
+            if (basis := bases.get(space.kind)) is not None:
+                array = basis.move(array, piece, place, ring)
+    return array
+
+
+def turned_matrices(turns: Numbers) -> Numbers:
+    """Numbers `x + iy` for each frequency as matrices in the rotate-half layout, `(G, a / 2, 2)` to `(G, a, a)`.
+
+    Example:
+        >>> turned_matrices(np.array([[[3.0, 4.0]]])).tolist()
+        [[[3.0, -4.0], [4.0, 3.0]]]
+    """
+    groups, half, _ = turns.shape
+    zero = 0.0 if turns.dtype != object else turns.flat[0] * 0
+    found = np.full((groups, 2 * half, 2 * half), zero, dtype=turns.dtype)
+    k = np.arange(half)
+    found[:, k, k] = found[:, k + half, k + half] = turns[..., 0]
+    found[:, k, k + half], found[:, k + half, k] = -turns[..., 1], turns[..., 1]
+    return found

@@ -1,0 +1,305 @@
+"""What stands before and behind the layers, of both, under what was done to the stream; some rows at a time.
+
+Every row of the embedding may have lost what every row of the positions has in excess; with LayerNorm each row may
+have moved along the vector of ones. Both are read off the differences, and what is left is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_arrays import Exact
+from lightning_sym.checkpoints.measured import Measured, Measuring, measured, measured_pieces, value_of
+from lightning_sym.checkpoints.model import CheckpointForm, Ends, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import SHAPELESS
+from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.symmetry import Symmetry
+from lightning_sym.checkpoints.understood import Walker, ends_of
+from lightning_sym.checkpoints.units import DIGITS, Worst
+from lightning_sym.checkpoints.walk import (
+    Differences,
+    Ring,
+    Settled,
+    Stream,
+    common,
+    differences,
+    exact_ones,
+    rewritten,
+    without,
+)
+from lightning_sym.errors import BadInput, TooLarge
+
+FEW = 3
+"""Rows from which a common shift is told, where it is exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class EndsPair:
+    """The ends of both, tied only where both are.
+
+    Attributes:
+        first, second: the ends.
+        form: of the second, tied as they are here.
+        stream: what is done to the stream.
+        stored: by piece, the coarser of the types that it is stored in.
+        limit: units.
+    """
+
+    first: Ends
+    second: Ends
+    form: CheckpointForm
+    stream: Stream
+    stored: Callable[[str], str]
+    limit: float
+
+    def rows(self, start: int) -> tuple[Ends, Ends, CheckpointForm, set[str]]:
+        """Some rows of both, their form, and the pieces that have such rows."""
+        parts, there = [], {"final_gain", "final_bias"} if start == 0 else set[str]()
+        for ends in (self.first, self.second):
+            tall = {name: getattr(ends, name) for name in TALL if getattr(ends, name) is not None}
+            there |= {name for name, array in tall.items() if start < len(array)}
+            parts.append(replace(ends, **{name: array[_place(start, array)] for name, array in tall.items()}))
+        places = 0 if parts[1].positions is None else len(parts[1].positions)
+        return *parts, replace(self.form, layers=0, vocabulary=len(parts[1].embedding), context=places), there  # type: ignore[return-value]
+
+
+TALL = tuple(name for name, piece in SHAPELESS.ends.items() if piece.columns)
+"""The pieces that have a row for each token id, or place."""
+
+
+def _place(start: int, array: Any) -> slice:
+    """The rows from a place on; the first one where there are none."""
+    return slice(start, start + CHUNK) if start < len(array) else slice(1)
+
+
+@dataclass(eq=False)
+class EndsFound:
+    """What was found outside the layers.
+
+    Attributes:
+        tensors: how far each piece is off.
+        exact: they were compared exactly.
+        parts: of the symmetry, by name.
+        unread: a piece with numbers that nothing depends on, and that are others, or none.
+        why_not: why it cannot be written down, in one line.
+    """
+
+    tensors: dict[str, Worst]
+    exact: bool
+    parts: dict[str, Any] = field(default_factory=dict)
+    unread: str = ""
+    why_not: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Nothing differs."""
+        return self.exact and not any(worst.differing for worst in self.tensors.values())
+
+    def off(self, limit: float) -> int:
+        """How many pieces are off by more than the limit."""
+        return sum(not worst.units <= limit for worst in self.tensors.values())
+
+
+def compare_ends(
+    first: Ends, second: Ends, forms: tuple[CheckpointForm, CheckpointForm], stream: Stream,
+    stored: Callable[[str], str], limit: float,
+) -> EndsFound:  # fmt: skip
+    """Compare under a stream map, the final norm carried along or with the gain of the second, what explains more."""
+    tied = forms[0].tied and forms[1].tied
+    both = (
+        ends if tied or ends.unembedding is not None else replace(ends, unembedding=ends.embedding)
+        for ends in (first, second)
+    )
+    pair = EndsPair(*both, replace(forms[1], tied=tied), stream, stored, limit)
+    found = None
+    for had, why_not in _gains(pair):
+        other = _compared(pair, had)
+        other.why_not = other.why_not or why_not
+        if found is None or (other.off(limit), had) < (found.off(limit), not had):
+            found = other
+        if not found.off(limit):
+            break
+    assert found is not None  # noqa: S101 - there is a way
+    return found
+
+
+def _gains(pair: EndsPair) -> Iterator[tuple[bool, str]]:
+    """Whether the final norm has the gain of the second, what is likelier first; and why it cannot, in one line."""
+    new = measured(pair.second.final_gain, pair.stored("final_gain"))
+    carried = pair.stream.measured.carried(measured(pair.first.final_gain, pair.stored("final_gain")))
+    if carried is None:
+        yield True, "the final norm has gains that are 0 in the second checkpoint" if (new == 0).any() else ""
+    elif pair.form.tied or np.array_equal(carried.value, new.value):
+        yield False, ""
+    elif (new == 0).any():
+        yield False, "gains of the final norm are 0 in the second checkpoint, and not those of the first, moved"
+    else:
+        units = np.sqrt(np.maximum(carried.square, new.square))
+        near = bool((np.abs(carried.value - new.value) <= pair.limit * units).all())
+        yield not near, ""
+        yield near, ""
+
+
+def _compared(pair: EndsPair, had: bool) -> EndsFound:
+    """All rows, exactly where that is possible."""
+    if pair.stream.exact:
+        try:
+            return _Walk(pair, had, exactly=True).found()
+        except (BadInput, TooLarge, _Dense):
+            pass
+    return _Walk(pair, had, exactly=False).found()
+
+
+class _Dense(Exception):
+    """Nearly everything differs by more than floats lose: nothing is equal exactly."""
+
+
+class _Walk:
+    """All rows of the ends, one after another."""
+
+    def __init__(self, pair: EndsPair, had: bool, exactly: bool) -> None:
+        self.pair, self.had, self.exactly = pair, had, exactly
+        self.shift: dict[bool, Any] = {}
+        self.tensors: dict[str, Worst] = {}
+        self.parts: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
+        self.shifted = (
+            set(TALL) if pair.form.norm == "layer" or (pair.form.theta is None and not pair.form.tied) else set()
+        )
+        self.why_not = self.unread = ""
+
+    def found(self) -> EndsFound:
+        """What they have in common, and what is left of each piece."""
+        longest = max(
+            len(getattr(self.pair.second, name)) for name in TALL if getattr(self.pair.second, name) is not None
+        )
+        for start in range(0, longest, CHUNK):
+            self._some(start)
+        equal = self.exactly and not any(worst.differing for worst in self.tensors.values())
+        parts = {name: np.concatenate(numbers) for name, numbers in self.parts[equal].items()}
+        if (moved := self.shift.get(equal)) is not None:
+            parts["moved"] = moved
+        parts = {name: value_of(x) if isinstance(x, Measured) else x for name, x in parts.items()}
+        parts = {name: part for name, part in parts.items() if np.asarray(part != 0).any()}
+        if self.had:
+            parts["final_gain"] = np.asarray(self.pair.second.final_gain)
+        return EndsFound(self.tensors, self.exactly, parts, self.unread, "" if equal else self.why_not)
+
+    def _some(self, start: int) -> None:
+        first, second, form, there = self.pair.rows(start)
+        both = tuple(measured_pieces(ends, self.pair.stored) for ends in (first, second))
+        left = self._settled(*both, form, Measuring(), self.pair.stream.measured, start)
+        exactly = None
+        if self.exactly:
+            if start == 0 and self._dense(left.left):
+                raise _Dense
+            exactly = self._settled(first, second, form, Exact(), self.pair.stream.exactly, start)
+        for settled in filter(None, (left, exactly)):
+            self.why_not = self.why_not or settled.why_not
+            self.unread = self.unread or settled.unread
+            for name, part in settled.parts.items():
+                if name.removesuffix("_shift") in there:
+                    self.parts[settled is exactly].setdefault(name, []).append(part)
+        for name in left.left.keys() & there:
+            worst = self.tensors.setdefault(name, Worst())
+            values, mask = left.left[name].value, None
+            if exactly is not None:
+                values, mask = exact_ones(exactly.left[name], values, 1 if name in self.shifted else None)
+            worst.add(values, left.left[name].units, value_of(getattr(second, name)), start, mask)
+
+    def _dense(self, left: Differences) -> bool:
+        """Whether the embedding differs nearly everywhere."""
+        bits = DIGITS[self.pair.stored("embedding")][0]
+        off = np.abs(left["embedding"].value) > 1e-10 * 2.0**bits * left["embedding"].units
+        return bool(off.mean() > 0.5)
+
+    def _settled(self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: Any, start: int) -> Settled:
+        """Some rows, rewritten, less those of the second, and less what additive symmetries take up."""
+        asked = Symmetry((), final_gain=without(second.final_gain, 0) if self.had else None)
+        made = ends_of(rewritten(MadeCheckpoint(form, first, ()), stream, ring, asked), Walker.COMPARISON)
+        found = Settled(differences(ring, made, second))
+        exactly = isinstance(ring, Exact)
+        if second.positions is not None and not form.tied:
+            if start == 0:
+                self.shift[exactly] = self._moved(found.left, ring, form)
+            if (moved := self.shift[exactly]) is not None:
+                found.left["embedding"] = ring.plus(found.left["embedding"], -moved)
+                found.left["positions"] = ring.plus(found.left["positions"], moved)
+        if "unembedding" in found.left:
+            self._blind(found, made, second)
+        if form.norm == "layer":
+            for name in ("embedding", "positions"):
+                if name in found.left and (name == "positions" or free_rows(self.pair.second, form)):
+                    _shift_rows(found, name, ring)
+            if "unembedding" in found.left and not (made.final_gain == 0).any():
+                self._shift_readers(found, made, ring)
+        return found
+
+    def _moved(self, left: Differences, ring: Ring, form: CheckpointForm) -> Any:
+        """What all rows of the embedding have in excess and those of the positions lack; `None`: nothing."""
+        if isinstance(ring, Exact):
+            few = left["embedding"][:FEW]
+            few = ring.plus(few, -few[:, :1]) if form.norm == "layer" else few
+            return common(ring, few, 0)[0]
+        excesses = {}
+        for name, sign in (("embedding", 1), ("positions", -1)):
+            excess = left[name] if sign > 0 else -left[name]
+            excesses[name] = ring.plus(excess, -ring.common(excess, 1)) if form.norm == "layer" else excess
+        told = sorted(
+            (ring.common(excess, 0)[0] for excess in excesses.values()), key=lambda each: float(each.square.max())
+        )
+
+        def off(guess: Any) -> float:
+            rest = (ring.plus(excess, -guess) for excess in excesses.values())
+            return sum(float((np.abs(x.value) > self.pair.limit * x.units).any(axis=1).mean()) for x in rest)
+
+        best = min([np.zeros(form.width), *told], key=off)
+        return best if isinstance(best, Measured) else None
+
+    def _blind(self, found: Settled, made: Ends, second: Ends) -> None:
+        """Columns of the unembedding behind a gain that is 0 in both, beside a bias that is, are read by nothing."""
+        parts = (made.final_gain, made.final_bias, second.final_gain, second.final_bias)
+        dead = np.logical_and.reduce([np.asarray(part == 0, dtype=bool) for part in parts if part is not None])
+        if dead.any() and (found.left["unembedding"][:, dead] != 0).any():
+            found.unread = "unembedding"
+            found.left["unembedding"] = without(found.left["unembedding"], dead)
+
+    def _shift_readers(self, found: Settled, made: Ends, ring: Ring) -> None:
+        """A LayerNorm does not see the multiple of ones in the unembedding times the gain.
+
+        Beside a bias only where the sum of its quotients by the gain is 0.
+        """
+        left, gain = found.left["unembedding"], made.final_gain
+        if made.final_bias is not None:
+            over = ring.over(ring.numbers(made.final_bias), gain)
+            total = ring.product(over[None], np.ones((len(gain), 1)))
+            if (total != 0).any():
+                if isinstance(total, Measured) and (np.abs(total.value) > self.pair.limit * total.units).any():
+                    return
+                if isinstance(total, Measured) and (np.abs(left.value) <= self.pair.limit * left.units).all():
+                    return
+                if isinstance(ring, Exact):
+                    return
+                found.why_not = "rows of the unembedding moved along the vector of ones, and not exactly"
+        shift = common(ring, ring.times(left, gain), 1)
+        found.left["unembedding"] = ring.plus(left, -ring.over(shift, gain))
+        found.parts["unembedding_shift"] = shift[:, 0]
+
+
+def _shift_rows(found: Settled, name: str, ring: Ring) -> None:
+    """Rows that are written to the stream move along the vector of ones, which a LayerNorm does not see."""
+    shift = common(ring, found.left[name], 1)
+    found.left[name] = ring.plus(found.left[name], -shift)
+    found.parts[f"{name}_shift"] = shift[:, 0]
+
+
+def free_rows(second: Ends, form: CheckpointForm) -> bool:
+    """Whether multiples of ones may be added to rows of the embedding, with LayerNorm: tied only sometimes."""
+    if not form.tied:
+        return True
+    gain, bias = second.final_gain, second.final_bias
+    return bool((gain == gain[0]).all()) and (bias is None or math.fsum(map(float, bias)) == 0)

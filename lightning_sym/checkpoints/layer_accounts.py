@@ -1,0 +1,264 @@
+"""One layer of both: a gauge guessed and applied, and the account of what was done that leaves least unexplained.
+
+An account is a symmetry that can be written down. Gains of a norm may be carried along or be those of the second, its
+bias too, and a bias of values may have moved into that of the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_arrays import Exact
+from lightning_sym.checkpoints.layer_fit import Guess, fitted
+from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, measured_pieces, value_of
+from lightning_sym.checkpoints.measured import fitted as fit_of
+from lightning_sym.checkpoints.model import Block, CheckpointForm
+from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.symmetry import LayerSymmetry
+from lightning_sym.checkpoints.units import DIGITS, Worst
+from lightning_sym.checkpoints.walk import READERS, WRITERS, Differences, LayerWalk, Ring, Settled, Stream, exact_ones
+from lightning_sym.errors import BadInput, TooLarge
+
+OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVES.values(), 1)}
+"""By the number of a norm, the pieces of the half of a layer that reads it."""
+
+MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
+
+NOISE = 1e-10
+"""What floats lose of the largest numbers is less."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayerPair:
+    """A layer of both, of one form, with units.
+
+    Attributes:
+        first, second: with equally many groups and neurons, and the same biases.
+        measured: both, with units.
+        form: of both.
+        stream: what is done to the stream.
+        stored: by piece, the coarser of the types that it is stored in.
+        limit: units.
+    """
+
+    first: Block
+    second: Block
+    measured: tuple[Block, Block]
+    form: CheckpointForm
+    stream: Stream
+    stored: Callable[[str], str]
+    limit: float
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFound:
+    """What was found in one layer.
+
+    Attributes:
+        symmetry: what was done, in the order of those neurons that do something.
+        guess: its gauge.
+        tensors: how far each piece is off.
+        exact: they were compared exactly.
+        equal: nothing differs.
+        unread: a piece with numbers that nothing depends on, and that are others, or none.
+        why_not: why the symmetry cannot be written down, in one line.
+    """
+
+    symmetry: LayerSymmetry
+    guess: Guess
+    tensors: dict[str, Worst]
+    exact: bool
+    equal: bool
+    unread: str
+    why_not: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Account:
+    """A gauge, the norms that have gains of the second, what else was chosen, and what is left."""
+
+    guess: Guess
+    gains: frozenset[int]
+    choices: frozenset[str]
+    settled: Settled
+    off: frozenset[str]
+
+
+def compare_layer(
+    first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
+) -> LayerFound:
+    """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
+    both = tuple(measured_pieces(block, stored) for block in (first, second))
+    pair = LayerPair(first, second, both, form, stream, stored, limit)  # type: ignore[arg-type]
+    options, why_not = {}, ""
+    for number in READERS:
+        options[number], said = _gains(pair, number)
+        why_not = why_not or said
+    account = _best(pair, (Guess(), Guess()), options)
+    if account.off:
+        account = _best(pair, _guesses(pair), options)
+    return _found(pair, account, why_not)
+
+
+def _guesses(pair: LayerPair) -> Iterator[Guess]:
+    """The gauge that fits best with norms folded, and that with norms that do nothing."""
+    yield fitted(pair.first, pair.second, pair.form, pair.stream.map)
+    yield fitted(_bare(pair.first), _bare(pair.second), pair.form, pair.stream.map)
+
+
+def _bare(block: Block) -> Block:
+    """A layer whose norms do nothing."""
+    one = np.ones(len(block.norm1_gain), dtype=np.float32)
+    return replace(block, norm1_gain=one, norm1_bias=None, norm2_gain=one, norm2_bias=None)
+
+
+def _best(pair: LayerPair, guesses: Iterable[Guess], options: dict[int, tuple[bool, ...]]) -> _Account:
+    """The account that leaves fewest tensors unexplained, each half by itself.
+
+    Args:
+        pair: the layer.
+        guesses: a gauge to be tried with the gains that are likelier, and one for the others.
+        options: by norm, whether it may have the gains of the second.
+    """
+    tried: list[_Account] = []
+    for guess, way in zip(guesses, (0, -1), strict=True):
+        gains = frozenset(n for n, ways in options.items() if ways[way])
+        tried.append(_account(pair, guess, gains))
+        if not tried[-1].off or all(len(ways) == 1 for ways in options.values()):
+            return tried[-1]
+    halves = {n: min(tried, key=lambda each: (len(each.off & names), n in each.gains)) for n, names in OF_HALF.items()}
+    return halves[1] if halves[1] is halves[2] else _joined(pair, halves)
+
+
+def _joined(pair: LayerPair, halves: dict[int, _Account]) -> _Account:
+    """Each half as its account has it."""
+    gains = frozenset(n for n, each in halves.items() if n in each.gains)
+    choices = frozenset(name for n, each in halves.items() for name in each.choices if (name == "bias2") is (n == 2))
+    guess = halves[1].guess.with_neurons_of(halves[2].guess)
+    settled = _walk(pair, guess, gains, exactly=False).settle(choices)
+    return _Account(guess, gains, choices, settled, _off(settled.left, pair.limit))
+
+
+def _gains(pair: LayerPair, number: int) -> tuple[tuple[bool, ...], str]:
+    """Whether a norm may have the gains of the second, what is likelier first; and why it cannot, in one line."""
+    old, new = (getattr(block, f"norm{number}_gain") for block in pair.measured)
+    carried = pair.stream.measured.carried(old)
+    if carried is not None and np.array_equal(carried.value, new.value):
+        return (False,), ""
+    if (new == 0).any():
+        said = f"gains of norm {number} are 0 in the second checkpoint, and not those of the first, moved"
+        return (carried is None,), said
+    if carried is None:
+        return (True,), ""
+    near = (np.abs(carried.value - new.value) <= pair.limit * np.sqrt(np.maximum(carried.square, new.square))).all()
+    return ((False, True) if near else (True, False)), ""
+
+
+def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exactly: bool) -> LayerWalk:
+    ring: Ring = Exact() if exactly else Measuring(tuple(_fits(pair, guess)))
+    blocks = (pair.first, pair.second) if exactly else pair.measured
+    stream = pair.stream.exactly if exactly else pair.stream.measured
+    return LayerWalk(*blocks, pair.form, stream, guess.symmetry, gains, ring)
+
+
+def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted]]:
+    """The gauges that were fitted, and how well the weights of the first tell them."""
+    first, form, symmetry = pair.measured[0], pair.form, guess.symmetry
+    heads = np.arange(form.heads) if symmetry.heads is None else symmetry.heads
+    groups = heads[:: form.heads // form.groups] // (form.heads // form.groups)
+    a, width = form.head_width, form.width
+    if "values" in guess.fitted:
+        writers = first.output[heads].reshape(form.groups, -1, a)
+        yield symmetry.values, fit_of(symmetry.values, first.value[groups], writers)
+    if "queries" in guess.fitted:
+        readers = first.query[heads].reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
+        yield symmetry.queries, fit_of(symmetry.queries, readers, first.key[groups].swapaxes(-1, -2))
+
+
+def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:
+    """What is left with these gains, biases that moved chosen so that fewest tensors are unexplained."""
+    walk = _walk(pair, guess, gains, exactly=False)
+    choices = frozenset[str]()
+    settled = walk.settle(choices)
+    off = _off(settled.left, pair.limit)
+    for choice, needed in (
+        ("bias1", {"norm1_bias"}),
+        ("bias2", {"norm2_bias"}),
+        ("value_bias", {"value_bias", "output_bias"}),
+    ):
+        if not needed & off or any(
+            getattr(pair.second, name.replace("bias1", "norm1_bias")) is None for name in needed
+        ):
+            continue
+        other = walk.settle(choices | {choice})
+        if len(fewer := _off(other.left, pair.limit)) < len(off):
+            choices, settled, off = choices | {choice}, other, fewer
+    return _Account(guess, gains, choices, settled, off)
+
+
+def _off(left: Differences, limit: float) -> frozenset[str]:
+    """The pieces that are off by more than the limit, or by what is no number."""
+    return frozenset(name for name, each in left.items() if not _within(each, limit))
+
+
+def _within(array: Measured, limit: float) -> bool:
+    units = array.units
+    fine = (np.abs(array.value) <= limit * units) & np.isfinite(units)
+    return bool((fine | (array.value == 0)).all())
+
+
+def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
+    """An account, compared exactly where that is possible."""
+    exactly = None
+    if not account.guess.fitted and pair.stream.exact and not _mostly_off(pair, account.settled.left):
+        try:
+            exactly = _walk(pair, account.guess, account.gains, exactly=True).settle(account.choices)
+        except (BadInput, TooLarge) as error:
+            why_not = why_not or str(error)
+    tensors = {}
+    for name, each in account.settled.left.items():
+        tensors[name] = _worst(pair, name, each, None if exactly is None else exactly.left.get(name))
+    equal = exactly is not None and not any(worst.differing for worst in tensors.values())
+    settled = exactly if equal and exactly is not None else account.settled
+    symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
+    return LayerFound(symmetry, account.guess, tensors, exactly is not None, equal, settled.unread, why_not)
+
+
+def _mostly_off(pair: LayerPair, left: Differences) -> bool:
+    """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
+    names = [name for name in MATRICES if name in left]
+    dense = [
+        (np.abs(left[name].value) > NOISE * 2.0 ** DIGITS[pair.stored(name)][0] * left[name].units).mean() > 0.5
+        for name in names
+    ]
+    return 2 * sum(map(bool, dense)) > len(names)
+
+
+def _worst(pair: LayerPair, name: str, left: Measured, exactly: Any) -> Worst:
+    """The largest difference of a piece, of the exact ones where there are such."""
+    values, mask = left.value, None
+    if exactly is not None:
+        axis = WRITERS.get(name, -1) if name in (*WRITERS, *MATRICES) and pair.form.norm == "layer" else None
+        values, mask = exact_ones(exactly, left.value, axis)
+    worst = Worst()
+    entries = getattr(pair.second, name)
+    worst.add(values, left.units, np.zeros(left.shape) if entries is None else value_of(entries), mask=mask)
+    return worst
+
+
+def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:
+    """The parts of the symmetry that were read off, without those that do nothing."""
+    for name, part in settled.parts.items():
+        if not name.endswith("_shift"):
+            yield (
+                name,
+                getattr(
+                    pair.second, {"gain": "norm{}_gain", "bias": "norm{}_bias"}.get(name[:4], name).format(name[-1])
+                ),
+            )
+        elif (numbers := value_of(part) if isinstance(part, Measured) else part) is not None and (numbers != 0).any():
+            yield name, numbers if numbers.shape else numbers.item()

@@ -1,0 +1,259 @@
+"""Arithmetic of weights with what their roundings make of every entry: the ring in which a rounding is told.
+
+A stored number is off by about a unit in its last place. Through sums, products and quotients errors of independent
+numbers add up like the root of the sum of their squares; that root is the unit of what was computed from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.exact_arrays import Rounded
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.model import Pieces
+from lightning_sym.checkpoints.units import unit_at
+
+ALIKE = 8
+"""Roundings are at most so many times as large as the middle one; what is further off is something else."""
+
+
+class _Parts:
+    """Parts that NumPy moves and joins alike, the first of them floats."""
+
+    value: Floats
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self.value.ndim
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __eq__(self, other: object) -> Any:
+        return self.value == (other.value if isinstance(other, _Parts) else other)
+
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("measured numbers must not be taken for floats, which have no units")
+
+    def __array_function__(self, function: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
+        """A function that moves or joins entries, done to every part; one that asks for the shape is asked of one."""
+        if function in (np.shape, np.ndim, np.size):
+            return function(self.value)
+        return type(self)(*(function(*_parts(args, each.name), **kwargs) for each in fields(self)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(_Parts):
+    """An array of floats, and the square of the unit of each entry; NumPy moves and joins both alike.
+
+    Example:
+        >>> one = Measured(np.array([3.0, 4.0]), np.array([0.0, 0.25]))
+        >>> np.repeat(one[1:], 2).units.tolist()
+        [0.5, 0.5]
+    """
+
+    value: Floats
+    square: Floats
+
+    @property
+    def units(self) -> Floats:
+        """The unit of each entry."""
+        return np.asarray(np.sqrt(self.square))
+
+    def __getitem__(self, index: Any) -> Measured:
+        return Measured(self.value[index], self.square[index])
+
+    def __neg__(self) -> Measured:
+        return Measured(-self.value, self.square)
+
+    def reshape(self, *shape: int) -> Measured:
+        """The same entries in another shape."""
+        return Measured(self.value.reshape(*shape), self.square.reshape(*shape))
+
+    def swapaxes(self, first: int, second: int) -> Measured:
+        """Two axes exchanged."""
+        return Measured(self.value.swapaxes(first, second), self.square.swapaxes(first, second))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(_Parts):
+    """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
+
+    Where `g` was fitted to `g W = W'`, an entry of `g x` is off by the root of `square_i x^T gram x`: of the mean
+    square of the units of row `i` of `W'` times what the inverse of `W W^T` makes of `x`, for a column of `W` its
+    leverage.
+
+    Attributes:
+        value: `(..., a, a)`.
+        square: `(..., a)`.
+        gram: `(..., a, a)`.
+        other_square, other_gram: the same of the inverses, and of what these were fitted to.
+    """
+
+    value: Floats
+    square: Floats
+    gram: Floats
+    other_square: Floats
+    other_gram: Floats
+
+    def inverse(self) -> Fitted:
+        """The inverses, to be transposed before they stand on the left."""
+        return Fitted(np.linalg.inv(self.value), self.other_square, self.other_gram, self.square, self.gram)
+
+    def swapaxes(self, first: int, second: int) -> Fitted:
+        """The matrices transposed: what they are multiplied with from the one side, they were from the other."""
+        return replace(self, value=self.value.swapaxes(first, second))
+
+    def of_columns(self, array: Any) -> Floats:
+        """Squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
+        return np.asarray(self.square[..., :, None] * _forms(value_of(array).swapaxes(-1, -2), self.gram)[..., None, :])
+
+    def of_rows(self, array: Any) -> Floats:
+        """The same for rows, `(..., n, a)`, from the other side."""
+        return np.asarray(_forms(value_of(array), self.gram)[..., :, None] * self.square[..., None, :])
+
+
+def _forms(rows: Floats, gram: Floats) -> Floats:
+    """`x^T gram x` for each row."""
+    return np.asarray(np.maximum(((rows @ gram) * rows).sum(axis=-1), 0.0))
+
+
+def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
+    """Matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, and writers, `(..., l, a)`, times `g^-1`.
+
+    Both sides were rounded, so that the units of what is made count twice.
+
+    Args:
+        matrices: those.
+        readers, writers: what they were fitted to; orthogonal ones have no writers.
+        rows: how many columns of readers there are in all, where only some are given.
+    """
+    value = np.asarray(matrices, dtype=np.float64)
+    share = max(rows, readers.shape[-1]) / readers.shape[-1]
+    parts: list[Floats] = []
+    for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value))):
+        if side is not None:
+            products = share * side.value.swapaxes(-1, -2) @ side.value
+            parts += [
+                2 * (side.square @ np.square(by)).mean(axis=-2),
+                np.linalg.pinv(products, rcond=1e-12, hermitian=True),
+            ]
+    return Fitted(value, *(parts if writers is not None else 2 * parts))
+
+
+def _parts(arguments: Any, name: str) -> Any:
+    """Arguments of a function, with one part of each measured array in its place."""
+    if isinstance(arguments, tuple | list):
+        return type(arguments)(_parts(each, name) for each in arguments)
+    return getattr(arguments, name) if isinstance(arguments, _Parts) else arguments
+
+
+def measured(array: Any, stored: str) -> Measured:
+    """A stored array, each entry off by about a unit of this type at its own size."""
+    value = np.asarray(array, dtype=np.float64)
+    return Measured(value, np.square(unit_at(value, stored)))
+
+
+def measured_pieces(pieces: Any, stored: Callable[[str], str]) -> Any:
+    """Every piece of a layer or of the ends, each of its own type."""
+    found: Pieces = pieces
+    return replace(pieces, **{name: measured(array, stored(name)) for name, array in found.present()})
+
+
+def value_of(array: Any) -> Floats:
+    """What floats make of measured, exact or stored numbers."""
+    return array.value if isinstance(array, _Parts) else np.asarray(array, dtype=np.float64)
+
+
+def _square(array: Any) -> Any:
+    return array.square if isinstance(array, Measured) else np.zeros((1,) * np.ndim(array))
+
+
+class Measuring(Rounded):
+    """Floats with units; what is no `Measured` is exact.
+
+    Args:
+        fits: parts of a symmetry that were fitted, and how well.
+    """
+
+    def __init__(self, fits: Sequence[tuple[Any, Fitted]] = ()) -> None:
+        self._fits = fits
+
+    def numbers(self, array: Any) -> Any:
+        found = next((fit for part, fit in self._fits if part is array), array)
+        return found if isinstance(found, _Parts) else super().numbers(found)
+
+    def inverse(self, matrices: Any) -> Any:
+        return matrices.inverse() if isinstance(matrices, Fitted) else super().inverse(matrices)
+
+    def product(self, first: Any, second: Any) -> Any:
+        found = _together(first, second, np.matmul)
+        doubt = first.of_columns(second) if isinstance(first, Fitted) else None
+        doubt = second.of_rows(first) if isinstance(second, Fitted) else doubt
+        if doubt is None:
+            return found
+        return Measured(value_of(found), doubt + _square(found))
+
+    def times(self, first: Any, second: Any) -> Any:
+        return _together(first, second, np.multiply)
+
+    def over(self, first: Any, second: Any) -> Any:
+        if not isinstance(second, Measured):
+            return self.times(first, 1 / np.asarray(second))
+        inverse = 1 / second.value
+        return self.times(first, Measured(inverse, second.square * inverse**4))
+
+    def plus(self, first: Any, second: Any) -> Any:
+        found = value_of(first) + value_of(second)
+        if not (isinstance(first, Measured) or isinstance(second, Measured)):
+            return found
+        return Measured(found, np.broadcast_to(_square(first) + _square(second), found.shape))
+
+    def less(self, second: Any, made: Any) -> Measured:
+        """What an array has more than what was made for it: a unit is the larger one of both."""
+        found = np.asarray(value_of(second) - value_of(made))
+        return Measured(found, np.broadcast_to(np.maximum(_square(second), _square(made)), found.shape))
+
+    def common(self, array: Measured, axis: int) -> Measured:
+        """What the entries along an axis have in common, but for roundings: their mean, without those far off.
+
+        Example:
+            >>> Measuring().common(measured(np.array([1.0, 1.25, 0.75, 9.0]), "F32"), 0).value.tolist()
+            [1.0]
+        """
+        middle = np.median(array.value, axis=axis, keepdims=True)
+        off = np.abs(array.value - middle)
+        near = off <= ALIKE * np.median(off, axis=axis, keepdims=True)
+        count = near.sum(axis=axis, keepdims=True)
+        sums = (np.where(near, x, 0.0).sum(axis=axis, keepdims=True) for x in (array.value, array.square))
+        mean, square = next(sums) / np.maximum(count, 1), next(sums) / np.maximum(count, 1) ** 2
+        return Measured(
+            np.where(count > 0, mean, middle), np.where(count > 0, square, array.square.max(axis, keepdims=True))
+        )
+
+
+def _together(first: Any, second: Any, product: Callable[[Any, Any], Any]) -> Any:
+    """A product of any kind: errors of each side times the other side."""
+    values = value_of(first), value_of(second)
+    found = np.asarray(product(*values))
+    sides = []
+    if isinstance(first, Measured):
+        sides.append(product(first.square, np.square(values[1])))
+    if isinstance(second, Measured):
+        sides.append(product(np.square(values[0]), second.square))
+    return Measured(found, np.asarray(sum(sides))) if sides else found

@@ -1,0 +1,282 @@
+"""The one walk: a checkpoint rewritten, less another one, piece by piece and entry by entry, in any ring.
+
+What is left of each piece is told in units (`Measuring`), or compared without any tolerance (`Exact`). On the way
+additive parts of a symmetry are read off the differences: what only moves a bias, and multiples of the vector of ones.
+Equal pieces are the witness that the symmetry makes the second checkpoint of the first, and with that, that both have
+one function (docs/checkpoints.md, Propositions 1 to 12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lightning_sym.checkpoints.bases import StreamMap
+from lightning_sym.checkpoints.configurations import Configurations
+from lightning_sym.checkpoints.exact_arrays import Exact
+from lightning_sym.checkpoints.exact_rings import Floats
+from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
+from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import HALVES, LAYER
+from lightning_sym.checkpoints.rewritings import Rewritten
+from lightning_sym.checkpoints.stream import StreamAction
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
+from lightning_sym.checkpoints.understood import Walker, block_of
+
+Ring = Measuring | Exact
+Differences = dict[str, Any]
+"""By piece, what the second has more than what was made, in the numbers of a ring."""
+
+READERS = {
+    number: tuple(name for name, piece in half.maps.items() if piece.norm)
+    for number, half in enumerate(HALVES.values(), 1)
+}
+"""By the number of a norm, the maps that read it."""
+
+WRITERS = {
+    name: place
+    for half in HALVES.values()
+    for name, piece in half.maps.items()
+    if not piece.norm and (place := piece.place("stream")) is not None
+}
+"""What is written to the stream, and on which axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What is done to the residual stream, as a symmetry, and in the two rings.
+
+    Attributes:
+        symmetry: its parts for the stream.
+        form: of the second checkpoint.
+        map: the same as it was guessed.
+        fits: its rotation, if that was fitted, and how well rows of the embedding tell it.
+    """
+
+    symmetry: Symmetry
+    form: CheckpointForm
+    map: StreamMap
+    fits: tuple[tuple[Any, Fitted], ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """All its numbers are exact ones."""
+        return self.map.exact
+
+    @cached_property
+    def measured(self) -> StreamAction:
+        """In floats."""
+        return StreamAction(self.symmetry, self.form, Measuring(self.fits))
+
+    @cached_property
+    def exactly(self) -> StreamAction:
+        """Over the rationals.
+
+        Raises:
+            BadInput: it is not orthogonal.
+        """
+        return StreamAction(self.symmetry, self.form, Exact())
+
+
+@dataclass(eq=False)
+class Settled:
+    """What of the differences additive symmetries take up.
+
+    Attributes:
+        left: what they do not.
+        parts: of those symmetries, by name.
+        unread: a piece with numbers that nothing depends on, and that are others, or none.
+        why_not: why those symmetries cannot be written down, in one line.
+    """
+
+    left: Differences
+    parts: dict[str, Any] = field(default_factory=dict)
+    unread: str = ""
+    why_not: str = ""
+
+
+def rewritten(part: MadeCheckpoint, stream: StreamAction, ring: Ring, symmetry: Symmetry) -> Rewritten:
+    """A layer, or ends, rewritten in a ring; nothing is asked of the numbers of the symmetry."""
+    forms = Configurations(part.form, part.form, part.form)
+    return Rewritten(part.form, part, symmetry, ring, stream, forms)
+
+
+def differences(ring: Ring, made: Any, second: Any) -> Differences:
+    """Each piece of the second, less what was made."""
+    old = dict(made.present())
+    found = {}
+    for name, array in second.present():
+        new = ring.numbers(array)
+        found[name] = ring.less(new, old[name]) if isinstance(ring, Measuring) else ring.plus(new, -old[name])
+    return found
+
+
+def common(ring: Ring, array: Any, axis: int) -> Any:
+    """What the entries along an axis have in common; exactly, of three of them the one that two of them are.
+
+    Example:
+        >>> common(Exact(), np.array([1.0, 2.0, 1.0, 5.0]), 0).tolist()
+        [1.0]
+    """
+    if isinstance(ring, Measuring):
+        return ring.common(array, axis)
+    entries = np.moveaxis(array, axis, 0)
+    a, b, c = (entries[i % len(entries)] for i in range(3))
+    return np.expand_dims(np.where((a == b) | (a == c), a, np.where(b == c, b, a)), axis)
+
+
+class LayerWalk:
+    """A layer of both under one gauge of the first, norms carried along or with the gains of the second.
+
+    Args:
+        first, second: the layer, with equally many groups and neurons, and the same biases.
+        form: of both.
+        stream: what is done to the stream.
+        symmetry: what is done inside the layer.
+        gains: the norms that have the gains of the second.
+        ring: in which they are compared, of which `first` and `second` have numbers.
+    """
+
+    def __init__(
+        self, first: Block, second: Block, form: CheckpointForm, stream: StreamAction, symmetry: LayerSymmetry,
+        gains: frozenset[int], ring: Ring,
+    ) -> None:  # fmt: skip
+        self.ring, self.second, self.form = ring, second, form
+        had: dict[str, Any] = {}
+        for number in gains:
+            had[f"gain{number}"] = without(getattr(second, f"norm{number}_gain"), 0)
+            if (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
+                had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
+        if form.theta is None and second.key_bias is not None:
+            had["key_bias"] = second.key_bias
+        part = MadeCheckpoint(replace(form, layers=1), None, (first,))  # type: ignore[arg-type]
+        made = rewritten(part, stream, ring, Symmetry((replace(symmetry, **had),)))
+        self.made = block_of(made, 0, Walker.COMPARISON)
+        self.found = Settled(differences(ring, self.made, second), had)
+
+    def settle(self, choices: frozenset[str]) -> Settled:
+        """Differences behind all additive symmetries; choices: whether `bias1`, `bias2`, `value_bias` were moved."""
+        found = Settled(dict(self.found.left), dict(self.found.parts))
+        for number, readers in READERS.items():
+            there = [name for name in readers if name in found.left]
+            if f"bias{number}" in choices:
+                self._move_norm_bias(found, number, there)
+            self._blind_gains(found, number, there)
+            if self.form.norm == "layer":
+                self._shift_readers(found, number, there)
+        if self.form.norm == "layer":
+            self._shift_writers(found, biases=False)
+        if "value_bias" in choices:
+            self._move_values(found)
+        if self.form.norm == "layer":
+            self._shift_writers(found, biases=True)
+        return found
+
+    def _shift_writers(self, found: Settled, biases: bool) -> None:
+        """A LayerNorm does not see multiples of ones in what is written."""
+        for name, axis in WRITERS.items():
+            if bool(LAYER[name].added_to) is biases and name in found.left:
+                shift = common(self.ring, found.left[name], axis)
+                found.left[name] = self.ring.plus(found.left[name], -shift)
+                found.parts[f"{name}_shift"] = np.squeeze(shift, axis)
+
+    def _move_norm_bias(self, found: Settled, number: int, readers: list[str]) -> None:
+        """The norm has the bias of the second: what it lost is in the biases of its readers."""
+        bias = f"norm{number}_bias"
+        lost = found.left[bias]
+        for name in readers:
+            self._add_to_bias(found, name, _applied(self.ring, getattr(self.made, name), lost))
+        found.left[bias] = _none(self.ring, lost)
+        found.parts[f"bias{number}"] = getattr(self.second, bias)
+
+    def _add_to_bias(self, found: Settled, name: str, more: Any) -> None:
+        """A difference that a map's bias takes up, or, where it has none, that is told of the map."""
+        bias = f"{name}_bias"
+        if bias in found.parts:  # seen by nothing
+            return
+        if bias in found.left:
+            found.left[bias] = self.ring.plus(found.left[bias], more)
+        else:
+            found.left[bias] = more
+
+    def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:
+        """Gain and bias of a norm as it is made, which of them is told as a difference or not."""
+        bias = f"bias{number}"
+        made = getattr(self.made, f"norm{number}_bias")
+        return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
+
+    def _blind_gains(self, found: Settled, number: int, readers: list[str]) -> None:
+        """Columns behind a gain that is 0 in both, beside a bias that is, are read by nothing."""
+        norms = [self._norm(found, number)]
+        norms.append(tuple(getattr(self.second, f"norm{number}_{part}") for part in ("gain", "bias")))
+        dead = np.ones(self.form.width, dtype=bool)
+        for part in (part for norm in norms for part in norm if part is not None):
+            dead &= np.asarray(part == 0, dtype=bool)
+        for name in readers if dead.any() else ():
+            if (found.left[name][..., dead] != 0).any():
+                found.unread = name
+                found.left[name] = without(found.left[name], dead)
+
+    def _shift_readers(self, found: Settled, number: int, readers: list[str]) -> None:
+        """A LayerNorm does not see the multiple of ones in a map times the gain."""
+        gain, bias = self._norm(found, number)
+        if (gain == 0).any():
+            return
+        total = None
+        if bias is not None:
+            over = self.ring.over(self.ring.numbers(bias), gain)
+            total = self.ring.product(over[None], np.ones((len(gain), 1)))[:, 0]
+        for name in readers:
+            shift = common(self.ring, self.ring.times(found.left[name], gain), -1)
+            found.left[name] = self.ring.plus(found.left[name], -self.ring.over(shift, gain))
+            found.parts[f"{name}_shift"] = shift[..., 0]
+            if total is not None:
+                self._add_to_bias(found, name, self.ring.times(shift[..., 0], total))
+
+    def _move_values(self, found: Settled) -> None:
+        """The values have the bias of the second: what they lost goes through the outputs into their bias."""
+        share = self.form.heads // self.form.groups
+        lost = np.repeat(found.left["value_bias"], share, axis=0)
+        wide = self.made.output.swapaxes(0, 1).reshape(self.form.width, -1)
+        through = self.ring.product(wide, lost.reshape(-1, 1))[:, 0]
+        found.left["output_bias"] = self.ring.plus(found.left["output_bias"], through)
+        found.left["value_bias"] = _none(self.ring, found.left["value_bias"])
+        found.parts["value_bias"] = self.second.value_bias
+
+
+def _applied(ring: Ring, weight: Any, vector: Any) -> Any:
+    """A map `(..., d)` times a vector."""
+    return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(*weight.shape[:-1])
+
+
+def _none(ring: Ring, array: Any) -> Any:
+    """No difference, of this shape."""
+    zero = np.zeros(array.shape)
+    return Measured(zero, array.square) if isinstance(ring, Measuring) else zero
+
+
+def without(array: Any, places: Any) -> Any:
+    """An array of differences with 0 at some places; a gain with 1 in place of 0, which no other gain becomes.
+
+    Example:
+        >>> without(np.array([2.0, 3.0]), np.array([True, False])).tolist(), without(np.array([0.0, 3.0]), 0).tolist()
+        ([0.0, 3.0], [1.0, 3.0])
+    """
+    if isinstance(array, Measured):
+        return Measured(without(array.value, places), array.square)
+    return np.where(array == 0, 1, array) if np.ndim(places) == 0 else np.where(places, 0, array)
+
+
+def exact_ones(exactly: Any, values: Floats, axis: int | None) -> tuple[Floats, Any]:
+    """Exact differences as floats, and where there are some; with a multiple of ones taken out, floats tell how large.
+
+    Along an axis on which most entries differ all do: three entries told a wrong multiple.
+    """
+    mask = np.asarray(exactly != 0, dtype=bool)
+    if axis is None:
+        return value_of(exactly), mask
+    mask |= 2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis]
+    return values, mask

@@ -1,0 +1,194 @@
+"""Laws of the table of pieces: what stands there is so, nothing is missing, and nothing can be declared by half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from naive_transformer import logits
+
+from lightning_sym import apply, open_checkpoint, save_checkpoint
+from lightning_sym.checkpoints import folders, rewritings
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
+from lightning_sym.checkpoints.pieces import (
+    HALVES,
+    LAYER,
+    MLP,
+    SHAPELESS,
+    CheckpointPiece,
+    CheckpointTable,
+    Half,
+    table,
+)
+from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.checkpoints.safetensors_files import read_safetensors_file
+from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds
+from lightning_sym.checkpoints.symmetry_sizes import sizes_of
+from lightning_sym.errors import BadInput, FileFormatError, ProgramError
+from lightning_sym.network.pieces import WeightSpace
+from lightning_sym.testing import small_checkpoint
+
+NETWORKS = {
+    "gpt2": small_checkpoint("gpt2", 1, tied=False, stored="F64"),
+    "gpt2, tied": small_checkpoint("gpt2", 2, tied=True, stored="F64"),
+    "llama": small_checkpoint("llama", 3, biases=True, tied=False, stored="F64"),
+    "mistral, tied": small_checkpoint("mistral", 4, tied=True, stored="F64"),
+    "qwen2": small_checkpoint("qwen2", 5, tied=False, stored="F64"),
+}
+IDS = [3, 1, 4, 1, 5, 9]
+
+
+def test_what_is_read_into_memory_is_what_the_table_lists() -> None:
+    assert [field.name for field in fields(Block)] == list(LAYER)
+    assert [field.name for field in fields(Ends)] == list(SHAPELESS.ends)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_piece_has_the_shape_of_the_table_and_makes_its_matrix(network: str) -> None:
+    one = NETWORKS[network]
+    pieces = table(one.form)
+    for name, array in (*one.block(0).present(), *one.ends().present()):
+        piece = pieces[name]
+        assert piece.shape == array.shape
+        matrix = piece.as_matrix(array)
+        assert matrix.shape == piece.matrix_shape
+        assert np.array_equal(piece.of_matrix(matrix), array)
+        index = tuple(size - 1 - size // 3 for size in array.shape)
+        assert matrix[piece.matrix_entry(index)] == array[index]
+    with pytest.raises(BadInput, match=r"must be one whose axes are known, got 0\.query_gain"):
+        pieces["0.query_gain"]
+
+
+def test_no_piece_is_declared_by_half() -> None:
+    with pytest.raises(ProgramError, match="must have axes, query_gain has none"):
+        CheckpointPiece("query_gain", ())
+    with pytest.raises(ProgramError, match="down must have an axis for each space that one of its scales lies over"):
+        replace(LAYER["down"], axes=LAYER["down"].axes[:1], columns=())
+    half = HALVES[MLP]
+    gate = half.maps["gate"]
+    alone = replace(gate, axes=(gate.axes[0]._replace(space=WeightSpace("experts", (), 2)), gate.axes[1]))
+    with pytest.raises(ProgramError, match="the space experts stands on one piece alone"):
+        CheckpointTable(SHAPELESS.ends, {**HALVES, MLP: replace(half, maps=half.maps | {"gate": alone})})
+    without = {name: piece for name, piece in half.maps.items() if name != "gate_bias"}
+    with pytest.raises(ProgramError, match="gate reads a norm, whose bias needs a bias of gate"):
+        CheckpointTable(SHAPELESS.ends, {**HALVES, MLP: replace(half, maps=without)})
+
+
+def test_parts_of_a_symmetry_have_the_sizes_of_the_pieces() -> None:
+    form = small_checkpoint("llama", head_width=6, inner=20, vocabulary=11, context=9).form
+    sizes, pieces = sizes_of(form), table(form)
+
+    def shape(name: str) -> tuple[int, ...]:
+        return tuple(sizes[letter] for letter in parts[name].shape)
+
+    parts = kinds(LayerSymmetry) | kinds(Symmetry)
+    sizes["k"] = form.inner
+    for name, piece in (*pieces.layer.items(), *pieces.ends.items()):
+        others = tuple(size for place, size in enumerate(piece.shape) if place != piece.place("stream"))
+        had = f"{name[6:]}{name[4]}" if name.startswith("norm") else name
+        for part, size in ((had, piece.shape), (f"idle_{name}", piece.shape), (f"{name}_shift", others)):
+            if part in parts:
+                assert shape(part) == size, part
+
+
+# ---- a table that says of one axis, or of one scale, what is not so
+
+
+def wrong_pieces(piece: CheckpointPiece) -> Iterator[tuple[str, CheckpointPiece]]:
+    """The piece with one axis that does not move, or moves the other way, and with one scale that does not act."""
+    for place, axis in enumerate(piece.axes):
+        if axis.space.free:
+            still = axis._replace(space=axis.space._replace(kind="nothing"))
+            others = [("still", still)] + [("turned", axis._replace(up=not axis.up))] * (axis.space.kind in TURNED)
+            for what, other in others:
+                axes = (*piece.axes[:place], other, *piece.axes[place + 1 :])
+                spaces = {each.space for each in axes}
+                scales = tuple(scale for scale in piece.scales if spaces >= {*scale[0].over})
+                yield f"{axis.space.kind} {what}", replace(piece, axes=axes, scales=scales)
+    for place, (space, _) in enumerate(piece.scales):
+        yield f"scale {space.kind}", replace(piece, scales=(*piece.scales[:place], *piece.scales[place + 1 :]))
+
+
+TURNED = ("query-key", "value-output")
+"""Spaces that are moved by more than orders and rotations, which are their own inverses, transposed."""
+
+
+def with_piece(found: CheckpointTable, piece: CheckpointPiece) -> CheckpointTable:
+    """The table with another row in place of its own."""
+
+    def changed(pieces: Any) -> dict[str, CheckpointPiece]:
+        return {name: piece if name == piece.name else old for name, old in pieces.items()}
+
+    made = object.__new__(CheckpointTable)
+    halves = {name: Half(half.norm, changed(half.norms), changed(half.maps)) for name, half in found.halves.items()}
+    vars(made).update(ends=changed(found.ends), halves=halves)
+    return made
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_axis_and_scale_of_every_map_is_needed(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = NETWORKS[network]
+    order = np.array([3, 2, 1, 0])
+    symmetry = random_symmetry(one, seed=7)
+    symmetry = replace(symmetry, layers=tuple(replace(layer, heads=order) for layer in symmetry.layers))
+    truth = logits(one, IDS)
+    assert np.abs(logits(apply(symmetry, one, exact=False), IDS) - truth).max() < 1e-9
+    there = {name for name, _ in (*one.block(0).present(), *one.ends().present())}
+    pieces = table(one.form)
+    maps = [p for half in pieces.halves.values() for p in half.maps.values()] + [
+        p for p in pieces.ends.values() if p.columns
+    ]
+    silent, tried = set(), 0
+    for piece in (piece for piece in maps if piece.name in there):
+        for what, wrong in wrong_pieces(piece):
+
+            def other(form: CheckpointForm, wrong: CheckpointPiece = wrong) -> CheckpointTable:
+                return with_piece(table(form), wrong)
+
+            monkeypatch.setattr(rewritings, "table", other)
+            tried += 1
+            try:
+                found = logits(apply(symmetry, one, exact=False), IDS)
+            except BadInput:
+                continue
+            if not np.abs(found - truth).max() > 1e-9:
+                silent.add((piece.name, what))
+    blind = {(name, what) for name, what in silent if name == "key_bias" and one.form.theta is None}
+    assert silent == blind
+    assert tried > 30
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_tensor_more_or_less_is_refused(network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_checkpoint(NETWORKS[network], tmp_path)
+    tensors = read_safetensors_file(tmp_path / "model.safetensors")
+    assert open_checkpoint(tmp_path).form == NETWORKS[network].form
+    for name in tensors:
+        fewer = {other: tensor for other, tensor in tensors.items() if other != name}
+        for found, said in (
+            (fewer, f"missing are {name}"),
+            (tensors | {f"2{name}": tensors[name]}, f"got '2{name[:30]}"),
+        ):
+            monkeypatch.setattr(folders, "read_safetensors_file", lambda _, found=found: found)
+            with pytest.raises(FileFormatError, match=said):
+                open_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_says_where_each_of_its_pieces_lies(family: str) -> None:
+    form, row = small_checkpoint(family, tied=False).form, FAMILIES[family]
+    for layout in filter(None, (row.layout, row.gguf_layout)):
+        parts = row.parts(form, row.biases)
+        assert len(layout.places(form, parts)) == form.layers * len(parts) + len(table(form).ends)
+        for name in parts:
+            fewer = replace(layout, block={other: at for other, at in layout.block.items() if other != name})
+            with pytest.raises(BadInput, match=f"place in the files of {family}, none is known of {name}"):
+                fewer.places(form, parts)
