@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightning_cli.output_file import write_file
 from lightning_cli.pictures.drawing import grey_legend, image, plain_axes
-from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.page_style import page
 from lightning_sym.version import __version__
 
 if TYPE_CHECKING:
@@ -111,10 +111,6 @@ def as_page(entries: Sequence[Entry], where: str | None) -> str:
     certified = sum(total[name] for name in names[:3])
     chosen = f"Of the networks with <code>{escape(where)}</code>. " if where else ""
     parts = [
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>An atlas of dimensions</title><style>{STYLE} svg {{ max-width: 100%; height: auto; }}</style></head>",
-        "<body>",
         "<header><h1>An atlas of dimensions</h1>",
         f'<p class="summary">{len(entries):,} networks: {certified:,} certified, {total["open"]:,} open, '
         f"{total['refused']:,} refused.</p>",
@@ -132,7 +128,7 @@ def as_page(entries: Sequence[Entry], where: str | None) -> str:
         *_listed(entries, "open", "Where the bounds do not meet", "What is not known."),
         *_listed(entries, "refused", "Refused", "Too large for the memory that was allowed, or without a proof."),
     ]  # fmt: skip
-    return "\n".join([*parts, "</body></html>"]) + "\n"
+    return "\n".join(page("An atlas of dimensions", parts, " svg { max-width: 100%; height: auto; }")) + "\n"
 
 
 def write_page(path: str, atlas: Atlas, where: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lightning_cli.writing.board_latex import shown_latex
 from lightning_cli.writing.math_text import terms_latex
 from lightning_cli.writing.mathml import formula_lines, mathml
-from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.page_style import page
 from lightning_cli.writing.typeset import typeset
 from proofs_check.blackboard.step import Polynomial, Shown, Step
 from proofs_check.instances import reach
@@ -47,16 +47,18 @@ def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]
     Raises:
         ProgramError: a formula does not convert to MathML.
     """
-    title = f"{claim.source}: {claim.title}"
-    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title><style>{STYLE}{BOARD_STYLE}</style></head><body><main>"
+    return page(f"{claim.source}: {claim.title}", _body(claim, intro, steps), BOARD_STYLE)
+
+
+def _body(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what stands on the page."""
+    yield "<main>"
     yield f"<h1>{escape(claim.source)}</h1><p class='summary'>{escape(claim.title[0].upper() + claim.title[1:])}.</p>"
     lines = "".join(mathml(line) for line in formula_lines(claim.statement))
     yield f'<div class="statement">{lines}</div><p>{sentences(claim.hypotheses)}</p>'
     yield from step_lines(intro, steps)
     yield from part_lines(claim)
-    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main></body></html>"
+    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main>"
 
 
 def part_lines(claim: Claim) -> Iterator[str]:

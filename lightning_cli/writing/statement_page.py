@@ -11,7 +11,7 @@ from lightning_cli.writing.board_page import BOARD_STYLE, sentences, step_lines
 from lightning_cli.writing.claim_graph import graph_svg
 from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_cli.writing.outcomes import Outcome, command, findings_by_weight, outcome, parts, summary
-from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.page_style import page
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.version import __version__
 from proofs_check import blackboard
@@ -181,10 +181,6 @@ def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quic
     """The page: style, formulas and all in one file, well-formed as XML."""
     here = [claim.id for claim in claims]
     pieces = [
-        '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml"><head><meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        "<title>Geometry of lightning self-attention: what was checked</title>",
-        f"<style>{STYLE}{BOARD_STYLE}{_STYLE}</style></head><body>",
         "<header><h1>Geometry of lightning self-attention: what was checked</h1>",
         f'<p class="summary">{escape(summary(results, claims, quick=quick))}.</p>',
         '<p class="faint">Every verdict is exact: nothing is rounded, and there are no tolerances. '
@@ -198,4 +194,5 @@ def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quic
     ]
     for claim in claims:
         pieces += _claim_section(claim, results[claim.id], here, quick=quick)
-    return "\n".join([*pieces, "</body></html>"]) + "\n"
+    title = "Geometry of lightning self-attention: what was checked"
+    return "\n".join(page(title, pieces, BOARD_STYLE + _STYLE)) + "\n"
