@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from lightning_cli.main import COMMANDS
+from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.writing.fields import COMMON, JsonAnswer, Schema, common_schema
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
@@ -22,8 +21,8 @@ _END = ".schema.json"
 
 def all_answers() -> Iterator[JsonAnswer]:
     """Each kind of answer once, command by command."""
-    for module, _ in COMMANDS.values():
-        yield from getattr(import_module(module), "ANSWERS", ())
+    for name in COMMANDS:
+        yield from getattr(module_of(name), "ANSWERS", ())
 
 
 @cache
