@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
 
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
-    """The version, and which compiled kernel is used or why not, where there is one."""
+    """Print the version, and which compiled kernel is used or why not, where there is one."""
     if not asked or context.resilient_parsing:
         return
     from lightning_sym.version import __version__
@@ -135,7 +135,7 @@ class _Watched(io.FileIO):
 
 
 def _ready_streams() -> _Watched | None:
-    """What a terminal cannot show is escaped; a stream that was closed swallows. The one behind stdout, if any."""
+    """Return the stream behind stdout, if any; what a terminal cannot show is escaped, a closed stream swallows."""
     watched = None
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -177,7 +177,7 @@ def _run(stdout: _Watched | None) -> int:
 
 
 def _undelivered(error: BaseException, code: int = exit_codes.BROKEN_PIPE) -> int:
-    """What to exit with when stdout could not be written: never with an answer that nobody gave."""
+    """Return what to exit with when stdout could not be written: never an answer that nobody gave."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - or the interpreter tries again when it exits
     if isinstance(error, (BrokenPipeError, SystemExit)):  # the reader went away, as `| head` does
         return code
@@ -203,7 +203,7 @@ def _report(error: Exception) -> int:
 
 
 def _where_weights_go(error: click.ClickException) -> str:
-    """Some commands take a file by itself, others, which take a shape too, by `--weights`: the other way is named."""
+    """Return how the command takes a file of weights, by itself or by `--weights`, where the other way was tried."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     names = [name for parameter in context.command.params for name in parameter.opts] if context else []
     if isinstance(error, click.NoSuchOption):

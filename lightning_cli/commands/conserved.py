@@ -44,7 +44,7 @@ QUANTITY = in_order(
 def _quantities(
     result: conserved.ConservedQuantities, values: dict[str, arrays.ObjectArray] | None
 ) -> list[tuple[Any, ...]]:
-    """Each quantity, how many of its entries are new, and its value at given weights."""
+    """Return each quantity, how many of its entries are new, and its value at given weights."""
     return [
         (q.name, q.kind.value, q.shape, q.entries, new, q.reason, None if values is None else values[q.name])
         for q, new in zip(result.quantities, result.new, strict=True)

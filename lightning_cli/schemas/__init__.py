@@ -20,7 +20,7 @@ _END = ".schema.json"
 
 
 def all_answers() -> Iterator[JsonAnswer]:
-    """Each kind of answer once, command by command."""
+    """Yield each kind of answer once, command by command."""
     for name in COMMANDS:
         yield from getattr(module_of(name), "ANSWERS", ())
 
@@ -34,7 +34,7 @@ def _schemas() -> dict[str, Schema]:
 
 
 def schema_names() -> list[str]:
-    """The names that `schema` knows, in order.
+    """Return the names that `schema` knows, in order.
 
     Example:
         >>> schema_names()[:3]
@@ -44,7 +44,7 @@ def schema_names() -> list[str]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """A JSON Schema (2020-12).
+    """Return a JSON Schema (2020-12).
 
     Args:
         name: that of the answer, such as `dimension`, or `certificate`, `baseline`, `common`; what others refer to as

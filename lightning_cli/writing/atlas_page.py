@@ -30,7 +30,7 @@ _MARKS = {
 
 
 def kind_of(entry: Entry) -> str:
-    """Which of the marks a network gets; `refused` gets none."""
+    """Return which of the marks a network gets; `refused` gets none."""
     if entry.status == "refused":
         return "refused"
     if entry.dimension is None:
@@ -74,7 +74,7 @@ def _table(head: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
 
 
 def _pattern(entry: Entry) -> str:
-    """The options of a network in words, its kind."""
+    """Return the options of a network in words, its kind."""
     words = ["lightning" if entry.normalization == "none" else entry.normalization]
     words += [f"{entry.heads} heads"] * (entry.heads > 1) + ["output projections"] * (entry.value_ranks is not None)
     words += ["skip"] * entry.skip + ["causal"] * (entry.mask == "causal")
@@ -102,7 +102,7 @@ def _listed(entries: Sequence[Entry], name: str, title: str, said: str) -> Itera
 
 
 def as_page(entries: Sequence[Entry], where: str | None) -> str:
-    """The page of these networks."""
+    """Return the page of these networks."""
     counts: dict[str, Counter[str]] = {}
     for e in entries:
         counts.setdefault(_pattern(e), Counter())[kind_of(e)] += 1

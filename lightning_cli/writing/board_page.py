@@ -27,13 +27,13 @@ BOARD_STYLE = """
 
 
 def sentences(text: str) -> str:
-    """Prose with `$formulas$` in it as HTML."""
+    """Return prose with `$formulas$` in it as HTML."""
     pieces = text.split("$")
     return "".join(mathml(p, "inline") if i % 2 else escape(p) for i, p in enumerate(pieces))
 
 
 def _thing(shown: Shown) -> str:
-    """One thing on the board; a polynomial breaks between its terms."""
+    """Return one thing on the board; a polynomial breaks between its terms."""
     if isinstance(shown.value, Polynomial):
         head = f"{shown.label} =" if shown.label else ""
         terms = " ".join(mathml(term, "inline") for term in (head, *terms_latex(shown.value)) if term)
@@ -42,7 +42,7 @@ def _thing(shown: Shown) -> str:
 
 
 def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
-    """The page, line by line.
+    """Yield the page, line by line.
 
     Raises:
         ProgramError: a formula does not convert to MathML.
@@ -62,7 +62,7 @@ def _body(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def part_lines(claim: Claim) -> Iterator[str]:
-    """What is checked of a claim, at which scope, and how far the instances reach."""
+    """Yield what is checked of a claim, at which scope, and how far the instances reach."""
     yield "<table><thead><tr><th>What is checked</th><th>Scope</th><th>Reach</th></tr></thead><tbody>"
     for part in claim.parts:
         yield f"<tr><td>{typeset(part.name)}</td><td>{part.scope.name}</td><td>{typeset(reach(part))}</td></tr>"
@@ -70,7 +70,7 @@ def part_lines(claim: Claim) -> Iterator[str]:
 
 
 def step_lines(intro: str, steps: Sequence[Step], level: int = 2) -> Iterator[str]:
-    """What is said and shown, for a page; headings are of the given level."""
+    """Yield what is said and shown, for a page; headings are of the given level."""
     yield f"<p>{sentences(intro)}</p>"
     for number, step in enumerate(steps, start=1):
         yield f"<section><h{level}>{number}. {sentences(step.heading)}</h{level}><p>{sentences(step.prose)}</p>"

@@ -119,5 +119,5 @@ CHECK = json_answer(
 def check_document(
     claims: Sequence[Claim], results: dict[str, ClaimResult], compared: Compared | None = None
 ) -> dict[str, Any]:
-    """The JSON of claims with their results; a claim without one has null for what running it would give."""
+    """Return the JSON of claims with their results; without one what running it would give is null."""
     return CHECK.document(claims=[Told(claim, results.get(claim.id)) for claim in claims], baseline=compared)

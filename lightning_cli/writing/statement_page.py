@@ -59,7 +59,7 @@ def _items(texts: Sequence[str]) -> str:
 
 
 def _links(ids: Sequence[str], here: Sequence[str]) -> str:
-    """Names of claims, as links where they stand on this page."""
+    """Return names of claims, as links where they stand on this page."""
     return (
         ", ".join(f'<a href="#{_anchor(i)}">{escape(i)}</a>' if i in here else escape(i) for i in ids) or "nothing here"
     )
@@ -103,7 +103,7 @@ def _found(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
 
 
 def _details(part: Part, found: PartResult | None, *, quick: bool) -> str:
-    """What a part counted, what its instances are, how far they reach, and some of them."""
+    """Return what a part counted, what its instances are, how far they reach, and some of them."""
     if found is None:
         return ""
     examples = ", ".join(f"{place}: {text}" for place, text in found.examples.items())
@@ -121,7 +121,7 @@ def _walk(claim: Claim) -> Iterator[str]:
 
 
 def _certificate(claim: Claim, *, quick: bool) -> Iterator[str]:
-    """The certificate of the first instance that has one."""
+    """Yield the certificate of the first instance that has one."""
     for part in claim.parts:
         if part.certifies is None:
             continue
@@ -178,7 +178,7 @@ def _claim_section(claim: Claim, result: ClaimResult, here: Sequence[str], *, qu
 
 
 def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool = False) -> str:
-    """The page: style, formulas and all in one file, well-formed as XML."""
+    """Return the page: style, formulas and all in one file, well-formed as XML."""
     here = [claim.id for claim in claims]
     pieces = [
         "<header><h1>Geometry of lightning self-attention: what was checked</h1>",
