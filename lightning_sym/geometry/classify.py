@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 import numpy as np
 
@@ -73,6 +72,7 @@ class LayerRanks:
         )  # fmt: skip
 
 
+@no_truth_value("Label.SINGULAR in point")
 @dataclass(frozen=True, eq=False, repr=False)
 class Classification(Result):
     r"""What a point is, and why.
@@ -107,9 +107,6 @@ class Classification(Result):
 
     def _latex(self) -> str:
         return point_latex(self)
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "Label.SINGULAR in point")
 
     def __contains__(self, label: Label) -> bool:
         return label in self.labels

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,7 @@ MOST_SHOWN = 12
 _SWEEP_BYTES = 64 * 2**20
 
 
+@no_truth_value("result.status is Status.CERTIFIED")
 @dataclass(frozen=True, repr=False, eq=False)
 class ConservedQuantities(Result):
     """Quantities that gradient flow keeps, and bounds for how many independent ones there are.
@@ -83,9 +84,6 @@ class ConservedQuantities(Result):
     lie_ranks: tuple[int, ...]
     prime: int
     seed: int
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "result.status is Status.CERTIFIED")
 
     @property
     def status(self) -> Status:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class Orbit:
             yield {monomial: sign * c for monomial, c in terms.items()}
 
 
+@no_truth_value("equations.counts or equations.is_complete")
 @dataclass(frozen=True, eq=False, repr=False)
 class Equations(Result):
     """What is known of the ideal of M, in the coordinates of its linear span.
@@ -67,9 +68,6 @@ class Equations(Result):
     is_complete: bool
     stopped: str | None
     _orbits: Mapping[int, tuple[Orbit, ...]]
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "equations.counts or equations.is_complete")
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
