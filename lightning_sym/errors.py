@@ -44,7 +44,7 @@ Answer = TypeVar("Answer", bound=type)
 
 
 def no_truth_value(spelling: str) -> Callable[[Answer], Answer]:
-    """Return a decorator for answers: an object is true to Python, whatever the answer in it, so it refuses to be asked.
+    """Return a decorator for answers: an object is true to Python, whatever the answer in it: it refuses.
 
     Args:
         spelling: what to write instead.
