@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _raise_later(lost: "sys.UnraisableHookArgs") -> None:
-    """Ctrl-C where nothing can be raised, as in a callback of the import system, is raised a moment later."""
+    """Raise Ctrl-C a moment later where nothing can be raised, as in a callback of the import system."""
     if lost.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(lost)
         return

@@ -17,5 +17,5 @@ _WORST_FIRST = (PROGRAM_ERROR, NOT_AS_EXPECTED, UNDECIDED, AS_EXPECTED)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """The worst of several, in the order 4, 1, 3, 0."""
+    """Return the worst of several, in the order 4, 1, 3, 0."""
     return min(codes, key=_WORST_FIRST.index, default=AS_EXPECTED)

@@ -9,43 +9,42 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, NoReturn
 
 import click
 
 from lightning_cli import exit_codes
 
-# name: (module, one line for the list of commands)
 COMMANDS = {
-    "atlas": ("lightning_cli.commands.atlas", "Ask the certified dimensions of many networks, or make a page of them."),
-    "canonical": (
-        "lightning_cli.commands.canonical",
-        "Give the one representative of all weights with a function.",
-    ),
-    "check": ("lightning_cli.commands.check", "Check the statements of the paper, exactly."),
-    "circuits": ("lightning_cli.commands.circuits", "Show the heads of a checkpoint, or find a copy in disguise."),
-    "classify": ("lightning_cli.commands.classify", "Say whether weights give a regular, singular or boundary point."),
-    "conserved": ("lightning_cli.commands.conserved", "List what gradient flow keeps, for any loss and data."),
-    "degree": ("lightning_cli.commands.degree", "Give the degree of the closure of a network's set of functions."),
-    "dimension": ("lightning_cli.commands.dimension", "Certify the dimension of a network's set of functions."),
-    "equations": ("lightning_cli.commands.equations", "Find the equations of the closure of a network's functions."),
-    "exercise": ("lightning_cli.commands.exercise", "Ask one of ten exercises, or check an answer to it."),
-    "explain": ("lightning_cli.commands.explain", "Walk through a statement with small matrices, step by step."),
-    "fiber": ("lightning_cli.commands.fiber", "Describe all weights with the same function."),
-    "figure": ("lightning_cli.commands.figure", "Draw a picture, and print the exact numbers in it."),
-    "page": ("lightning_cli.commands.page", "Write a page on which a theorem moves under the hand."),
-    "phi": ("lightning_cli.commands.phi", "Print the polynomial map of a network."),
-    "recover": (
-        "lightning_cli.commands.recover",
-        "Find weights for a polynomial map, a jet or a black box.",
-    ),
-    "same": ("lightning_cli.commands.same", "Decide whether two networks compute the same function."),
-    "sweep": ("lightning_cli.commands.sweep", "Certify the dimensions of many networks, side by side, into a file."),
-    "verify": (
-        "lightning_cli.commands.verify",
-        "Check certificates, by a program that shares no code with the others.",
-    ),
+    "atlas": "Ask the certified dimensions of many networks, or make a page of them.",
+    "canonical": "Give the one representative of all weights with a function.",
+    "check": "Check the statements of the paper, exactly.",
+    "circuits": "Show the heads of a checkpoint, or find a copy in disguise.",
+    "classify": "Say whether weights give a regular, singular or boundary point.",
+    "conserved": "List what gradient flow keeps, for any loss and data.",
+    "degree": "Give the degree of the closure of a network's set of functions.",
+    "dimension": "Certify the dimension of a network's set of functions.",
+    "equations": "Find the equations of the closure of a network's functions.",
+    "exercise": "Ask one of ten exercises, or check an answer to it.",
+    "explain": "Walk through a statement with small matrices, step by step.",
+    "fiber": "Describe all weights with the same function.",
+    "figure": "Draw a picture, and print the exact numbers in it.",
+    "page": "Write a page on which a theorem moves under the hand.",
+    "phi": "Print the polynomial map of a network.",
+    "recover": "Find weights for a polynomial map, a jet or a black box.",
+    "same": "Decide whether two networks compute the same function.",
+    "sweep": "Certify the dimensions of many networks, side by side, into a file.",
+    "verify": "Check certificates, by a program that shares no code with the others.",
 }
+"""By the name of a command one line for the list of commands; the module that has it is called like it."""
+
+_ROOM = "lightning_cli.commands"
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of a command, which has it as `command`."""
+    return import_module(f"{_ROOM}.{name}")
 
 
 class LazyGroup(click.Group):
@@ -57,16 +56,16 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        command: click.Command = module_of(cmd_name).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
-    """The version, and which compiled kernel is used or why not, where there is one."""
+    """Print the version, and which compiled kernel is used or why not, where there is one."""
     if not asked or context.resilient_parsing:
         return
     from lightning_sym.version import __version__
@@ -136,7 +135,7 @@ class _Watched(io.FileIO):
 
 
 def _ready_streams() -> _Watched | None:
-    """What a terminal cannot show is escaped; a stream that was closed swallows. The one behind stdout, if any."""
+    """Return the stream behind stdout, if any; what a terminal cannot show is escaped, a closed stream swallows."""
     watched = None
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -178,7 +177,7 @@ def _run(stdout: _Watched | None) -> int:
 
 
 def _undelivered(error: BaseException, code: int = exit_codes.BROKEN_PIPE) -> int:
-    """What to exit with when stdout could not be written: never with an answer that nobody gave."""
+    """Return what to exit with when stdout could not be written: never an answer that nobody gave."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - or the interpreter tries again when it exits
     if isinstance(error, (BrokenPipeError, SystemExit)):  # the reader went away, as `| head` does
         return code
@@ -204,7 +203,7 @@ def _report(error: Exception) -> int:
 
 
 def _where_weights_go(error: click.ClickException) -> str:
-    """Some commands take a file by itself, others, which take a shape too, by `--weights`: the other way is named."""
+    """Return how the command takes a file of weights, by itself or by `--weights`, where the other way was tried."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     names = [name for parameter in context.command.params for name in parameter.opts] if context else []
     if isinstance(error, click.NoSuchOption):

@@ -12,7 +12,7 @@ from lightning_sym.arguments import shown
 
 
 def _spelled(limit: float) -> str:
-    """A large power of two as such.
+    """Return a large power of two as such.
 
     Example:
         >>> _spelled(2**40), _spelled(10**6)
@@ -34,7 +34,7 @@ class Integer(click.IntRange):
         self.least, self.most = least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The integer.
+        """Return the integer.
 
         Raises:
             click.BadParameter: it is none, or not in the range.
@@ -64,7 +64,7 @@ class Amount(click.FloatRange):
         self.what, self.below, self.zero, self.endless = what, below, zero, endless
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number.
+        """Return the number.
 
         Raises:
             click.BadParameter: it is none, or none that is allowed.

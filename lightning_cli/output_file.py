@@ -35,7 +35,7 @@ class OutputFile(click.Path):
         self.what, self.endings = what, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The path as it was given.
+        """Return the path as it was given.
 
         Raises:
             BadInput: it ends in something else, is a directory, or nothing can be written there.

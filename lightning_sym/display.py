@@ -94,7 +94,7 @@ def matrix_in_line(matrix: Any) -> str:
 
 
 def _spelled_short(number: Any) -> str:
-    """A number as `spelled`; of long ones the first and the last digits."""
+    """Return a number as `spelled`; of long ones the first and the last digits."""
     return "/".join(_shortened(part) for part in spelled(number).split("/"))
 
 

@@ -4,7 +4,8 @@
 must be true and what was given. `ProgramError` means: this program is wrong.
 """
 
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 
 class LightningError(Exception):
@@ -39,10 +40,28 @@ class ProgramError(LightningError):
     """Two proved facts contradict each other, so one of the proofs in this program is wrong."""
 
 
-def no_truth_value(what: object, spelling: str) -> NoReturn:
-    """For `__bool__` of results: an object is true to Python, whatever the answer in it.
+Answer = TypeVar("Answer", bound=type)
 
-    Raises:
-        BadInput: always, with what to write instead.
+
+def no_truth_value(spelling: str) -> Callable[[Answer], Answer]:
+    """Return a decorator for answers: an object is true to Python, whatever the answer in it: it refuses.
+
+    Args:
+        spelling: what to write instead.
+
+    Example:
+        >>> @no_truth_value("found.size == 0")
+        ... class Found: ...
+        >>> bool(Found())
+        Traceback (most recent call last):
+        lightning_sym.errors.BadInput: the truth value of Found is not the answer; write found.size == 0
     """
-    raise BadInput(f"the truth value of {type(what).__name__} is not the answer; write {spelling}")
+
+    def refuse(answer: object) -> NoReturn:
+        raise BadInput(f"the truth value of {type(answer).__name__} is not the answer; write {spelling}")
+
+    def decorated(kind: Answer) -> Answer:
+        kind.__bool__ = refuse  # type: ignore[attr-defined]
+        return kind
+
+    return decorated

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from draw_house import house
 
-from lightning_cli.main import COMMANDS, cli
+from lightning_cli.main import COMMANDS, cli, module_of
 from lightning_cli.schemas import schema, schema_names
 from lightning_cli.writing.mathml import formula_lines
 from lightning_sym.rings import protocol
@@ -46,14 +46,14 @@ def help_of(name: str | None) -> str:
     root = click.Context(cli, info_name="lightning-sym", terminal_width=100, **cli.context_settings)
     if name is None:
         return cli.get_help(root)
-    command: click.Command = import_module(COMMANDS[name][0]).command
+    command: click.Command = module_of(name).command
     return command.get_help(click.Context(command, info_name=name, parent=root, terminal_width=100))
 
 
 def commands() -> Iterator[str]:
     """Every command by its own help."""
     yield from ("```text", help_of(None), "```", "")
-    for name, (_, line) in COMMANDS.items():
+    for name, line in COMMANDS.items():
         yield from (f"## {name}", "", line, "", "```text", help_of(name), "```", "")
 
 

@@ -16,7 +16,7 @@ from lightning_sym.lazy import lazy_imports
 with lazy_imports(__name__):
     from rich import table as tables
 
-    from lightning_cli.writing import atlas_page
+    from lightning_cli.pictures import atlas_page
     from lightning_sym.atlas import conjectures, store
 
 BIT = JsonKind({"enum": [0, 1]})

@@ -84,7 +84,7 @@ def _display(claims: Sequence[claimed.Claim], results: Results, *, quiet: bool) 
 
 
 def exit_code(results: Sequence[run.ClaimResult]) -> int:
-    """The worst of the claims."""
+    """Return the worst of the claims."""
 
     def code(result: run.ClaimResult) -> int:
         if result.verdict is None:

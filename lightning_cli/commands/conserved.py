@@ -24,6 +24,7 @@ from lightning_cli.writing.shared_fields import ARCHITECTURE, NUMBER, PROOF, STA
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
+    from lightning_sym import display
     from lightning_sym.network import architecture as architectures
     from lightning_sym.network import weights as known
     from lightning_sym.rings import arrays
@@ -43,7 +44,7 @@ QUANTITY = in_order(
 def _quantities(
     result: conserved.ConservedQuantities, values: dict[str, arrays.ObjectArray] | None
 ) -> list[tuple[Any, ...]]:
-    """Each quantity, how many of its entries are new, and its value at given weights."""
+    """Return each quantity, how many of its entries are new, and its value at given weights."""
     return [
         (q.name, q.kind.value, q.shape, q.entries, new, q.reason, None if values is None else values[q.name])
         for q, new in zip(result.quantities, result.new, strict=True)
@@ -121,5 +122,5 @@ def command(
     holds = True if result.count is not None else None
     code = write(ANSWER, result, "conserved", as_json=as_json, holds=holds, quantities=_quantities(result, values))
     for name, matrix in {} if as_json else (values or {}).items():
-        click.echo(f"{name} = " + "; ".join(" ".join(row) for row in exact(matrix)))
+        click.echo(f"{name} = {display.rows_in_line(matrix)}")
     return code

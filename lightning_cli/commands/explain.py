@@ -24,7 +24,7 @@ with lazy_imports(__name__):
 
 
 def _number(value: step.Number) -> str:
-    """`3/2`, or `2*x^2*y - r`, which computer algebra systems read."""
+    """Return `3/2`, or `2*x^2*y - r`, which computer algebra systems read."""
     if isinstance(value, Fraction):
         return str(value)
     text = ""

@@ -19,7 +19,7 @@ with lazy_imports(__name__):
 
 
 def _conditions(result: answer.Fiber) -> list[tuple[str, bool | None, str]]:
-    """Each condition that was tested: its name, whether it holds, and the evidence."""
+    """Return each condition that was tested: its name, whether it holds, and the evidence."""
     if result.components:
         return [("hypotheses", result.complete or None, result.tried or result.reason)]
     return [(str(c), c.holds, c.evidence) for c in result.conditions]

@@ -19,7 +19,7 @@ with lazy_imports(__name__):
 
 
 def _outputs(phi: polynomial_map.PolynomialMap, *, latex: bool) -> list[tuple[int, int, str]]:
-    """Row, token and polynomial of each output coordinate."""
+    """Return row, token and polynomial of each output coordinate."""
     rows, tokens = map(range, phi.entries.shape)
     return [(k + 1, j + 1, phi.latex(k, j) if latex else str(phi.entries[k, j])) for k in rows for j in tokens]
 
@@ -59,7 +59,7 @@ ANSWERS = (ANSWER,)
 
 
 def map_document(phi: polynomial_map.PolynomialMap, *, latex: bool) -> dict[str, Any]:
-    """The map as JSON, which `recover` reads."""
+    """Return the map as JSON, which `recover` reads."""
     return ANSWER.document(phi, outputs=_outputs(phi, latex=latex))
 
 

@@ -35,7 +35,7 @@ _SIZES = "sizes: 3, a list 2,3,5 or a range 1..4"
 
 
 def _said(values: dict[str, Any]) -> dict[str, Any]:
-    """What the options say, as a family's keys."""
+    """Return what the options say, as a family's keys."""
     said: dict[str, Any] = {}
     for name, value in values.items():
         if value is None:

@@ -59,7 +59,7 @@ def command(*, files: tuple[str, ...]) -> int:
 
 
 def _below(directory: Path) -> list[Path]:
-    """All .json files below a directory, in order; links to directories are not followed, but named like files."""
+    """Return all .json files below a directory, in order; links to directories are named like files, not followed."""
 
     def refuse(error: OSError) -> None:
         raise BadInput(f"{error.filename} must be a directory that can be read: {error.strerror}")
@@ -74,7 +74,7 @@ def _below(directory: Path) -> list[Path]:
 
 
 def _sets(directory: Path, below: list[Path]) -> Iterator[tuple[bool, str]]:
-    """Of each list below a directory, and of what no list tells of: whether it is as it should be, and a line."""
+    """Yield, of each list below a directory and of what no list tells of, whether it is as it should be, and a line."""
     lists = [path for path in below if path.name == LIST]
     for path in lists:
         wrong = list(_differences(path, [other for other in below if path.parent in other.parents]))
@@ -93,7 +93,7 @@ def _sets(directory: Path, below: list[Path]) -> Iterator[tuple[bool, str]]:
 
 
 def _differences(path: Path, below: list[Path]) -> Iterator[str]:
-    """What a list of files and a directory do not agree about."""
+    """Yield what a list of files and a directory do not agree about, a line each."""
     form = {"format": str, "version": range(1, 2), "files": dict}
     try:
         name, _, files = verify.take(verify.read(str(path)), "a list of files", form)

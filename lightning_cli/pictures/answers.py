@@ -31,7 +31,7 @@ POINT = group(
 
 
 def _fixed(word: str, value: Any, meaning: str) -> JsonField:
-    """A field that has one value."""
+    """Return a field that has one value."""
     return field(word, constant(value), meaning, lambda told: value)
 
 

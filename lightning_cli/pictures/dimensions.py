@@ -61,7 +61,7 @@ class Cell:
         return "equal" if self.lower <= self.formula <= self.upper else "different"
 
     def row(self) -> tuple[str, ...]:
-        """What the table says of it."""
+        """Return what the table says of it."""
         widths, ranks = (",".join(map(str, n)) for n in (self.network.widths, self.network.attention_ranks))
         formula = "" if self.formula is None else str(self.formula)
         holds = "yes" if self.applies else "no"
@@ -69,7 +69,7 @@ class Cell:
 
 
 def networks() -> Iterator[tuple[str, int, int, Architecture]]:
-    """Both panels: which one, where in it, the network."""
+    """Yield the networks of both panels: which panel, where in it, the network."""
     for up in range(1, LARGEST + 1):
         for across in range(1, LARGEST + 1):
             yield "ranks", across, up, Architecture((LARGEST,) * 3, (up, across), TOKENS)
@@ -77,7 +77,7 @@ def networks() -> Iterator[tuple[str, int, int, Architecture]]:
 
 
 def compute() -> list[Cell]:
-    """Dimensions and formulas, neither of which knows of the other."""
+    """Return all dimensions and formulas, neither of which knows of the other."""
     asked, cells = sorted(networks(), key=lambda each: each[0]), []
     with progress_bar() as report:
         for done, (panel, across, up, network) in enumerate(asked):
@@ -88,7 +88,7 @@ def compute() -> list[Cell]:
 
 
 def picture() -> Picture:
-    """Exit code 3 if a dimension is undecided, 1 if the formula gives another number inside of its hypotheses."""
+    """Return the picture; its code is 3 if a dimension is undecided, 1 if the formula fails where it should hold."""
     cells = compute()
     wrong = any(cell.kind == "different" and cell.applies for cell in cells)
     undecided = any(cell.lower != cell.upper for cell in cells)

@@ -95,13 +95,13 @@ def image(draw: Callable[[Figure], None], size: tuple[float, float], kind: str, 
 
 
 def _shorter(svg: bytes) -> bytes:
-    """Places in a drawing to a hundredth of a point, one line a path."""
+    """Return a drawing with places to a hundredth of a point, one line a path."""
     svg = re.sub(rb" *\n([LQz\"])", rb"\1", svg)
     return re.sub(rb"(?<=[ \"ML])(-?\d+\.\d\d)\d+(?=[ \"\n])", rb"\1", svg)
 
 
 def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
-    """What of the picture's name and of this installation stands in the way, said before anything is computed.
+    """Refuse what of the picture's name and of this installation stands in the way, before anything is computed.
 
     Raises:
         MissingExtra: the package that draws is not installed.
@@ -116,7 +116,7 @@ def require_output(output: str, endings: tuple[str, ...] = ENDINGS) -> Path:
 
 
 def matplotlib(needing: str = "the picture") -> Any:
-    """The package that draws, whatever way to show pictures is asked for in MPLBACKEND: none is shown here.
+    """Return the package that draws, whatever way to show pictures MPLBACKEND asks for: none is shown here.
 
     Raises:
         MissingExtra: it is not installed.
@@ -139,7 +139,7 @@ def write_picture(target: Path, content: bytes) -> None:
 
 
 def write_caption(figure: Figure, caption: str) -> None:
-    """Below the picture; a long one in lines of the width of the picture."""
+    """Write a caption below the picture; a long one in lines of the width of the picture."""
     wide = int(figure.get_size_inches()[0] * 15.5)
     lines = [caption] if "\n" in caption or "$" in caption else textwrap.wrap(caption, wide)
     figure.supxlabel("\n".join(lines), fontsize=8.5, color=GREY)
@@ -170,6 +170,6 @@ def grey_bar(figure: Figure, colours: Any, label: str = "", **options: Any) -> N
 
 
 def grey_legend(where: Any, **options: Any) -> None:
-    """A legend without a frame, its words in grey."""
+    """Draw a legend without a frame, its words in grey."""
     for text in where.legend(frameon=False, **options).get_texts():
         text.set_color(GREY)

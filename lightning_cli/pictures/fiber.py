@@ -41,12 +41,12 @@ class Branch:
 
 
 def _reach(depth: int) -> int:
-    """How far `k` goes; powers of a rescaling grow with the depth."""
+    """Return how far `k` goes; powers of a rescaling grow with the depth."""
     return {1: _STEPS // 2, 2: _STEPS // 5}.get(depth, 1)
 
 
 def _given(component: Component, scale: Fraction) -> dict[str, Any]:
-    """Parameters of a member; all but the first rescaling stay where the component's own member has them."""
+    """Return the parameters of a member; all but the first rescaling stay where the component's own member has them."""
     assert component.virtual is not None  # noqa: S101 - others are left out
     size = len(component.virtual.attention[0])
     still = {"scale": 1, "skew": [[0] * size for _ in range(size)]}
@@ -54,7 +54,7 @@ def _given(component: Component, scale: Fraction) -> dict[str, Any]:
 
 
 def _entries(members: list[VirtualWeights]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """An entry of the first attention matrix and one of the value matrix that tell the components apart, if any do."""
+    """Return the entries of the first attention matrix and the value matrix that tell most components apart."""
 
     def apart(pair: tuple[tuple[int, int], tuple[int, int]]) -> tuple[bool, int, int]:
         first, last = pair
@@ -70,7 +70,7 @@ def _entries(members: list[VirtualWeights]) -> tuple[tuple[int, int], tuple[int,
 
 
 def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
-    """The curves, and the names of the two entries."""
+    """Return the curves, and the names of the two entries."""
     members = [component.virtual for component in components if component.virtual is not None]
     (i, j), (m, n) = _entries(members)
     depth = len(members[0].attention)
@@ -91,7 +91,7 @@ def _branches(components: list[Component]) -> tuple[list[Branch], str, str]:
 
 
 def _compared(weights: Weights, component: Component, scale: Fraction, tokens: int) -> str:
-    """Whether weights with these virtual weights have the same function as the given ones, decided anew."""
+    """Return whether weights with these virtual weights have the same function as the given ones, decided anew."""
     try:
         other = component.point(**_given(component, scale))
     except TooLarge:
@@ -102,7 +102,7 @@ def _compared(weights: Weights, component: Component, scale: Fraction, tokens: i
 
 
 def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterator[tuple[str, ...]]:
-    """Some members, each compared with the given weights."""
+    """Yield some members, each compared with the given weights."""
     for number, component in enumerate(components, start=1):
         for scale in (Fraction(1), Fraction(6, 5), Fraction(-1)):
             member = component.at(**_given(component, scale))
@@ -112,7 +112,7 @@ def _rows(weights: Weights, tokens: int, components: list[Component]) -> Iterato
 
 
 def picture(weights: Weights, tokens: int = 2) -> Picture:
-    """The fiber of weights.
+    """Return the fiber of weights.
 
     Raises:
         BadInput: this is not lightning attention with one head and nothing added, or the function is zero:

@@ -42,7 +42,7 @@ _DISTANCE = 11.0
 
 
 def _points() -> list[tuple[str, SlicePoint]]:
-    """Points of the table: what they show, and where they are."""
+    """Return the points of the table: what they show, and where they are."""
     zeros = [(1, 2, 5), (1, 2, 0), (0, 1, 0), (1, 0, 0)]
     names = ["on a sheet", "on the singular line", "its upper end", "its lower end"]
     return [
@@ -52,7 +52,7 @@ def _points() -> list[tuple[str, SlicePoint]]:
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
-    """Exact points with their weights, and what `classify` says of them."""
+    """Yield exact points with their weights, and what `classify` says of them."""
     for name, point in _points():
         weights = point.weights
         kind = ", ".join(label.value for label in classify(weights).labels)
@@ -69,7 +69,7 @@ def _world(u: Fraction, w: Fraction, z: Fraction) -> Floats:
 
 
 def _seen(points: Floats) -> tuple[Floats, Floats]:
-    """Places on the paper, and how far from the reader."""
+    """Return the places on the paper, and how far from the reader."""
     towards = _EYE / np.linalg.norm(_EYE)
     right = np.cross([0.0, 1.0, 0.0], towards)
     right /= np.linalg.norm(right)
@@ -79,7 +79,7 @@ def _seen(points: Floats) -> tuple[Floats, Floats]:
 
 
 def _patches() -> Iterator[tuple[Floats, Floats, bool]]:
-    """Corners and normal of every piece of the surface; pieces end at the singular line, where sheets cross.
+    """Yield corners and normal of every piece of the surface; pieces end at the singular line, where sheets cross.
 
     And whether its first and last corner are joined by a ruling that is drawn.
     """
@@ -100,7 +100,7 @@ def _patches() -> Iterator[tuple[Floats, Floats, bool]]:
 
 
 def _shade(normal: Floats, middle: Floats) -> tuple[float, ...]:
-    """One light; the side that looks away is darker."""
+    """Return the colour under one light; the side that looks away is darker."""
     towards = _EYE * _DISTANCE / np.linalg.norm(_EYE) - middle
     towards /= np.linalg.norm(towards)
     across = normal / (np.linalg.norm(normal) or 1.0)
@@ -114,7 +114,7 @@ def _shade(normal: Floats, middle: Floats) -> tuple[float, ...]:
 
 
 def _strip(a: Floats, b: Floats, width: float) -> Floats:
-    """A line on the paper as a thin piece."""
+    """Return a line on the paper as a thin piece."""
     along = b - a
     side = np.array([-along[1], along[0]]) / (np.linalg.norm(along) or 1.0) * width / 2
     return np.array([a + side, b + side, b - side, a - side])
@@ -160,7 +160,7 @@ def _draw(figure: Figure) -> None:
 
 
 def _label(axes: Any) -> None:
-    """What the parts are called."""
+    """Write what the parts are called."""
     for text, z, place in (
         ("singular line:\n$\\mathrm{rk}\\,A = 1$", Fraction(12, 5), (-2.9, 2.6)),
         ("only in the closure:\n$V$ would be complex", Fraction(0), (-2.9, 0.05)),
@@ -174,7 +174,7 @@ def _label(axes: Any) -> None:
 
 
 def picture() -> Picture:
-    """Figure 1 in a slice of three dimensions."""
+    """Return Figure 1 in a slice of three dimensions."""
     return Picture(
         "1",
         "Figure 1: points of the slice u^2 + w^2 = z^2 u^2",

@@ -38,7 +38,7 @@ class Point(NamedTuple):
 
 
 def compute() -> list[Point]:
-    """Both curves, each computed by itself, laid side by side."""
+    """Return both curves side by side, each computed by itself."""
     networks = figure_3.figure_networks()
     estimated = []
     with progress_bar() as report:
@@ -99,7 +99,7 @@ def _row(point: Point) -> tuple[str, ...]:
 
 
 def picture() -> Picture:
-    """Figure 3; the exit code says whether the two curves are equal."""
+    """Return Figure 3; the exit code says whether the two curves are equal."""
     points = compute()
     return Picture(
         "3",

@@ -26,7 +26,7 @@ PANELS = (
 
 
 def picture(found: Circuits) -> Picture:
-    """Four panels, one row a layer and one column a head."""
+    """Return a picture of four panels, one row a layer and one column a head."""
     form = found.form
     rows = tuple((f"{h.layer}.{h.head}", *_row(h.qk), *_row(h.ov)) for h in found.heads)
     columns = tuple(f"{kind} {what}" for kind in ("QK", "OV") for what in ("norm", "most like", "cosine"))
@@ -47,7 +47,7 @@ def _row(matrix: Circuit) -> tuple[str, str, str]:
 
 
 def draw(found: Circuits, figure: Figure) -> None:
-    """On an empty figure."""
+    """Draw the four panels on an empty figure."""
     form = found.form
     for number, (title, kind, what) in enumerate(PANELS):
         numbers = np.full((form.layers, form.heads), np.nan)

@@ -31,7 +31,7 @@ Factors = list[tuple[list[Fraction], int]]
 
 
 def weights_at(s: Fraction) -> Weights:
-    """Two layers of width 2, one output."""
+    """Return weights of two layers of width 2, one output."""
     first: list[list[Any]] = [[1, 0], [0, s]]
     second: list[list[Any]] = [[1, -2], [-2, Fraction(9, 2) - s]]
     last: list[list[Any]] = [[1, 3 - s]]
@@ -45,7 +45,7 @@ def weights_at(s: Fraction) -> Weights:
 
 
 def factors_at(s: Fraction) -> tuple[Factors, int]:
-    """The factors of the network's polynomial at `y = 1`, by multiplicity, and the number of real roots that differ."""
+    """Return the factors of the network's polynomial at `y = 1`, by multiplicity, and how many real roots differ."""
     phi = polynomial_map(Architecture((2, 2, 1), (2, 2), 1), weights_at(s)).matrix()[0]
     x, y = sorted(phi.free_symbols, key=str)
     form = sympy.Poly(phi.subs(y, 1), x, domain="QQ")
@@ -55,13 +55,13 @@ def factors_at(s: Fraction) -> tuple[Factors, int]:
 
 
 def _type(factors: Factors) -> str:
-    """Multiplicities of the roots, largest first."""
+    """Return the multiplicities of the roots, largest first."""
     found = sorted((m for factor, m in factors for _ in factor[1:]), reverse=True)
     return ",".join(map(str, found))
 
 
 def picture() -> Picture:
-    """Roots of type (3, 3, 1, 1, 1), and what happens where two of them meet."""
+    """Return the picture of roots of type (3, 3, 1, 1, 1), and what happens where two of them meet."""
     found = {s: factors_at(s) for s in PLACES}
     rows = tuple((str(s), _type(factors), str(real)) for s, (factors, real) in found.items())
     return Picture(
@@ -76,7 +76,7 @@ def picture() -> Picture:
 
 
 def _places(factors: Factors) -> list[tuple[complex, int]]:
-    """Roots as floats, with their multiplicities."""
+    """Return the roots as floats, with their multiplicities."""
     return [(complex(z), m) for factor, m in factors for z in np.roots([float(c) for c in factor])]
 
 

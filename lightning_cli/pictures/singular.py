@@ -26,7 +26,7 @@ PLACES = tuple(Fraction(k, 4) for k in range(-6, 7))
 
 
 def weights_at(s: Fraction, value_rank: int) -> Weights:
-    """A point of a path: `A = diag(1, s, 0)`."""
+    """Return a point of a path: `A = diag(1, s, 0)`."""
     query: list[list[Any]] = [[1, 0, 0], [0, s, 0]]
     return Weights.of({"Q1": query, "K1": [[1, 0, 0], [0, 1, 0]], "V1": PATHS[value_rank]})
 
@@ -40,7 +40,7 @@ def _row(rank: int, s: Fraction, found: Classification) -> tuple[str, ...]:
 
 
 def picture() -> Picture:
-    """Two paths that meet the singular locus at `s = 0`: one where the paper has it, one where it does not."""
+    """Return two paths that meet the singular locus at `s = 0`, in one of them where the paper has it."""
     found = {rank: [classify(weights_at(s, rank)) for s in PLACES] for rank in PATHS}
     dimension = found[2][0].dimension.lower
     heights = {rank: [point.tangent_dimension.lower for point in points] for rank, points in found.items()}

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from lightning_cli.main import COMMANDS
+from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.writing.fields import COMMON, JsonAnswer, Schema, common_schema
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
@@ -21,9 +20,9 @@ _END = ".schema.json"
 
 
 def all_answers() -> Iterator[JsonAnswer]:
-    """Each kind of answer once, command by command."""
-    for module, _ in COMMANDS.values():
-        yield from getattr(import_module(module), "ANSWERS", ())
+    """Yield each kind of answer once, command by command."""
+    for name in COMMANDS:
+        yield from getattr(module_of(name), "ANSWERS", ())
 
 
 @cache
@@ -35,7 +34,7 @@ def _schemas() -> dict[str, Schema]:
 
 
 def schema_names() -> list[str]:
-    """The names that `schema` knows, in order.
+    """Return the names that `schema` knows, in order.
 
     Example:
         >>> schema_names()[:3]
@@ -45,7 +44,7 @@ def schema_names() -> list[str]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """A JSON Schema (2020-12).
+    """Return a JSON Schema (2020-12).
 
     Args:
         name: that of the answer, such as `dimension`, or `certificate`, `baseline`, `common`; what others refer to as

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def value_latex(value: Matrix | Polynomial | Fraction | str, matrix: str = "bmatrix") -> str:
-    """What stands on the board; `matrix` is the environment of matrices, in brackets of its own."""
+    """Return what stands on the board; `matrix` is the environment of matrices, in brackets of its own."""
     if isinstance(value, str):
         return value
     if isinstance(value, Fraction):
@@ -38,7 +38,7 @@ def value_latex(value: Matrix | Polynomial | Fraction | str, matrix: str = "bmat
 
 
 def shown_latex(shown: Shown, matrix: str = "bmatrix") -> str:
-    """`label = value`."""
+    """Return `label = value`."""
     return (f"{shown.label} = " if shown.label else "") + value_latex(shown.value, matrix)
 
 
@@ -48,19 +48,19 @@ _SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
 
 
 def _escaped(text: str) -> str:
-    """Plain text in LaTeX."""
+    """Return plain text in LaTeX."""
     return "".join(_SPECIAL.get(c, c) for c in text)
 
 
 def answer_latex(lines: Sequence[tuple[str, str]]) -> str:
-    """An answer of the program as a table of two columns."""
+    """Return an answer of the program as a table of two columns."""
     rows = [" & ".join(map(_escaped, line)) for line in lines]
     body = " \\\\\n".join(rows)
     return f"\\begin{{tabular}}{{@{{}}l p{{0.75\\linewidth}}@{{}}}}\n{body}\n\\end{{tabular}}"
 
 
 def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
-    """The walk-through as a section of LaTeX; needs amsmath and amssymb."""
+    """Yield the walk-through as a section of LaTeX; needs amsmath and amssymb."""
     yield rf"\section*{{{claim.source}}}"
     yield rf"\[ \begin{{gathered}} {claim.statement} \end{{gathered}} \]"
     yield from (claim.hypotheses, "", intro)
@@ -78,7 +78,7 @@ def latex_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str
 
 
 def part_lines(claim: Claim) -> Iterator[str]:
-    """What is checked of a claim, at which scope, and how far the instances reach."""
+    """Yield what is checked of a claim, at which scope, and how far the instances reach."""
     yield from ("What is checked, and how far it reaches:", r"\begin{itemize}")
     yield from (rf"\item {_escaped(f'{part.name} ({part.scope.name}; {reach(part)})')}" for part in claim.parts)
     yield r"\end{itemize}"
@@ -105,7 +105,7 @@ _BEAMER = r"""\documentclass[aspectratio=169,14pt]{beamer}
 
 
 def slides_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
-    """The walk-through as a LaTeX file of beamer frames: the statement, then one frame a step, with large matrices."""
+    """Yield the walk-through as a file of beamer frames: the statement, then one frame a step, with large matrices."""
     yield _BEAMER
     yield rf"\title{{{_escaped(claim.source)}}}"
     yield rf"\subtitle{{{_escaped(claim.title)}}}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lightning_cli.writing.board_latex import shown_latex
 from lightning_cli.writing.math_text import terms_latex
 from lightning_cli.writing.mathml import formula_lines, mathml
-from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.page_style import page
 from lightning_cli.writing.typeset import typeset
 from proofs_check.blackboard.step import Polynomial, Shown, Step
 from proofs_check.instances import reach
@@ -27,13 +27,13 @@ BOARD_STYLE = """
 
 
 def sentences(text: str) -> str:
-    """Prose with `$formulas$` in it as HTML."""
+    """Return prose with `$formulas$` in it as HTML."""
     pieces = text.split("$")
     return "".join(mathml(p, "inline") if i % 2 else escape(p) for i, p in enumerate(pieces))
 
 
 def _thing(shown: Shown) -> str:
-    """One thing on the board; a polynomial breaks between its terms."""
+    """Return one thing on the board; a polynomial breaks between its terms."""
     if isinstance(shown.value, Polynomial):
         head = f"{shown.label} =" if shown.label else ""
         terms = " ".join(mathml(term, "inline") for term in (head, *terms_latex(shown.value)) if term)
@@ -42,25 +42,27 @@ def _thing(shown: Shown) -> str:
 
 
 def page_lines(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
-    """The page, line by line.
+    """Yield the page, line by line.
 
     Raises:
         ProgramError: a formula does not convert to MathML.
     """
-    title = f"{claim.source}: {claim.title}"
-    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title><style>{STYLE}{BOARD_STYLE}</style></head><body><main>"
+    return page(f"{claim.source}: {claim.title}", _body(claim, intro, steps), BOARD_STYLE)
+
+
+def _body(claim: Claim, intro: str, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what stands on the page."""
+    yield "<main>"
     yield f"<h1>{escape(claim.source)}</h1><p class='summary'>{escape(claim.title[0].upper() + claim.title[1:])}.</p>"
     lines = "".join(mathml(line) for line in formula_lines(claim.statement))
     yield f'<div class="statement">{lines}</div><p>{sentences(claim.hypotheses)}</p>'
     yield from step_lines(intro, steps)
     yield from part_lines(claim)
-    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main></body></html>"
+    yield f"<p class='repeat'>check it: <code>lightning-sym check {escape(claim.id)}</code></p></main>"
 
 
 def part_lines(claim: Claim) -> Iterator[str]:
-    """What is checked of a claim, at which scope, and how far the instances reach."""
+    """Yield what is checked of a claim, at which scope, and how far the instances reach."""
     yield "<table><thead><tr><th>What is checked</th><th>Scope</th><th>Reach</th></tr></thead><tbody>"
     for part in claim.parts:
         yield f"<tr><td>{typeset(part.name)}</td><td>{part.scope.name}</td><td>{typeset(reach(part))}</td></tr>"
@@ -68,7 +70,7 @@ def part_lines(claim: Claim) -> Iterator[str]:
 
 
 def step_lines(intro: str, steps: Sequence[Step], level: int = 2) -> Iterator[str]:
-    """What is said and shown, for a page; headings are of the given level."""
+    """Yield what is said and shown, for a page; headings are of the given level."""
     yield f"<p>{sentences(intro)}</p>"
     for number, step in enumerate(steps, start=1):
         yield f"<section><h{level}>{number}. {sentences(step.heading)}</h{level}><p>{sentences(step.prose)}</p>"

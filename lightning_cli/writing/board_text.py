@@ -32,7 +32,7 @@ Block = list[str]
 
 
 def _size(text: str) -> int:
-    """Width on the screen: accents on letters take no room of their own."""
+    """Return the width on the screen: accents on letters take no room of their own."""
     return sum(not combining(c) for c in text)
 
 
@@ -49,7 +49,7 @@ def _entry(value: Number, unicode: bool) -> str:
 
 
 def matrix_lines(matrix: Matrix, unicode: bool) -> Block:
-    """A matrix in brackets, entries right-aligned, with its labels outside."""
+    """Return a matrix in brackets, entries right-aligned, with its labels outside."""
     cells = [[_entry(entry, unicode) for entry in row] for row in matrix.rows]
     heads = [plain(label, unicode) for label in matrix.column_labels]
     sides = [plain(label, unicode) for label in matrix.row_labels]
@@ -69,7 +69,7 @@ def matrix_lines(matrix: Matrix, unicode: bool) -> Block:
 
 
 def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
-    """`label = value` as a block of lines."""
+    """Return `label = value` as a block of lines."""
     name = plain(shown.label, unicode)
     head = f"{name} = " if name else ""
     if isinstance(shown.value, Matrix):
@@ -90,7 +90,7 @@ def shown_lines(shown: Shown, unicode: bool, width: int) -> Block:
 
 
 def side_by_side(blocks: Sequence[Block], width: int) -> list[Block]:
-    """Rows of blocks, as many beside each other as fit, each centred on its row."""
+    """Return rows of blocks, as many beside each other as fit, each centred on its row."""
     gap = 4
     rows: list[list[Block]] = []
     used = 0
@@ -116,7 +116,7 @@ def side_by_side(blocks: Sequence[Block], width: int) -> list[Block]:
 
 
 def answer_table(lines: Sequence[tuple[str, str]]) -> Table:
-    """Labels and words in two columns."""
+    """Return labels and words in two columns."""
     table = Table.grid(padding=(0, 2))
     for label, words in lines:
         table.add_row(Text(label), Text(words))
@@ -126,7 +126,7 @@ def answer_table(lines: Sequence[tuple[str, str]]) -> Table:
 def print_board(
     claim: Claim, intro: str, steps: Sequence[Step], out: Console, between: Callable[[], None] | None = None
 ) -> None:
-    """The whole walk-through; `between` is called before each step, so that a speaker can wait."""
+    """Print the whole walk-through; `between` is called before each step, so that a speaker can wait."""
     unicode = out.encoding.lower().startswith("utf")
     width = min(out.width, WIDTH)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lightning_cli.writing.fields import FLOAT, JsonKind, each, field, group, json_answer, natural, one_of, optional
@@ -19,81 +20,74 @@ SCOPES = one_of("IDENTITY", "GENERIC", "EXHAUSTIVE", "EVERY_WIDTH", "INSTANCES")
 VERDICTS = one_of("HOLDS", "REFUTED", "UNDECIDED")
 
 
-class PartToTell(NamedTuple):
-    """A part of a claim, and what running it gave."""
+class Told(NamedTuple):
+    """A claim, or a part of one, and what running it gave, if it ran."""
 
-    part: Part
-    result: PartResult | None
-
-    def found(self, name: str) -> Any:
-        """An attribute of the result, if there is one."""
-        return None if self.result is None else getattr(self.result, name)
+    stated: Claim | Part
+    result: ClaimResult | PartResult | None
 
 
-class ClaimToTell(NamedTuple):
-    """A claim, and what running it gave."""
-
-    claim: Claim
-    result: ClaimResult | None
-
-    def found(self, name: str) -> Any:
-        """An attribute of the result, if there is one."""
-        return None if self.result is None else getattr(self.result, name)
-
-    def parts(self) -> list[PartToTell]:
-        """Its parts, each with its result."""
-        found = {} if self.result is None else {part.name: part for part in self.result.parts}
-        return [PartToTell(part, found.get(part.name)) for part in self.claim.parts]
+def _found(name: str, empty: object = None) -> Callable[[Told], Any]:
+    """Return where an attribute of the result is; what is `empty` stands for none."""
+    return lambda told: empty if told.result is None else attrgetter(name)(told.result)
 
 
-def _verdict(told: ClaimToTell | PartToTell) -> str | None:
-    verdict = told.found("verdict")
-    return None if verdict is None else verdict.value
+def _verdict(told: Told) -> str | None:
+    """Return the verdict; there is none before it ran, and where the program failed."""
+    return None if told.result is None or told.result.verdict is None else told.result.verdict.value
 
 
-def _seconds(told: ClaimToTell) -> float | None:
-    return None if told.result is None else round(told.result.seconds, 3)
+def _seconds(told: Told) -> float | None:
+    """Return how long it took, to the millisecond."""
+    found = _found("seconds")(told)
+    return None if found is None else round(found, 3)
 
 
-def _found(name: str) -> Callable[[ClaimToTell | PartToTell], Any]:
-    return lambda told: told.found(name)
+def _parts(told: Told) -> list[Told]:
+    """Return the parts of a claim, each with its result."""
+    found = {part.name: part for part in _found("parts", ())(told)}
+    return [Told(part, found.get(part.name)) for part in told.stated.parts]  # type: ignore[union-attr]
 
 
 PART = group(
-    field("name", str, "what is shown", "part.name"),
-    field("scope", SCOPES, "how far it reaches", "part.scope.name"),
-    field("expected", VERDICTS, of="part.expected.value"),
+    field("name", str, "what is shown", "stated.name"),
+    field("scope", SCOPES, "how far it reaches", "stated.scope.name"),
+    field("expected", VERDICTS, of="stated.expected.value"),
     field("verdict", optional(VERDICTS), of=_verdict),
-    field("instance", str, "what one instance is", "part.instance"),
+    field("instance", str, "what one instance is", "stated.instance"),
     field("instances", optional(natural()), of=_found("instances")),
     field("witness", optional(str), "where the statement fails, or is undecided", _found("witness")),
-    field("findings", [str], "what was found out about the hypotheses", lambda told: told.found("findings") or ()),
-    field("tallies", [str], "what was counted", lambda told: told.found("tallies") or ()),
+    field("findings", [str], "what was found out about the hypotheses", _found("findings", ())),
+    field("tallies", [str], "what was counted", _found("tallies", ())),
     field(
         "examples",
         {str: str},
         "the first, second and last instance, in short",
-        lambda told: dict(told.found("examples") or {}),
+        _found("examples", {}),
     ),
 )
 
 CLAIM = group(
-    field("id", str, of="claim.id"),
-    field("source", str, "where it stands in the paper", "claim.source"),
+    field("id", str, of="stated.id"),
+    field("source", str, "where it stands in the paper", "stated.source"),
     field(
         "statement",
         str,
         "the title: what it is about in one line; what is stated is in `latex` and `hypotheses`",
-        "claim.title",
+        "stated.title",
     ),
-    field("latex", str, "the statement", "claim.statement"),
-    field("hypotheses", str, HYPOTHESES, "claim.hypotheses"),
+    field("latex", str, "the statement", "stated.statement"),
+    field("hypotheses", str, HYPOTHESES, "stated.hypotheses"),
     field("verdict", optional(VERDICTS), of=_verdict),
-    field("expected", VERDICTS, of="claim.expected.value"),
+    field("expected", VERDICTS, of="stated.expected.value"),
     field("instances", optional(natural()), of=_found("instances")),
-    field("seconds", optional(FLOAT.having(minimum=0)), of=_seconds),
+    field(
+        "seconds",
+        optional(FLOAT.having(minimum=0)),
+        of=lambda told: None if told.result is None else round(told.result.seconds, 3),
+    ),
     field("error", optional(str), "of the program", _found("error")),
-    field("parts", each(PART, 1), of=ClaimToTell.parts),
+    field("parts", each(PART, 1), of=_parts),
 )
 
 COMPARED = ("claim", "part", "scope", "verdict", "instances", "witness", "findings", "tallies")
@@ -125,5 +119,5 @@ CHECK = json_answer(
 def check_document(
     claims: Sequence[Claim], results: dict[str, ClaimResult], compared: Compared | None = None
 ) -> dict[str, Any]:
-    """The JSON of claims with their results; a claim without one has null for what running it would give."""
-    return CHECK.document(claims=[ClaimToTell(claim, results.get(claim.id)) for claim in claims], baseline=compared)
+    """Return the JSON of claims with their results; without one what running it would give is null."""
+    return CHECK.document(claims=[Told(claim, results.get(claim.id)) for claim in claims], baseline=compared)

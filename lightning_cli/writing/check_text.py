@@ -40,7 +40,7 @@ def _style(result: ClaimResult) -> str:
 
 
 def claim_line(claim: Claim, result: ClaimResult, claims: Sequence[Claim], width: int) -> str:
-    """A claim in one line, with as much as there is room for; in two where id and verdict are too long for one."""
+    """Return a claim in one line, with as much as there is room for; in two where even id and verdict are too long."""
     longest = max(len(c.id) for c in claims)
     verdict = verdict_in_words(claim, result)
     cells = [f"{claim.id:<{longest}}  {verdict}", f"{result.instances:,} instances", f"{result.seconds:.1f} s"]
@@ -54,7 +54,7 @@ def claim_line(claim: Claim, result: ClaimResult, claims: Sequence[Claim], width
 
 
 def print_list(claims: Sequence[Claim], out: Console) -> None:
-    """Ids, sources and statements."""
+    """Print ids, sources and statements."""
     if out.width < _TABLE:
         for claim in claims:
             out.print(claim.id, markup=False)
@@ -71,14 +71,14 @@ def print_list(claims: Sequence[Claim], out: Console) -> None:
 
 
 def print_lines(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
-    """The short form: one line a claim."""
+    """Print the short form: one line a claim."""
     for claim in claims:
         result = results[claim.id]
         out.print(claim_line(claim, result, claims, out.width), style=_style(result), markup=False, soft_wrap=True)
 
 
 def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
-    """The table, with the columns that there is room for; no table in narrow terminals."""
+    """Print the table, with the columns that there is room for; no table in narrow terminals."""
     if out.width < _TABLE:
         print_lines(claims, results, out)
         return
@@ -104,7 +104,7 @@ def print_table(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out
 
 
 def print_findings(claims: Sequence[Claim], results: Mapping[str, ClaimResult], out: Console) -> None:
-    """What the checks found: of a few claims all of it, of many the witnesses, and how much more there is."""
+    """Print what the checks found: of a few claims all of it, of many the witnesses, and how much more there is."""
     parts = [(claim.id, part) for claim in claims for part in results[claim.id].parts]
     findings = [(claim_id, text) for claim_id, part in parts for text in part.findings]
     if len(claims) > FEW:  # a screenful at most: the rest is for one claim at a time, JSON or the report
@@ -124,14 +124,14 @@ def print_findings(claims: Sequence[Claim], results: Mapping[str, ClaimResult], 
 
 
 def print_total(results: Mapping[str, ClaimResult], out: Console) -> None:
-    """How many claims are as expected."""
+    """Print how many claims are as expected."""
     fine = sum(result.as_expected for result in results.values())
     total = sum(result.instances for result in results.values())
     out.print(f"{fine} of {len(results)} claims as expected, {total:,} instances")
 
 
 def print_compared(compared: Compared, path: str, out: Console) -> None:
-    """What differs from a baseline, a line each, and what could not be compared."""
+    """Print what differs from a baseline, a line each, and what could not be compared."""
     for note in compared.notes:
         out.print(f"baseline: {note}", markup=False, soft_wrap=True)
     for difference in compared.differences:

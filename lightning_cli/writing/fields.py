@@ -31,7 +31,7 @@ class JsonKind:
     written: Callable[[Any], Any] = _as_it_is
 
     def having(self, **keywords: Any) -> JsonKind:
-        """The same kind with further keywords of JSON Schema."""
+        """Return the same kind with further keywords of JSON Schema."""
         return JsonKind(self.schema | keywords, self.written)
 
 
@@ -63,22 +63,22 @@ def kind_of(kind: Kind) -> JsonKind:
 
 
 def natural(least: int = 0) -> JsonKind:
-    """An integer that is at least this."""
+    """Return the kind of integers that are at least this."""
     return JsonKind({"type": "integer", "minimum": least})
 
 
 def one_of(*words: str) -> JsonKind:
-    """One of a few words."""
+    """Return the kind of a few words."""
     return JsonKind({"enum": list(words)})
 
 
 def constant(value: Any) -> JsonKind:
-    """This very value."""
+    """Return the kind of this very value."""
     return JsonKind({"const": value})
 
 
 def optional(short: Kind) -> JsonKind:
-    """A value of this kind, or null."""
+    """Return the kind that is this or null."""
     kind = kind_of(short)
     schema = kind.schema
     if "enum" in schema:
@@ -91,31 +91,31 @@ def optional(short: Kind) -> JsonKind:
 
 
 def each(short: Kind, least: int = 0, most: int | None = None) -> JsonKind:
-    """A list of values of this kind, of at least and at most so many."""
+    """Return the kind of lists of this kind, of at least and at most so many."""
     kind = kind_of(short)
     bounds = ({"minItems": least} if least else {}) | ({} if most is None else {"maxItems": most})
     return JsonKind({"type": "array", "items": kind.schema} | bounds, lambda values: [kind.written(x) for x in values])
 
 
 def by_name(short: Kind, *, names: Schema | None = None) -> JsonKind:
-    """Values of this kind by names that the answer chooses, which `names` may describe."""
+    """Return the kind of values of this kind by names that the answer chooses, which `names` may describe."""
     kind = kind_of(short)
     schema = {"type": "object", "additionalProperties": kind.schema} | ({"propertyNames": names} if names else {})
     return JsonKind(schema, lambda values: {str(name): kind.written(value) for name, value in values.items()})
 
 
 def either(*kinds: Kind, written: Callable[[Any], Any] = _as_it_is) -> JsonKind:
-    """A value of one of these kinds."""
+    """Return the kind that is one of these."""
     return JsonKind({"anyOf": [kind_of(kind).schema for kind in kinds]}, written)
 
 
 def group(*fields: JsonField) -> JsonKind:
-    """An object with these fields, which stand in the value."""
+    """Return the kind of objects with these fields, which stand in the value."""
     return JsonKind(schema_of(fields), lambda value: document_of(fields, value))
 
 
 def in_order(*fields: JsonField) -> JsonKind:
-    """An object with these fields, whose values come as a tuple in their order."""
+    """Return the kind of objects with these fields, whose values come as a tuple in their order."""
 
     def written(values: Any) -> dict[str, Any]:
         return {each.word: each.kind.written(value) for each, value in zip(fields, values, strict=True)}
@@ -124,7 +124,7 @@ def in_order(*fields: JsonField) -> JsonKind:
 
 
 def itself(result: Any) -> Any:
-    """Where a field is that groups what stands beside it: in the result itself."""
+    """Return the result itself: there is a field that groups what stands beside it."""
     return result
 
 
@@ -145,12 +145,12 @@ class JsonField:
     of: str | Callable[[Any], Any] = ""
 
     def value(self, result: Any) -> Any:
-        """What JSON has for it."""
+        """Return what JSON has for it."""
         of = self.of
         return self.kind.written(of(result) if callable(of) else attrgetter(of or self.word)(result))
 
     def schema(self) -> Schema:
-        """What JSON Schema says of it."""
+        """Return what JSON Schema says of it."""
         return ({"description": self.meaning} if self.meaning else {}) | self.kind.schema
 
 
@@ -160,12 +160,12 @@ def field(word: str, kind: Kind, meaning: str = "", of: str | Callable[[Any], An
 
 
 def document_of(fields: tuple[JsonField, ...], result: Any) -> dict[str, Any]:
-    """Values by word, as JSON has them."""
+    """Return values by word, as JSON has them."""
     return {each.word: each.value(result) for each in fields}
 
 
 def schema_of(fields: tuple[JsonField, ...]) -> Schema:
-    """An object with these fields and no others."""
+    """Return the schema of an object with these fields and no others."""
     described = {each.word: each.schema() for each in fields}
     return {"type": "object", "properties": described, "required": list(described), "additionalProperties": False}
 
@@ -175,13 +175,13 @@ SHARED: dict[str, Schema] = {}
 
 
 def shared(name: str, meaning: str, kind: JsonKind) -> JsonKind:
-    """This kind as one that schemas refer to by its name."""
+    """Return this kind as one that schemas refer to by its name."""
     SHARED[name] = {"description": meaning} | kind.schema
     return JsonKind({"$ref": f"{COMMON}#/$defs/{name}"}, kind.written)
 
 
 def common_schema() -> Schema:
-    """The schema file that the others refer to."""
+    """Return the schema file that the others refer to."""
     own = {"$schema": DRAFT, "$id": COMMON, "title": "parts of several answers"}
     text = {"description": "What the other schemas refer to."}
     return own | text | {"$defs": dict(SHARED)}
@@ -211,14 +211,14 @@ class JsonAnswer:
         return f"lightning-sym/{self.name}/{self.version}"
 
     def document(self, result: Any = None, **given: Any) -> dict[str, Any]:
-        """The JSON of an answer: of each field the value that is given for its word, or that stands in the result."""
+        """Return the JSON of an answer: for each field the value that is given, or that stands in the result."""
         if unknown := given.keys() - {field.word for field in self.fields}:
             raise TypeError(f"{self.name} has no field {min(unknown)}")
         said = {f.word: f.kind.written(given[f.word]) if f.word in given else f.value(result) for f in self.fields}
         return {"schema": self.identifier} | said
 
     def schema(self) -> Schema:
-        """The schema file."""
+        """Return the schema file."""
         own = JsonField("schema", JsonKind({"const": self.identifier}), "name and version of this schema")
         head = {"$schema": DRAFT, "$id": f"{self.name}.schema.json"}
         return head | {"title": self.title or self.name, "description": self.said} | schema_of((own, *self.fields))

@@ -43,7 +43,7 @@ class LivePage:
 
 
 def _figure_1_orbits() -> list[dict[str, Any]]:
-    """What `classify` says of every kind of point for `d = 2`, `d' = 1`, `a >= 2`."""
+    """Return what `classify` says of every kind of point for `d = 2`, `d' = 1`, `a >= 2`."""
     kinds = [(orbit, classify.classify(orbit.weights(2))) for orbit in layer_orbits.pair_orbits(2, 1, 2)]
     return [
         {
@@ -71,7 +71,7 @@ PAGES = {
 
 
 def page_text(name: str) -> str:
-    """A page, whole.
+    """Return a page, whole.
 
     Raises:
         BadInput: there is none of this name.
@@ -90,7 +90,7 @@ def page_text(name: str) -> str:
 
 
 def source(name: str) -> str:
-    """A file of `lightning_cli/pages`."""
+    """Return a file of `lightning_cli/pages`."""
     return files("lightning_cli.pages").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -33,7 +33,7 @@ _ACCENTS = {
 
 
 def plain(latex: str, unicode: bool = True) -> str:
-    r"""A formula as a line of text.
+    r"""Return a formula as a line of text.
 
     Example:
         >>> plain(r"\tilde A_2 = V_1^\top A_2 V_1"), plain(r"x^{12} \le \tfrac{1}{2}", unicode=False)
@@ -67,7 +67,7 @@ def plain(latex: str, unicode: bool = True) -> str:
 
 
 def prose(text: str, unicode: bool = True) -> str:
-    """Sentences with `$formulas$` in them as plain text; short formulas are kept together by no-break spaces."""
+    """Return sentences with `$formulas$` as plain text; short formulas are kept together by no-break spaces."""
     pieces = text.split("$")
     for i in range(1, len(pieces), 2):
         formula = plain(pieces[i], unicode)
@@ -76,7 +76,7 @@ def prose(text: str, unicode: bool = True) -> str:
 
 
 def number_latex(value: Fraction) -> str:
-    """A rational number in LaTeX."""
+    """Return a rational number in LaTeX."""
     if value.denominator == 1:
         return str(value.numerator)
     sign = "-" if value < 0 else ""
@@ -84,13 +84,13 @@ def number_latex(value: Fraction) -> str:
 
 
 def variable_latex(name: str) -> str:
-    """`a_1_2` is printed as $a_{12}$."""
+    """Return a variable such as `a_1_2` in LaTeX, as $a_{12}$."""
     letter, _, index = name.partition("_")
     return f"{letter}_{{{index.replace('_', '')}}}" if index else letter
 
 
 def terms_latex(polynomial: Polynomial) -> list[str]:
-    r"""The terms of a polynomial with their signs, in LaTeX; one `0` for the zero polynomial."""
+    r"""Return the terms of a polynomial with their signs, in LaTeX; one `0` for the zero polynomial."""
     terms: list[str] = []
     for exponents, coefficient in polynomial.terms:
         factors = [

@@ -18,7 +18,7 @@ _LONG = 90
 
 
 def formula_lines(latex: str) -> list[str]:
-    r"""A statement cut at its outermost `\quad`, and at implications if long, so that it fits a narrow page.
+    r"""Return a statement cut at its outermost `\quad`, and at implications if long, so that it fits a narrow page.
 
     Example:
         >>> formula_lines(r"a = b, \quad c = d; \quad \text{e \quad f}")
@@ -33,7 +33,7 @@ def formula_lines(latex: str) -> list[str]:
 
 
 def _cut(latex: str, at: Sequence[str], keep: bool) -> list[str]:
-    """Cut at the outermost of some macros, which stay with what follows or go."""
+    """Return a formula in pieces, cut at the outermost of some macros, which stay with what follows or go."""
     lines, depth = [""], 0
     for token in _TOKENS.findall(latex):
         depth += (token in ("{", r"\left", r"\begin")) - (token in ("}", r"\right", r"\end"))
@@ -46,7 +46,7 @@ def _cut(latex: str, at: Sequence[str], keep: bool) -> list[str]:
 
 
 def _polished(text: str) -> str:
-    """What browsers need beyond what latex2mathml writes."""
+    """Return MathML with what browsers need beyond what latex2mathml writes."""
     text = re.sub(r"&(?![#\w]+;)", "&amp;", text)  # it leaves a bare ampersand bare
 
     def letter(match: re.Match[str]) -> str:  # browsers do not know these variants any more
@@ -75,7 +75,7 @@ def _polished(text: str) -> str:
 
 
 def _overlined(text: str) -> str:
-    """Bars as borders: no operator is as long as what is under it in every browser and font."""
+    """Return bars as borders: no operator is as long as what is under it in every browser and font."""
     bar = '<mo accent="true">&#x02015;</mo></mover>'
     while (end := text.find(bar)) >= 0:
         depth, start = 1, end
@@ -89,7 +89,7 @@ def _overlined(text: str) -> str:
 
 
 def converter() -> Any:
-    """The module that converts LaTeX to MathML.
+    """Return the module that converts LaTeX to MathML.
 
     Raises:
         MissingExtra: it is not installed.
@@ -98,7 +98,7 @@ def converter() -> Any:
 
 
 def mathml(latex: str, display: str = "block") -> str:
-    r"""One formula as MathML, on lines of its own (`block`) or in a sentence (`inline`).
+    r"""Return one formula as MathML, on lines of its own (`block`) or in a sentence (`inline`).
 
     Raises:
         MissingExtra: what converts it is not installed.

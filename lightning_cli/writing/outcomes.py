@@ -34,7 +34,7 @@ def outcome(stated: Claim | Part, found: ClaimResult | PartResult | None) -> Out
 
 
 def parts(claim: Claim, result: ClaimResult) -> Iterator[tuple[Part, PartResult | None]]:
-    """The parts of a claim, each with what was found."""
+    """Return the parts of a claim, each with what was found."""
     found = {part.name: part for part in result.parts}
     return ((part, found.get(part.name)) for part in claim.parts)
 
@@ -71,7 +71,7 @@ def _weight(finding: str) -> str:
 def findings_by_weight(
     claims: Sequence[Claim], results: Mapping[str, ClaimResult]
 ) -> list[tuple[str, list[tuple[Claim, list[str]]]]]:
-    """Witnesses and findings under headings, the heaviest heading first; empty headings are left out."""
+    """Return witnesses and findings under headings, the heaviest heading first; empty headings are left out."""
     groups: dict[str, dict[str, list[str]]] = {heading: {} for heading in WEIGHTS}
     by_id = {claim.id: claim for claim in claims}
     for claim in claims:

@@ -57,7 +57,7 @@ class HasLines(Protocol):
 
 
 def console() -> consoles.Console:
-    """Stdout; a fixed width where it is not a terminal, so that tables read the same in every pipe without COLUMNS."""
+    """Return stdout; its width is fixed in a pipe, so that tables read the same in every one without COLUMNS."""
     if sys.stdout.isatty():
         return consoles.Console(highlight=False, soft_wrap=False)
     return consoles.Console(file=_Trimmed(), width=_pipe_width(), highlight=False, soft_wrap=False)
@@ -110,7 +110,7 @@ def write_answer(result: HasLines, **colours: str) -> None:
 
 
 def _pipe_width() -> int:
-    """A fixed width, so that answers read the same in every pipe without COLUMNS."""
+    """Return a fixed width, so that answers read the same in every pipe without COLUMNS."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() and 0 < int(columns) < 10_000 else PIPE_WIDTH
 
@@ -128,7 +128,7 @@ def write_json(document: dict[str, Any]) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[limits.Progress]:
-    """A progress display on stderr that shows up after a moment, and only on a terminal."""
+    """Show progress on stderr, after a moment, and only on a terminal."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return

@@ -1,6 +1,9 @@
-"""The look of pages that are one file: light and dark, phones, print."""
+"""Pages that are one file, and their look: light and dark, phones, print."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fdfcf9; --ink: #22211f; --faint: #6c6862; --line: #ddd8ce; --card: #f5f2ea;
@@ -52,3 +55,13 @@ dl { margin: 0; } dt { font-weight: 600; margin-top: 1rem; } dd { margin: .1rem 
 }
 @media print { body { max-width: none; } tr, li { break-inside: avoid; } .head, h2, h4 { break-after: avoid; } }
 """
+
+
+def page(title: str, body: Iterable[str], style: str = "") -> Iterator[str]:
+    """Yield a page line by line, well-formed as XML: its title, and what is in its body and in its own style."""
+    yield '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml"><head><meta charset="utf-8"/>'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+    yield f"<title>{escape(title)}</title>"
+    yield f"<style>{STYLE}{style}</style></head><body>"
+    yield from body
+    yield "</body></html>"

@@ -24,7 +24,7 @@ HTML_NAME, LATEX_NAME = "report.html", "report.tex"
 
 
 def require_report(directory: str) -> Path:
-    """Everything that can be known to stand in the way of a report, said before anything is run.
+    """Refuse everything that can be known to stand in the way of a report, before anything is run.
 
     Raises:
         MissingExtra: the package that renders formulas is not installed.
@@ -59,7 +59,7 @@ _LATEX_SPECIAL = {
 
 
 def latex_text(text: str) -> str:
-    r"""Plain text with everything that means something to LaTeX escaped.
+    r"""Return plain text with everything that means something to LaTeX escaped.
 
     Example:
         >>> print(latex_text("A_1 >= 50% of A~1"))
@@ -69,7 +69,7 @@ def latex_text(text: str) -> str:
 
 
 def as_latex(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool = False) -> str:
-    """A `longtable`, one row a claim and one row each of its parts."""
+    """Return a `longtable`, one row a claim and one row each of its parts."""
     lines = [
         f"% {summary(results, claims, quick=quick)}; lightning-sym {__version__}",
         r"% needs \usepackage{amsmath,amssymb,array,longtable}",

@@ -62,7 +62,7 @@ OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", 
 
 
 def architecture_json(network: Any) -> dict[str, Any]:
-    """The architecture as it stands in every JSON answer.
+    """Return the architecture as it stands in every JSON answer.
 
     Raises:
         BadInput: the network has an option without a field.
@@ -113,7 +113,7 @@ PROOF = "where it is proved: the page and its theorems"
 
 
 def equations_of(found: Any) -> dict[int, list[str]]:
-    """All generators by degree, as SymPy reads them."""
+    """Return all generators by degree, as SymPy reads them."""
     text = equations_text.equation_text
     return {degree: [text(terms, found, "sympy", None) for terms in s] for degree, s in found.terms.items()}
 

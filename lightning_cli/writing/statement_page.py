@@ -11,7 +11,7 @@ from lightning_cli.writing.board_page import BOARD_STYLE, sentences, step_lines
 from lightning_cli.writing.claim_graph import graph_svg
 from lightning_cli.writing.mathml import formula_lines, mathml
 from lightning_cli.writing.outcomes import Outcome, command, findings_by_weight, outcome, parts, summary
-from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.page_style import page
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.version import __version__
 from proofs_check import blackboard
@@ -59,7 +59,7 @@ def _items(texts: Sequence[str]) -> str:
 
 
 def _links(ids: Sequence[str], here: Sequence[str]) -> str:
-    """Names of claims, as links where they stand on this page."""
+    """Return names of claims, as links where they stand on this page."""
     return (
         ", ".join(f'<a href="#{_anchor(i)}">{escape(i)}</a>' if i in here else escape(i) for i in ids) or "nothing here"
     )
@@ -103,7 +103,7 @@ def _found(claims: Sequence[Claim], results: Mapping[str, ClaimResult]) -> Itera
 
 
 def _details(part: Part, found: PartResult | None, *, quick: bool) -> str:
-    """What a part counted, what its instances are, how far they reach, and some of them."""
+    """Return what a part counted, what its instances are, how far they reach, and some of them."""
     if found is None:
         return ""
     examples = ", ".join(f"{place}: {text}" for place, text in found.examples.items())
@@ -121,7 +121,7 @@ def _walk(claim: Claim) -> Iterator[str]:
 
 
 def _certificate(claim: Claim, *, quick: bool) -> Iterator[str]:
-    """The certificate of the first instance that has one."""
+    """Yield the certificate of the first instance that has one."""
     for part in claim.parts:
         if part.certifies is None:
             continue
@@ -177,13 +177,9 @@ def _claim_section(claim: Claim, result: ClaimResult, here: Sequence[str], *, qu
 
 
 def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quick: bool = False) -> str:
-    """The page: style, formulas and all in one file, well-formed as XML."""
+    """Return the page: style, formulas and all in one file, well-formed as XML."""
     here = [claim.id for claim in claims]
     pieces = [
-        '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml"><head><meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        "<title>Geometry of lightning self-attention: what was checked</title>",
-        f"<style>{STYLE}{BOARD_STYLE}{_STYLE}</style></head><body>",
         "<header><h1>Geometry of lightning self-attention: what was checked</h1>",
         f'<p class="summary">{escape(summary(results, claims, quick=quick))}.</p>',
         '<p class="faint">Every verdict is exact: nothing is rounded, and there are no tolerances. '
@@ -197,4 +193,5 @@ def as_html(claims: Sequence[Claim], results: Mapping[str, ClaimResult], *, quic
     ]
     for claim in claims:
         pieces += _claim_section(claim, results[claim.id], here, quick=quick)
-    return "\n".join([*pieces, "</body></html>"]) + "\n"
+    title = "Geometry of lightning self-attention: what was checked"
+    return "\n".join(page(title, pieces, BOARD_STYLE + _STYLE)) + "\n"

@@ -14,14 +14,14 @@ _INDEX = r"(?:\(([^()]*)\)|([0-9a-zA-Z]+))"
 
 
 def _matrix(text: str) -> str:
-    """`[[1, 0], [0, 1/2]]` as a matrix in brackets, in MathML."""
+    """Return `[[1, 0], [0, 1/2]]` as a matrix in brackets, in MathML."""
     rows = [row.split(",") for row in re.findall(r"\[([^\[\]]*)\]", text)]
     body = "".join("<mtr>" + "".join(f"<mtd>{_entry(entry.strip())}</mtd>" for entry in row) + "</mtr>" for row in rows)
     return f'<math><mrow><mo>[</mo><mtable class="matrix">{body}</mtable><mo>]</mo></mrow></math>'
 
 
 def _entry(text: str) -> str:
-    """A number as MathML; anything else as it is."""
+    """Return a number as MathML; anything else as it is."""
     sign = "<mo>−</mo>" if text.startswith("-") else ""
     bare = text.removeprefix("-")
     if found := re.fullmatch(r"(\d+)/(\d+)", bare):
@@ -34,7 +34,7 @@ def _entry(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Text without matrices: signs, letters, accents, indices and powers."""
+    """Return text without matrices: signs, letters, accents, indices and powers."""
     text = escape(text, quote=False)
     for sign, letter in _SIGNS.items():
         text = text.replace(escape(sign, quote=False), letter)
@@ -55,7 +55,7 @@ def _words(text: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """A line of plain text as HTML.
+    """Return a line of plain text as HTML.
 
     Example:
         >>> typeset("K^T V of rank a, d_(i-1) >= 2")

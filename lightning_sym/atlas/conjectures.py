@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.atlas.formulas import Formula
@@ -12,6 +11,7 @@ from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
 
 
+@no_truth_value("trial.refuted == 0")
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial(Result):
     """What the certified networks of an atlas say about a formula.
@@ -51,9 +51,6 @@ class Trial(Result):
             )
             lines.append(("smallest", f"{found.architecture}: {bounds}, the formula gives {self.value}"))
         return lines
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "trial.refuted == 0")
 
 
 def try_formula(atlas: Atlas, formula: str, where: str | None = None) -> Trial:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NoReturn
 
 from lightning_sym.checkpoints.logits import LogitComparison, scientific
 from lightning_sym.checkpoints.symmetry import Symmetry
@@ -19,6 +18,7 @@ KNOWN = "known symmetries; that there are no others is a theorem for attention w
 """Whether the list of symmetries is complete, for a network of a family that is read here."""
 
 
+@no_truth_value("answer is CheckpointAnswer.SAME")
 class CheckpointAnswer(Enum):
     """Whether one checkpoint is a rewriting of another one."""
 
@@ -26,9 +26,6 @@ class CheckpointAnswer(Enum):
     ROUNDING = "rounding"
     DIFFERENT = "different"
     UNDECIDED = "undecided"
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "answer is CheckpointAnswer.SAME")
 
 
 SAYS = {
@@ -90,6 +87,7 @@ def _said_of_logits(found: LogitComparison) -> Lines:
     return lines
 
 
+@no_truth_value("comparison.answer is CheckpointAnswer.SAME")
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckpointComparison(Result):
     """Whether one checkpoint is a rewriting of another one, and what shows it.
@@ -120,9 +118,6 @@ class CheckpointComparison(Result):
     logits: LogitComparison | None = None
     tried: tuple[str, ...] = ()
     symmetry: Symmetry | None = field(default=None, repr=False, compare=False)
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "comparison.answer is CheckpointAnswer.SAME")
 
     @property
     def units(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, fields
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
 
 
+@no_truth_value("found.different")
 @dataclass(frozen=True, eq=False, repr=False)
 class FingerprintComparison(Result):
     """What two fingerprints say of two checkpoints.
@@ -58,9 +58,6 @@ class FingerprintComparison(Result):
         if self.distance is not None:
             lines.append(("distance", f"about {self.distance:.2g} of the largest number of its list: {self.farthest}"))
         return lines
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "found.different")
 
 
 def compare_fingerprints(first: Fingerprint, second: Fingerprint) -> FingerprintComparison:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -132,6 +132,7 @@ class Apart(Result):
         return latex_words(f"logit of {self.token}: {self.first} and {self.second}")
 
 
+@no_truth_value("comparison.apart is not None")
 @dataclass(frozen=True, eq=False, repr=False)
 class LogitComparison(Result):
     """Logits of two checkpoints for stated token ids.
@@ -145,9 +146,6 @@ class LogitComparison(Result):
     prompts: tuple[tuple[int, ...], ...]
     bound: Fraction
     apart: Apart | None
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "comparison.apart is not None")
 
     def lines(self) -> Lines:
         """The bound, and the logits that are apart."""

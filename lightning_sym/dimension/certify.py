@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import NoReturn
 
 import numpy as np
 
@@ -64,14 +63,12 @@ LARGEST_DEGREE = 40_000
 """Ten normalized layers; each further one takes nine times as long, and ten are an hour."""
 
 
+@no_truth_value("status is Status.CERTIFIED")
 class Status(Enum):
     """Whether the two bounds met."""
 
     CERTIFIED = "certified"
     UNDECIDED = "undecided"
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "status is Status.CERTIFIED")
 
 
 class Evidence(StrEnum):
@@ -102,6 +99,7 @@ _MEANINGS = {
 }
 
 
+@no_truth_value("result.status is Status.CERTIFIED")
 @dataclass(frozen=True, eq=False, repr=False)
 class CertifiedDimension(Result):
     """The dimension of a neuromanifold with the two bounds that prove it.
@@ -136,9 +134,6 @@ class CertifiedDimension(Result):
 
     def _latex(self) -> str:
         return dimension_latex(self)
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "result.status is Status.CERTIFIED")
 
     @property
     def status(self) -> Status:

@@ -13,7 +13,6 @@ query/key width `a`, value width `b`, unembedding $d \to n$; inputs are all real
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 from lightning_sym.dimension.blocks import BlockRanks, Layers, Transformer, certify, require_affordable
 from lightning_sym.display import Lines, Result, bounds_in_words, labelled, latex_bounds, latex_words
@@ -87,6 +86,7 @@ def narrow_count(n: int, d: int, layers: int, heads: int, a: int, b: int) -> Nar
     return NarrowCount(value, n + heads * (2 * min(a, f) + last), f)
 
 
+@no_truth_value("result.value is not None")
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelDimension(Result):
     """The dimension of a model's attention, or bounds.
@@ -107,9 +107,6 @@ class ModelDimension(Result):
     conditions: tuple[str, ...]
     ranks: BlockRanks | None
     reason: str | None
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "result.value is not None")
 
     @property
     def value(self) -> int | None:

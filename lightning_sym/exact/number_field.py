@@ -15,9 +15,13 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpq_mpoly, fmpq_poly
 
 from lightning_sym.errors import BadInput, ProgramError
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fmpq, as_fraction
+
+with lazy_imports(__name__):
+    import sympy
 
 ROOT = "r"
 """The name of the root."""
@@ -167,9 +171,7 @@ class NumberField:
     @property
     def real_intervals(self) -> list[tuple[Fraction, Fraction]]:
         """For each real root of the minimal polynomial an interval with rational ends and no other root."""
-        from sympy import Poly, Symbol
-
-        poly = Poly([_sympy(c) for c in reversed(self.minimal_polynomial)], Symbol(ROOT))
+        poly = sympy.Poly([_sympy(c) for c in reversed(self.minimal_polynomial)], sympy.Symbol(ROOT))
         return [(Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))) for (a, b), _ in poly.intervals()]
 
     @property
@@ -294,9 +296,7 @@ RATIONALS = NumberField([0, 1])
 
 
 def _sympy(number: Fraction) -> Any:
-    from sympy import Rational
-
-    return Rational(number.numerator, number.denominator)
+    return sympy.Rational(number.numerator, number.denominator)
 
 
 def echelon(matrix: ObjectArray) -> tuple[ObjectArray, list[int]]:

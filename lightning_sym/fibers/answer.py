@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
@@ -20,6 +20,7 @@ _MOST_SHOWN = 8
 """Components that a notebook shows."""
 
 
+@no_truth_value("found.complete")
 @dataclass(frozen=True, eq=False, repr=False)
 class Fiber(Result):
     r"""What is known of the weights with the same function as the given ones.
@@ -61,9 +62,6 @@ class Fiber(Result):
     second: SecondNetwork | None = None
     blind: int | None = None
     tried: str = ""
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "found.complete")
 
     @property
     def complete(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
     from lightning_sym.fibers.stream_symmetry import StreamSymmetry
 
 
+@no_truth_value("answer is Answer.SAME")
 class Answer(Enum):
     """Whether two networks compute the same function."""
 
     SAME = "same"
     DIFFERENT = "different"
     UNDECIDED = "undecided"
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "answer is Answer.SAME")
 
 
 class Reason(StrEnum):
@@ -60,6 +58,7 @@ class Reason(StrEnum):
     AGREEMENT = "agreement", "the streams were not seen to move together, and no input was found where outputs differ"
 
 
+@no_truth_value("comparison.answer is Answer.SAME")
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     r"""The answer, and what shows it.
@@ -112,6 +111,3 @@ class Comparison(Result):
 
     def _latex(self) -> str:
         return comparison_latex(self)
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "comparison.answer is Answer.SAME")

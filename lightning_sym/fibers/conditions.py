@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
-from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
@@ -73,6 +72,7 @@ class Condition:
         return f"{self.name}, {'space' if '=' in self.name else 'layer'} {self.layer}"
 
 
+@no_truth_value("found.theorem is not None")
 @dataclass(frozen=True, eq=False, repr=False)
 class TransformerConditions(Result):
     """The conditions that were tested, and what follows.
@@ -92,9 +92,6 @@ class TransformerConditions(Result):
 
     def _latex(self) -> str:
         return latex_lines(latex_words(f"{label} {said}".strip()) for label, said in self.lines())
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "found.theorem is not None")
 
     def hold(self, *names: str) -> bool:
         """Whether all conditions with these names hold, one of them at least having been tested."""

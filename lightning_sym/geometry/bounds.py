@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 from lightning_sym.errors import ProgramError, no_truth_value
 
 
+@no_truth_value("bounds.value is not None")
 @dataclass(frozen=True)
 class Bounds:
     """A dimension that lies between two bounds, both proved.
@@ -32,9 +32,6 @@ class Bounds:
     def __post_init__(self) -> None:
         if self.upper is not None and self.lower > self.upper:
             raise ProgramError(f"lower bound {self.lower} exceeds upper bound {self.upper}: {self.source}")
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "bounds.value is not None")
 
     @property
     def value(self) -> int | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 import numpy as np
 
@@ -28,10 +27,16 @@ from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
 from lightning_sym.geometry.point_text import point_latex, point_lines
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Weights
+
+with lazy_imports(__name__):
+    from lightning_sym.fibers import plain_differential  # one layer needs none of these
+    from lightning_sym.geometry import weight_rank as weight_ranks
+    from lightning_sym.varieties import equations as ideals
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class LayerRanks:
         )  # fmt: skip
 
 
+@no_truth_value("Label.SINGULAR in point")
 @dataclass(frozen=True, eq=False, repr=False)
 class Classification(Result):
     r"""What a point is, and why.
@@ -107,9 +113,6 @@ class Classification(Result):
 
     def _latex(self) -> str:
         return point_latex(self)
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "Label.SINGULAR in point")
 
     def __contains__(self, label: Label) -> bool:
         return label in self.labels
@@ -210,15 +213,12 @@ def _classify_layer(weights: Weights, shape: Architecture, memory: int, budget: 
 
 def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, budget: Work) -> Classification:
     """More than one layer, or one token: only whether the differential in all weights has the generic rank."""
-    from lightning_sym.fibers.plain_differential import differential_rank  # here: one layer needs none of their files
-    from lightning_sym.geometry.weight_rank import weight_rank_bounds
-
     generic = virtual_weight_variety(shape).dimension
     dimension = Bounds(generic, generic, "certified for every width")
-    if (rank := differential_rank(weights, shape.tokens, generic, budget)) is not None:
+    if (rank := plain_differential.differential_rank(weights, shape.tokens, generic, budget)) is not None:
         found = Bounds(rank, rank, "ranks of products of the weights")
     else:
-        lower, upper = weight_rank_bounds(weights, shape, generic, budget, memory=memory)
+        lower, upper = weight_ranks.weight_rank_bounds(weights, shape, generic, budget, memory=memory)
         found = Bounds(lower, upper, "ranks, and kernel vectors that hold as identities")
     tangent = Bounds(generic, None, "no smaller than M; no bound from above is known")
     labels: tuple[Label, ...] = ()
@@ -238,10 +238,8 @@ def _with_equations(
     point: Classification, weights: Weights, degree: int, memory: int, work: Work, progress: Progress | None
 ) -> Classification:
     """With the bound from above by equations; it must not contradict the one from below."""
-    from lightning_sym.varieties.equations import equations_within  # here: only where they are asked for
-
     shape, known = point.architecture, point.tangent_dimension
-    *_, found = equations_within(shape, degree, work, memory=memory, progress=progress)
+    *_, found = ideals.equations_within(shape, degree, work, memory=memory, progress=progress)
     if found.stopped is not None:
         raise TooLarge(f"equations up to degree {degree}: {found.stopped}")
     bound = found.tangent_dimension_bound(weights)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
 
 from lightning_sym.display import notebook
 from lightning_sym.errors import ShapeError, no_truth_value
@@ -20,6 +19,7 @@ from lightning_sym.geometry.normal_forms import NormalForm, normal_form, triples
 from lightning_sym.network.weights import Weights
 
 
+@no_truth_value("label is Label.SINGULAR")
 class Label(Enum):
     """What a point can be."""
 
@@ -27,9 +27,6 @@ class Label(Enum):
     CRITICAL = "critical"
     SINGULAR = "singular"
     BOUNDARY = "boundary"
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "label is Label.SINGULAR")
 
     def __repr__(self) -> str:
         return f"Label.{self.name}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, labelled, latex_words
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sympy import Poly
 
 
+@no_truth_value("found.dimension == -1")
 @dataclass(frozen=True, repr=False, eq=False)
 class SingularLocus(Result):
     r"""The singular points of the closure of $\mathcal M$.
@@ -50,9 +51,6 @@ class SingularLocus(Result):
     equations: Equations | None
     partial_derivatives: tuple[Poly, ...] | None
     coordinates: tuple[Coordinate, ...]
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "found.dimension == -1")
 
     def lines(self) -> Lines:
         """As the command `classify --singular-ideal` prints it."""

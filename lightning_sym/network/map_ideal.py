@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightning_sym.errors import BadInput
+from lightning_sym.lazy import lazy_imports
+
+with lazy_imports(__name__):
+    import sympy
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,6 @@ class PolynomialIdeal:
         return "\n".join([head, *map(str, self.generators)])
 
     def _repr_latex_(self) -> str:
-        import sympy
-
         shown = [sympy.latex(generator) for generator in self.generators[:10]]
         more = [r"\ldots"] * (len(self.generators) > len(shown))
         return rf"$\displaystyle \left\langle {', '.join([*shown, *more])} \right\rangle$"
@@ -59,8 +61,6 @@ def graph_ideal(
     Raises:
         BadInput: a letter of the weights is called like a coordinate.
     """
-    import sympy
-
     occur = {exponents for _, _, exponents in coefficients}
     places = {exponents: m for m, exponents in enumerate(monomials, start=1) if exponents in occur}
     names = [f"c_{k + 1}_{j + 1}_{places[exponents]}" for k, j, exponents in coefficients]

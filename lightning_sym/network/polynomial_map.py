@@ -14,6 +14,7 @@ import numpy as np
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Result, cut_text, latex_matrix, one_line, typed
 from lightning_sym.errors import BadInput, ProgramError, ShapeError
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_integer, require_memory
 from lightning_sym.network.ambient import (
     EntrySizes,
@@ -34,10 +35,13 @@ from lightning_sym.rings.expressions import to_polynomial
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names, to_sympy
 from lightning_sym.rings.rationals import map_entries
 
+with lazy_imports(__name__):
+    import sympy
+
+    from lightning_sym.network import generic_rank
+
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
-
-    from lightning_sym.network.generic_rank import GenericRank
 
 BYTES_A_NAME = 100
 
@@ -117,8 +121,6 @@ class PolynomialMap(SymbolicMap, Result):
             >>> sympy.Matrix(polynomial_map(w.architecture(tokens=2), w).coefficient_vector()).T
             Matrix([[6, 0, 6, 0, 0, 6, 0, 6]])
         """
-        import sympy
-
         self._require_vector(memory)
         return self._vector(self.coefficients(memory), sympy.S.Zero)
 
@@ -132,7 +134,7 @@ class PolynomialMap(SymbolicMap, Result):
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         return self._vector(self.ring_coefficients(), zero)
 
-    def generic_rank(self, seed: int = 0) -> GenericRank:
+    def generic_rank(self, seed: int = 0) -> generic_rank.GenericRank:
         r"""The rank of the Jacobian at all weights but those in the zero set of some polynomial, from both sides.
 
         For symbolic weights of a network it is the dimension of its set of functions. `certified_dimension` needs no
@@ -153,28 +155,21 @@ class PolynomialMap(SymbolicMap, Result):
             (5, 5, 5)
         """
         require_integer(seed, "the seed")
-        from lightning_sym.network.generic_rank import (  # here: most maps are only printed
-            FieldSearch,
-            generic_rank_bounds,
-            network_sample,
-            polynomial_sample,
-        )
-
         if not self.weight_names:
             raise BadInput("a generic rank must be of a map with symbolic weights, got numbers")
         generator = np.random.default_rng([seed, 1])
         if self.weight_names == weight_variables(self.architecture):
             coefficients = ambient_dimension(self.architecture)
-            sample = partial(network_sample, self.architecture, generator)
+            sample = partial(generic_rank.network_sample, self.architecture, generator)
         else:
             coefficients = len(self._distinct)
-            sample = partial(polynomial_sample, self._derivatives(), len(self.weight_names), generator)
-        search = FieldSearch(self.ring, len(self.weight_names), list(self.entries.ravel()), sample)
+            sample = partial(generic_rank.polynomial_sample, self._derivatives(), len(self.weight_names), generator)
+        search = generic_rank.FieldSearch(self.ring, len(self.weight_names), list(self.entries.ravel()), sample)
 
         def rank_at(point: Sequence[int]) -> int:
             return self.jacobian_rank(dict(zip(self.weight_names, point, strict=True))).rank
 
-        return generic_rank_bounds(search, self.weight_names, rank_at, coefficients, seed)
+        return generic_rank.generic_rank_bounds(search, self.weight_names, rank_at, coefficients, seed)
 
     def sympy(self, k: int, j: int) -> PolyElement:
         """Output `(k, j)`, counted from 0, as an element of a SymPy polynomial ring.
@@ -226,8 +221,6 @@ class PolynomialMap(SymbolicMap, Result):
             >>> print(polynomial_map(Architecture((1, 1), (1,), 1)).latex(0, 0))
             q^{(1)}_{1,1} k^{(1)}_{1,1} v^{(1)}_{1,1} {x_{1,1}}^{3}
         """
-        import sympy
-
         polynomial = self.sympy(k, j)
         names = {symbol: _latex_name(symbol.name) for symbol in polynomial.ring.symbols}
         return str(sympy.latex(polynomial, symbol_names=names))
@@ -235,8 +228,6 @@ class PolynomialMap(SymbolicMap, Result):
 
 def _latex_name(name: str) -> str:
     if (match := re.fullmatch(r"([QKVOEUx][0-9]*)((?:_[0-9]+)?)_([0-9]+)_([0-9]+)", name)) is None:
-        import sympy
-
         return str(sympy.latex(sympy.Symbol(name)))  # a letter of somebody's own
     letter, head, row, column = match.groups()
     place = letter[1:] + head.replace("_", ",")

@@ -11,6 +11,7 @@ import numpy as np
 
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.exact.certified_rank import certified_rank
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian_rank import JacobianRank, jacobian_at
@@ -26,6 +27,9 @@ from lightning_sym.rings.expressions import (
     to_polynomial,
 )
 from lightning_sym.rings.polynomials import PolynomialRing
+
+with lazy_imports(__name__):
+    import sympy
 
 if TYPE_CHECKING:
     from sympy import Matrix
@@ -54,8 +58,6 @@ class SymbolicMap:
     @property
     def symbols(self) -> tuple[Any, ...]:
         """SymPy symbols of all variables of the ring: the weights, or the letters in them, and then the inputs."""
-        import sympy
-
         weights = self.letters or tuple(map(sympy.Symbol, self.weight_names))
         return (*weights, *map(sympy.Symbol, self.input_names))
 
@@ -167,8 +169,6 @@ class SymbolicMap:
             >>> polynomial_map(Architecture((1, 1), (1,), 1)).matrix()
             Matrix([[K1_1_1*Q1_1_1*V1_1_1*x_1_1**3]])
         """
-        import sympy
-
         self._require(sum(map(len, self.entries.ravel())), memory, "the matrix")
         return sympy.Matrix(*self.entries.shape, to_expressions(list(self.entries.ravel()), self.symbols))
 
@@ -195,8 +195,6 @@ class SymbolicMap:
             >>> polynomial_map(Architecture((1, 1), (1,), 2)).jacobian()
             Matrix([[K1_1_1*V1_1_1, Q1_1_1*V1_1_1, K1_1_1*Q1_1_1]])
         """
-        import sympy
-
         self._require(sum(map(len, self.entries.ravel())), memory, "the coefficients")
         derivatives = self._derivatives()
         self._require(sum(map(len, derivatives)), memory, "the Jacobian")

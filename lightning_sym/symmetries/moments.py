@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ MOST_TERMS = 8
 """Terms of a quantity that its name spells out."""
 
 
+@no_truth_value("kind is Kind.SYMMETRIC")
 class Kind(Enum):
     """Which entries of a matrix of quantities count once."""
 
@@ -40,9 +41,6 @@ class Kind(Enum):
 
     def __repr__(self) -> str:
         return f"Kind.{self.name}"
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "kind is Kind.SYMMETRIC")
 
 
 class Term(NamedTuple):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from lightning_sym.dimension.certify import Status
 from lightning_sym.display import Lines, Result, bounds_in_words, labelled, propositions
 from lightning_sym.errors import BadInput, ProgramError, ShapeError, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import random_weights
@@ -38,6 +39,9 @@ from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
 from lightning_sym.symmetries.group import verify_identity
 from lightning_sym.symmetries.moments import KNOWN, Kind, Quantity, moments_of, proved_by
 from lightning_sym.varieties.gradient_brackets import bracket_rows
+
+with lazy_imports(__name__):
+    import sympy
 
 if TYPE_CHECKING:
     from sympy import ImmutableMatrix
@@ -54,6 +58,7 @@ MOST_SHOWN = 12
 _SWEEP_BYTES = 64 * 2**20
 
 
+@no_truth_value("result.status is Status.CERTIFIED")
 @dataclass(frozen=True, repr=False, eq=False)
 class ConservedQuantities(Result):
     """Quantities that gradient flow keeps, and bounds for how many independent ones there are.
@@ -83,9 +88,6 @@ class ConservedQuantities(Result):
     lie_ranks: tuple[int, ...]
     prime: int
     seed: int
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "result.status is Status.CERTIFIED")
 
     @property
     def status(self) -> Status:
@@ -135,8 +137,6 @@ class ConservedQuantities(Result):
             >>> print(found.expressions()["|Q_1|^2 - |V_1|^2"])
             Matrix([[Q1_1_1**2 - V1_1_1**2]])
         """
-        import sympy
-
         shapes = dict(self.architecture.weight_shapes())
         symbols: dict[str, ObjectArray] = {}
         for name, (rows, columns) in shapes.items():

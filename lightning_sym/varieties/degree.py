@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import comb, log2
-from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
@@ -67,6 +66,7 @@ _MEANINGS = {
 }
 
 
+@no_truth_value("result.degree is not None")
 @dataclass(frozen=True)
 class VarietyDegree:
     """The degree of the closure of the set of functions of a network.
@@ -87,9 +87,6 @@ class VarietyDegree:
     dimension: int | None = None
     points: int | None = None
     reason: str = ""
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "result.degree is not None")
 
     def __repr__(self) -> str:
         """As it would be typed."""

@@ -9,8 +9,12 @@ from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.varieties.normal_weights import PROVED
+
+with lazy_imports(__name__):
+    import sympy
 
 if TYPE_CHECKING:
     from sympy import Poly
@@ -61,8 +65,6 @@ def first_degree(found: Any) -> int:
 
 def polynomial(found: Any) -> Poly | None:
     """The polynomial, in SymPy, with rational coefficients in `k`; `found` is an `Equations`."""
-    import sympy
-
     k = sympy.Symbol("k")
 
     def binomial(shift: int, n: int) -> Poly:

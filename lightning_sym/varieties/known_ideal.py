@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, propositions
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.exact.modular import rank_mod_p
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
@@ -21,8 +22,11 @@ from lightning_sym.varieties.coordinates import Coordinate, CoordinateSystem
 from lightning_sym.varieties.normal_weights import is_tied
 from lightning_sym.varieties.weight_space import Terms
 
-if TYPE_CHECKING:
-    from sympy import Poly, Symbol
+with lazy_imports(__name__):
+    import sympy
+
+    from lightning_sym.varieties import equations_text
+    from lightning_sym.varieties import hilbert_polynomial as hilbert
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Orbit:
             yield {monomial: sign * c for monomial, c in terms.items()}
 
 
+@no_truth_value("equations.counts or equations.is_complete")
 @dataclass(frozen=True, eq=False, repr=False)
 class Equations(Result):
     """What is known of the ideal of M, in the coordinates of its linear span.
@@ -67,9 +72,6 @@ class Equations(Result):
     is_complete: bool
     stopped: str | None
     _orbits: Mapping[int, tuple[Orbit, ...]]
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "equations.counts or equations.is_complete")
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -100,13 +102,11 @@ class Equations(Result):
     @property
     def source(self) -> str:
         """Where it is proved: the page, and the propositions that were used."""
-        from lightning_sym.varieties.hilbert_polynomial import is_rank_one_layer
-
-        last = [6] if self.is_complete else [7] if is_rank_one_layer(self.system.network) else []
+        last = [6] if self.is_complete else [7] if hilbert.is_rank_one_layer(self.system.network) else []
         return propositions("docs/equations.md", [*([3, 4, 5] if self.counts else [4]), *last])
 
     @cached_property
-    def hilbert_polynomial(self) -> Poly | None:
+    def hilbert_polynomial(self) -> sympy.Poly | None:
         """The Hilbert polynomial of M, in SymPy's `k`, over the rationals; None where it is not proved.
 
         Proved where M fills its linear span or is a hypersurface there, and for one head of rank one with one
@@ -117,9 +117,7 @@ class Equations(Result):
             >>> equations(Architecture((2, 1), (1,), tokens=2), 2).hilbert_polynomial.as_expr()
             k**3/2 + 2*k**2 + 5*k/2 + 1
         """
-        from lightning_sym.varieties.hilbert_polynomial import polynomial
-
-        return polynomial(self)
+        return hilbert.polynomial(self)
 
     @cached_property
     def terms(self) -> Mapping[int, tuple[Terms, ...]]:
@@ -130,25 +128,22 @@ class Equations(Result):
         }
 
     @cached_property
-    def symbols(self) -> tuple[Symbol, ...]:
+    def symbols(self) -> tuple[sympy.Symbol, ...]:
         """The coordinates as SymPy symbols."""
-        import sympy
-
         return tuple(sympy.Symbol(c.name) for c in self.coordinates)
 
     @cached_property
-    def generators(self) -> Mapping[int, tuple[Poly, ...]]:
+    def generators(self) -> Mapping[int, tuple[sympy.Poly, ...]]:
         """The generators by degree, as SymPy polynomials over the integers in `symbols`."""
         return {degree: tuple(map(self.polynomial, some)) for degree, some in self.terms.items()}
 
-    def polynomial(self, terms: Mapping[tuple[int, ...], int]) -> Poly:
+    def polynomial(self, terms: Mapping[tuple[int, ...], int]) -> sympy.Poly:
         """One of `terms` as a SymPy polynomial: there may be very many, and SymPy takes its time."""
-        from sympy import ZZ, Poly
 
         def exponents(monomial: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(np.bincount(monomial, minlength=len(self.system)).tolist())
 
-        return Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=ZZ)
+        return sympy.Poly.from_dict({exponents(m): c for m, c in terms.items()}, *self.symbols, domain=sympy.ZZ)
 
     def at(self, point: Weights | Mapping[tuple[int, int, tuple[int, ...]], Any]) -> dict[int, list[Fraction]]:
         """The values of the generators, by degree, at a function of the linear span.
@@ -216,28 +211,20 @@ class Equations(Result):
         Raises:
             BadInput: it is none of these.
         """
-        from lightning_sym.varieties.equations_text import in_format
-
-        return in_format(self, form)
+        return equations_text.in_format(self, form)
 
     def __repr__(self) -> str:
         return f"equations({self.architecture!r}, {len(self.hilbert_function) - 1})"
 
     def lines(self) -> Lines:
         """What is known, by name."""
-        from lightning_sym.varieties.equations_text import answer_lines
-
-        return answer_lines(self)
+        return equations_text.answer_lines(self)
 
     def __str__(self) -> str:
-        from lightning_sym.varieties.equations_text import as_text
-
-        return as_text(self)
+        return equations_text.as_text(self)
 
     def _latex(self) -> str:
-        from lightning_sym.varieties.equations_text import as_latex
-
-        return as_latex(self)
+        return equations_text.as_latex(self)
 
 
 def _value(terms: Terms, values: list[Fraction]) -> Fraction:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from lightning_sym.varieties.rotations import not_equivariant
 from lightning_sym.varieties.skew_parts import layers_known
 
 
+@no_truth_value("answer is Membership.WEIGHTS")
 class Membership(Enum):
     """Whether a map is the function of a network of the shape, with real weights."""
 
@@ -43,10 +44,8 @@ class Membership(Enum):
     NONE = "none"
     UNDECIDED = "undecided"
 
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "answer is Membership.WEIGHTS")
 
-
+@no_truth_value("recovery.answer is Membership.WEIGHTS")
 @dataclass(frozen=True, eq=False, repr=False)
 class Recovery(Result):
     r"""The answer, and what shows it.
@@ -70,9 +69,6 @@ class Recovery(Result):
     reasons: tuple[str, ...] = ()
     difference: Difference | None = None
     complex_weights: bool | None = None
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "recovery.answer is Membership.WEIGHTS")
 
     @cached_property
     def weights(self) -> Weights | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ MOST_PLACES = 30
 """Digits behind the point that the text shows."""
 
 
+@no_truth_value("recovery.answer is Membership.WEIGHTS")
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftmaxRecovery(Result):
     r"""The answer, what of the weights is determined, and what it rests on.
@@ -59,9 +60,6 @@ class SoftmaxRecovery(Result):
     queries: int = 0
     digits: int | None = None
     checked: str = ""
-
-    def __bool__(self) -> NoReturn:
-        no_truth_value(self, "recovery.answer is Membership.WEIGHTS")
 
     @cached_property
     def weights(self) -> Weights | None:

@@ -20,7 +20,6 @@ import tempfile
 import warnings
 import webbrowser
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from damage import KINDS
 from good_files import good_baseline, good_config, good_json, good_map
 from watched import report, run_watched
 
-from lightning_cli.main import COMMANDS, main
+from lightning_cli.main import COMMANDS, main, module_of
 from lightning_cli.numbers import Size, Sizes
 from lightning_cli.pictures import dimensions, figure_3
 from lightning_cli.writing.live_pages import PAGES
@@ -119,7 +118,7 @@ def _output(rng: Random) -> str:
 def command_line(rng: Random, files: Sequence[str]) -> list[str]:
     """A command with some of its options, mostly right."""
     name = rng.choice(list(COMMANDS))
-    command: click.Command = import_module(COMMANDS[name][0]).command
+    command: click.Command = module_of(name).command
     words: list[str] = []
     depth = rng.choice([1, 1, 1, 2, 2, 3])
     shaped = rng.random() < 0.95  # what is of a shape agrees, and is not beside weights

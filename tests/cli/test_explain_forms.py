@@ -55,8 +55,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert not {name for name, _ in attrs} & {"src", "href"}, "the page fetches something"
         self.seen.append(tag)
-        if tag != "meta":
-            self.open.append(tag)
+        self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

@@ -7,7 +7,6 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from lightning_cli.main import COMMANDS
+from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.schemas import schema, schema_names
 from lightning_sym import Family, save_checkpoint, sweep
 from lightning_sym.testing import small_checkpoint
@@ -170,9 +169,7 @@ def test_schemas_leave_nothing_open(name: str) -> None:
 
 def test_every_command_with_json_has_a_schema() -> None:
     with_json = {
-        name
-        for name, (module, _) in COMMANDS.items()
-        if any("--json" in parameter.opts for parameter in import_module(module).command.params)
+        name for name in COMMANDS if any("--json" in parameter.opts for parameter in module_of(name).command.params)
     }
     assert with_json | {
         "config",

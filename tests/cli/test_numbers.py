@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 
 import click
 import pytest
 from command import run
 
-from lightning_cli.main import COMMANDS
+from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.numbers import Amount, Integer, Rational, Size, Sizes, TokenIds
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import require_memory
@@ -20,8 +19,8 @@ NONE = ["-1", "nan", "-inf", "", " ", "x", "0x10", "1_0", "\u0661", "1e", "1,,2"
 
 
 def numbers() -> Iterator[tuple[str, click.Parameter]]:
-    for name, (module, _) in COMMANDS.items():
-        for parameter in import_module(module).command.params:
+    for name in COMMANDS:
+        for parameter in module_of(name).command.params:
             kind = parameter.type
             known = isinstance(kind, (*NUMBERS, click.Path, click.Choice, click.types.BoolParamType))
             assert known or type(kind) is click.types.StringParamType, f"{parameter.name} of {name}: {kind}"

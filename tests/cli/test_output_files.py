@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -11,7 +10,7 @@ import pytest
 from command import run
 
 from lightning_cli.commands import check
-from lightning_cli.main import COMMANDS
+from lightning_cli.main import COMMANDS, module_of
 from lightning_cli.output_file import OutputFile
 from lightning_sym import Weights, save_weights
 
@@ -32,8 +31,8 @@ WORDS = {  # enough to be read; nothing of it is there
 def files() -> list[tuple[str, str]]:
     """Command and option of every file that is written."""
     found = []
-    for name, (module, _) in COMMANDS.items():
-        for parameter in import_module(module).command.params:
+    for name in COMMANDS:
+        for parameter in module_of(name).command.params:
             if isinstance(parameter, click.Option) and isinstance(parameter.type, click.Path):
                 if isinstance(parameter.type, OutputFile):
                     found.append((name, parameter.opts[-1]))

@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,7 +19,7 @@ import pytest
 from refresh_pages import PAGES, PICTURES, ROOT, Example, Session, blocks, drawn, examples, refreshed, shown, steady
 from unchecked import run_claims_unchecked
 
-from lightning_cli.main import COMMANDS
+from lightning_cli.main import COMMANDS, module_of
 from lightning_sym import load_weights
 from proofs_check.checker import verify
 from proofs_check.instances import reach
@@ -122,7 +121,7 @@ def test_every_block_says_what_it_is(name: str, tmp_path: Path) -> None:
 
 
 def _command(name: str) -> click.Command:
-    command: click.Command = import_module(COMMANDS[name][0]).command
+    command: click.Command = module_of(name).command
     return command
 
 

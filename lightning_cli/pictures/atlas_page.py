@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightning_cli.output_file import write_file
 from lightning_cli.pictures.drawing import grey_legend, image, plain_axes
-from lightning_cli.writing.page_style import STYLE
+from lightning_cli.writing.page_style import page
 from lightning_sym.version import __version__
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MARKS = {
 
 
 def kind_of(entry: Entry) -> str:
-    """Which of the marks a network gets; `refused` gets none."""
+    """Return which of the marks a network gets; `refused` gets none."""
     if entry.status == "refused":
         return "refused"
     if entry.dimension is None:
@@ -74,7 +74,7 @@ def _table(head: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
 
 
 def _pattern(entry: Entry) -> str:
-    """The options of a network in words, its kind."""
+    """Return the options of a network in words, its kind."""
     words = ["lightning" if entry.normalization == "none" else entry.normalization]
     words += [f"{entry.heads} heads"] * (entry.heads > 1) + ["output projections"] * (entry.value_ranks is not None)
     words += ["skip"] * entry.skip + ["causal"] * (entry.mask == "causal")
@@ -102,7 +102,7 @@ def _listed(entries: Sequence[Entry], name: str, title: str, said: str) -> Itera
 
 
 def as_page(entries: Sequence[Entry], where: str | None) -> str:
-    """The page of these networks."""
+    """Return the page of these networks."""
     counts: dict[str, Counter[str]] = {}
     for e in entries:
         counts.setdefault(_pattern(e), Counter())[kind_of(e)] += 1
@@ -111,10 +111,6 @@ def as_page(entries: Sequence[Entry], where: str | None) -> str:
     certified = sum(total[name] for name in names[:3])
     chosen = f"Of the networks with <code>{escape(where)}</code>. " if where else ""
     parts = [
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>An atlas of dimensions</title><style>{STYLE} svg {{ max-width: 100%; height: auto; }}</style></head>",
-        "<body>",
         "<header><h1>An atlas of dimensions</h1>",
         f'<p class="summary">{len(entries):,} networks: {certified:,} certified, {total["open"]:,} open, '
         f"{total['refused']:,} refused.</p>",
@@ -132,7 +128,7 @@ def as_page(entries: Sequence[Entry], where: str | None) -> str:
         *_listed(entries, "open", "Where the bounds do not meet", "What is not known."),
         *_listed(entries, "refused", "Refused", "Too large for the memory that was allowed, or without a proof."),
     ]  # fmt: skip
-    return "\n".join([*parts, "</body></html>"]) + "\n"
+    return "\n".join(page("An atlas of dimensions", parts, " svg { max-width: 100%; height: auto; }")) + "\n"
 
 
 def write_page(path: str, atlas: Atlas, where: str | None) -> None:
