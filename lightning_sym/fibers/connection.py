@@ -14,7 +14,7 @@ from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.rational import null_space, rank
 from lightning_sym.exact.subspaces import left_factor
 from lightning_sym.fibers.comparison_text import connection_latex, connection_lines
-from lightning_sym.fibers.transform import swap, transform
+from lightning_sym.fibers.transform import solution, swap, transform
 from lightning_sym.fibers.virtual_moves import (
     Move,
     MoveName,
@@ -227,14 +227,6 @@ def _invertible_solution(
         if rank(result) == result.shape[0]:
             return result
     return None
-
-
-def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
-    """One `X` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
-    columns, count = matrix.shape[1], right.shape[1]
-    basis = null_space(np.concatenate([matrix, -right], axis=1))
-    solved = [v[:columns] for v in basis if any(v[columns:])]
-    return np.array(solved, dtype=object).T if len(solved) == count else None
 
 
 def _eye(n: int) -> Any:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations, product
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,7 @@ from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadOver
 from lightning_sym.system.reach import pattern_is_constant
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -122,21 +122,6 @@ def _ends(shape: Architecture, frame: Frame, p: int) -> Iterator[Directions]:
         yield _placed(shape, {"U": _products(_eye(shape.unembed), free)}, p)
 
 
-class _Head(NamedTuple):
-    """A head on the frame: `K B`, `Q B`, `V B`, `Phi O`, the form `B^T K^T Q B`, and what is written, `Phi O V B`.
-
-    Integers; a common denominator of all heads is left out, which changes no equation.
-    """
-
-    name: str
-    key: ObjectArray
-    query: ObjectArray
-    value: ObjectArray
-    output: ObjectArray
-    score: ObjectArray
-    written: ObjectArray
-
-
 def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
     """Matrices of one shape times a common denominator of all of them."""
     first, *others = matrices
@@ -144,26 +129,28 @@ def _together(matrices: list[RationalMatrix]) -> list[RationalMatrix]:
 
 
 class _Layer:
+    """A layer on a frame: of each head `K B`, `Q B`, `V B` and `Phi O`.
+
+    Integers; a common denominator of all heads is left out, which changes no equation.
+    """
+
     def __init__(self, weights: Weights, shape: Architecture, frame: Frame, i: int, p: int) -> None:
         space, forms = frame.spaces[i - 1], frame.forms[i]
         self.shape, self.space, self.forms, self.prime = shape, numbers(space), numbers(forms), p
         self.sizes, self.named = dict(shape.weight_shapes()), weights.all_held
-        names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
+        self.names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)]
 
-        def held(letter: str, name: str) -> RationalMatrix:
-            return RationalMatrix.of(self.named[letter + name])
+        def seen(letter: str) -> list[RationalMatrix]:
+            return [RationalMatrix.of(self.named[letter + name]) for name in self.names]
 
-        seen = {letter: _together([held(letter, name) @ space for name in names]) for letter in "KQV"}
-        outputs = [forms if shape.value_ranks is None else forms @ held("O", name) for name in names]
-        parts = zip(names, seen["K"], seen["Q"], seen["V"], _together(outputs), strict=True)
-        self.bits = max(matrix.bits for matrices in (*seen.values(), outputs, [space]) for matrix in matrices)
-        self.heads = [
-            _Head(name, *map(numbers, (key, query, value, output, key.mT @ query, output @ value)))
-            for name, key, query, value, output in parts
-        ]
+        read = [[matrix @ space for matrix in seen(letter)] for letter in "QVK"]
+        outputs = [forms for _ in self.names] if shape.value_ranks is None else [forms @ output for output in seen("O")]
+        factors = [_together(matrices) for matrices in (*read, outputs)]
+        self.bits = max(matrix.bits for matrices in (*factors[:3], outputs, [space]) for matrix in matrices)
+        self.heads = [HeadOver(*map(numbers, each)) for each in zip(*factors, strict=True)]
         self.constant = pattern_is_constant(shape)
-        self.idle = [not head.written.any() for head in self.heads]
-        self.blind = [shape.normalization is None and not head.score.any() for head in self.heads]
+        self.idle = [not head.value.any() for head in self.heads]
+        self.blind = [shape.normalization is None and not head.attention.any() for head in self.heads]
 
     def families(self, budget: Work) -> Iterator[Directions]:
         """For each letter what moves where all heads move it, or all but those whose other side does not count."""
@@ -183,10 +170,10 @@ class _Layer:
     def _family(self, letter: str, apart: dict[int, str], budget: Work) -> Iterator[Directions]:
         """Heads `apart` move one side as they like, and of the other side this letter, as long as it stays 0."""
         free, unknown = list[str](), list[tuple[int, str]]()
-        for h, head in enumerate(self.heads):
+        for h, name in enumerate(self.names):
             moved = apart.get(h, letter)
-            values = [kind + head.name for kind in ("V" if self.shape.value_ranks is None else "VO")]
-            scores = ["Q" + head.name, "K" + head.name]
+            values = [kind + name for kind in ("V" if self.shape.value_ranks is None else "VO")]
+            scores = ["Q" + name, "K" + name]
             if h in apart:
                 free += values if moved in "QK" else scores
             elif self.constant and moved in "VO":
@@ -196,7 +183,7 @@ class _Layer:
             elif moved in "VO" and self.blind[h] and h not in apart:
                 free += values
             else:
-                unknown.append((h, moved + head.name))
+                unknown.append((h, moved + name))
         sizes = [self.sizes[name] for name in (*free, *(name for _, name in unknown))]
         seconds = sum(PLACED * (m * n) ** 2 + span_cost(m, n, self.bits) for m, n in sizes)
         if not spend(seconds, budget):
@@ -224,9 +211,9 @@ class _Layer:
         named, groups = self.named, dict[tuple[int, ...], list[str]]()
         for h, head in enumerate(self.heads):
             if h not in apart:
-                same = head.written if letter in "QK" else head.score
+                same = head.value if letter in "QK" else head.attention
                 key = () if self.constant and letter in "VO" else tuple(same.ravel())
-                groups.setdefault(key, []).append(head.name)
+                groups.setdefault(key, []).append(self.names[h])
         pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
         most = max(rows * columns for rows, columns in self.sizes.values())
         if not pairs or not spend(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, budget):
@@ -246,7 +233,7 @@ class _Layer:
         for place, (h, name) in enumerate(unknown):
             alone = h in apart or (not lightning and name[0] in "QK")
             together = lightning or self.constant
-            key = ("head", h) if alone else () if together else tuple(self.heads[h].score.ravel())
+            key = ("head", h) if alone else () if together else tuple(self.heads[h].attention.ravel())
             groups.setdefault(key, []).append(place)
         found = list[ObjectArray]()
         for places in groups.values():
@@ -270,7 +257,7 @@ class _Layer:
         head = self.heads[h]
         left, right = {
             "Q": (head.key.T, self.space), "K": (head.query.T, self.space), "V": (head.output, self.space),
-            "O": (self.forms, head.value),
+            "O": (self.forms, head.inner_value),
         }[name[0]]  # fmt: skip
         columns, rows = kernel(RationalMatrix.of(left)), kernel(RationalMatrix.of(right.T))
         width, length = self.sizes[name]
@@ -303,10 +290,10 @@ class _Layer:
         elif name[0] == "V":
             moved = _products(head.output.T, self.space)
         else:
-            moved = _products(self.forms.T, head.value)
+            moved = _products(self.forms.T, head.inner_value)
         if self.shape.normalization is None:
             # (x_p of what is written) (x_q of the key) (y_s of the query), the same x
-            written, form = (head.written[None], moved) if scores else (moved, head.score[None])
+            written, form = (head.value[None], moved) if scores else (moved, head.attention[None])
             tensor = written[:, :, :, None, None] * form[:, None, None, :, :]
             first, second = np.triu_indices(self.space.shape[1])
             moved = (tensor + tensor.swapaxes(2, 3))[:, :, first, second]

@@ -139,8 +139,7 @@ class _Ranks:
     def scores(self, i: int, h: int, name: str) -> int:
         """Of `K^T Q`."""
         head = self._net.layers[i - 1][h - 1]
-        assert head.key is not None  # noqa: S101 - for the type checker
-        most = min(head.key.shape)
+        most: int = min(head.key.shape)
         if all(rank_mod_p(m.entries, self._p) == most for m in (head.key, head.query)) and most == head.key.shape[0]:
             return most
         return _product_rank(self._weights[f"K{name}"].T, self._weights[f"Q{name}"])
@@ -149,7 +148,6 @@ class _Ranks:
         """Of `O V`."""
         head = self._net.layers[i - 1][h - 1]
         inner = head.inner_value.shape[0]
-        assert head.output is not None  # noqa: S101 - for the type checker
         if rank_mod_p(head.inner_value.entries, self._p) == inner == rank_mod_p(head.output.entries, self._p):
             return inner
         return _product_rank(self._weights[f"O{name}"], self._weights[f"V{name}"])

@@ -259,13 +259,16 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
             )
         before = exact_virtual_weights(weights.layers[:-1]).value
         (p, q), (v, w) = rank_one_factors(virtual.attention[-1]), rank_one_factors(virtual.value)
-        p, q, w = (_preimage(before.T, vector) for vector in (p, q, w))
+        # each of them is in the image
+        p, q, w = solution(before.T, np.stack([p, q, w], axis=1)).T  # type: ignore[union-attr]
     query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
     query[0], key[0] = q, w
     return Weights.of(weights.named() | {f"Q{i}": query, f"K{i}": key, f"V{i}": np.outer(v, p)})
 
 
-def _preimage(matrix: ObjectArray, vector: ObjectArray) -> ObjectArray:
-    """One exact solution of `matrix x = vector`, which must have one."""
-    solution = null_space(np.concatenate([matrix, vector[:, None]], axis=1))[-1]
-    return -np.array(solution[:-1], dtype=object)
+def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
+    """One `X` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
+    columns, count = matrix.shape[1], right.shape[1]
+    basis = null_space(np.concatenate([matrix, -right], axis=1))
+    solved = [v[:columns] for v in basis if any(v[columns:])]
+    return np.array(solved, dtype=object).T if len(solved) == count else None

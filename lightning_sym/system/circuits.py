@@ -31,14 +31,14 @@ class HeadOver(Generic[M]):
     Attributes:
         query: `a x d`; without keys it is $A$ itself.
         inner_value: `b x d`, with an output projection; or `d' x d`, without.
-        key: `a x d`, or `None`.
-        output: `d' x b`, or `None`.
+        key: `a x d`, a matrix like the others, or `None`.
+        output: `d' x b`, likewise.
     """
 
     query: M
     inner_value: M
-    key: M | None = None
-    output: M | None = None
+    key: Any = None
+    output: Any = None
 
     @cached_property
     def attention(self) -> M:

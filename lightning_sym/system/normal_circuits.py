@@ -25,6 +25,7 @@ from lightning_sym.exact.echelon import columns_of, independent_columns, row_ech
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.system.common_streams import streams
+from lightning_sym.system.fields import Q
 
 Key = tuple[Any, ...]
 
@@ -32,18 +33,8 @@ MOST_SIGNS = 10
 """Heads of a layer up to which all choices of signs are tried."""
 
 
-def _key(matrix: RationalMatrix) -> Key:
-    """What matrices of one shape are ordered by."""
-    return matrix.sort_key()
-
-
 def _beside(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
-    return row_stack([m.mT for m in matrices]).mT
-
-
-def row_stack(matrices: Sequence[RationalMatrix]) -> RationalMatrix:
-    """Matrices with equally many columns, one above the other."""
-    return matrices[0].above(*matrices[1:])
+    return Q.stacked([matrix.mT for matrix in matrices]).mT
 
 
 def _grown(matrix: RationalMatrix, rows: int, columns: int) -> RationalMatrix:
@@ -104,7 +95,7 @@ def normal_stream(circuits: NetworkCircuits) -> NetworkCircuits:
     widths = [basis.shape[1]]
     for i, heads in enumerate(circuits.layers, start=1):
         inside = [HeadCircuits(basis.mT @ head.attention @ basis, head.value @ basis) for head in heads]
-        inside.sort(key=lambda head: _key(head.attention))
+        inside.sort(key=lambda head: head.attention.sort_key())
         if i == len(circuits.layers):
             return _last(circuits, embed, layers, widths, basis, inside)
         if not skip:
@@ -125,10 +116,10 @@ def normal_stream(circuits: NetworkCircuits) -> NetworkCircuits:
 
 def _require_seen(read: Sequence[RationalMatrix], heads: Sequence[HeadCircuits], layer: int) -> None:
     """That no vector of the stream in front of a layer is zero for all that reads it there."""
-    forms = [m for head in heads for m in (head.attention, head.attention.mT)]
-    space = forms[0].shape[0]
-    seen = len(independent_columns(row_stack([*read, *forms])))
-    if seen < space and (seen := row_stack([*read, *forms]).rank()) < space:
+    forms = Q.stacked([*read, *(form for head in heads for form in head.score_forms)])
+    space = forms.shape[1]
+    seen = len(independent_columns(forms))
+    if seen < space and (seen := forms.rank()) < space:
         raise BadInput(
             "the canonical form needs all of the stream to be seen (Proposition 14 of docs/transformer-fibers.md), "
             f"layer {layer} sees {seen} of {space} dimensions"
@@ -214,8 +205,8 @@ def normal_layer(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
     classes: dict[Key, tuple[RationalMatrix, RationalMatrix]] = {}
     for head in circuits.layers[0] if circuits.layers else ():
         form, value = e.mT @ head.attention @ e, u @ head.value @ e
-        old = classes.get(_key(form))
-        classes[_key(form)] = form, value if old is None else old[1] + value
+        old = classes.get(form.sort_key())
+        classes[form.sort_key()] = form, value if old is None else old[1] + value
     if tokens == 2:
         classes = _signed(classes, RationalMatrix.zero(n, n), RationalMatrix.zero(m, n))
     heads = [classes[key] for key in sorted(classes) if classes[key][1]]
@@ -239,15 +230,15 @@ def _signed(
     for form, value in classes.values():
         total = total + value
         if form:
-            positive = _key(form) >= _key(-form)
-            name = _key(form) if positive else _key(-form)
+            positive = form.sort_key() >= (-form).sort_key()
+            name = form.sort_key() if positive else (-form).sort_key()
             old = found.get(name, (form if positive else -form, silent))
             found[name] = old[0], old[1] + value if positive else old[1] - value
     found = {name: pair for name, pair in found.items() if pair[1]}
     for name, (form, value) in list(found.items()) if len(found) == 1 else ():
         if total == -value:
-            found = {_key(-form): (-form, -value)}
+            found = {(-form).sort_key(): (-form, -value)}
             del name
     for _, value in found.values():
         total = total - value
-    return found | {_key(nothing): (nothing, total)}
+    return found | {nothing.sort_key(): (nothing, total)}
