@@ -26,9 +26,9 @@ from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, matmul_mod, random_residues
 from proofs_check.claim import Refutation, Tally, Undecided
 from proofs_check.expect import Bounds, expect_value, spell
+from proofs_check.finite_matrices import Integers, Truths
 
 PRIME = PRIMES[0]
-Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 PRINTS = 3
@@ -161,7 +161,7 @@ def compare(
     prints: Integers,
     visible: Sequence[Hashable],
     name: Callable[[int], str],
-    within: npt.NDArray[np.bool_] | None = None,
+    within: Truths | None = None,
 ) -> str:
     """Networks whose functions are said to be equal must not be apart; any two others must be.
 
@@ -223,7 +223,7 @@ class Box(NamedTuple):
         entries = ", ".join(map(str, self.entries))
         return f"{self.normalization}, {mask}d = {self.width}, l = {self.depth}, t = {self.tokens}, entries {entries}"
 
-    def virtual(self, keep: Callable[[Integers], npt.NDArray[np.bool_]] | None = None) -> list[Integers]:
+    def virtual(self, keep: Callable[[Integers], Truths] | None = None) -> list[Integers]:
         """All `A~_1, ..., A~_l, V~`, stacked; `keep` says of the attention matrices which ones may occur."""
         matrices = small_matrices(self.width, self.width, self.entries)
         if self.few:
@@ -261,7 +261,7 @@ class Box(NamedTuple):
         return [*range(0, 3 * self.depth, 3), 3 * self.depth - 1]
 
 
-def ranks_as_shown(box: Box, virtual: Sequence[Integers], shown: Sequence[npt.NDArray[np.bool_]], degree: int) -> str:
+def ranks_as_shown(box: Box, virtual: Sequence[Integers], shown: Sequence[Truths], degree: int) -> str:
     """The differential at each of these weights: what is shown is independent, the other directions are not felt.
 
     Args:

@@ -7,12 +7,16 @@ short of it. So nothing here takes a lower bound without an upper one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lightning_sym.dimension.certify import CertifiedDimension, Evidence, certified_dimension
 from lightning_sym.errors import ProgramError
 from lightning_sym.network.architecture import Architecture
 from proofs_check.claim import Refutation, Undecided
+
+Formula = Callable[[Architecture], int]
+"""A number that is stated of every network."""
 
 
 def spell(matrix: Any) -> str:
@@ -58,9 +62,13 @@ class Bounds(NamedTuple):
         return f"found {self.lower}" if self.lower == self.upper else f"between {self.lower} and {self.upper}"
 
 
+def _require_order(lower: int, upper: int, at: object) -> None:
+    if lower > upper:
+        raise ProgramError(f"{at}: the lower bound {lower} exceeds the upper bound {upper}")
+
+
 def _conclude(bounds: Bounds, said: str, at: object, *, holds: bool, fails: bool) -> None:
-    if bounds.lower > bounds.upper:
-        raise ProgramError(f"{at}: the lower bound {bounds.lower} exceeds the upper bound {bounds.upper}")
+    _require_order(*bounds, at)
     if fails:
         raise Refutation(f"{at}: {bounds}, {said}")
     if not holds:
@@ -101,6 +109,22 @@ def expect_more(bounds: Bounds, stated: int, at: object) -> None:
     _conclude(bounds, f"stated more than {stated}", at, holds=bounds.lower > stated, fails=bounds.upper <= stated)
 
 
+def expect_apart(apart: bool, stated: bool, at: object) -> None:
+    """Refute where functions that are said to be equal are shown apart; undecided where others were not shown apart.
+
+    Balls and residues prove that two functions differ. That they are equal they never prove.
+
+    Example:
+        >>> expect_apart(True, False, at="A and B")
+        Traceback (most recent call last):
+        proofs_check.claim.Refutation: A and B have different functions
+    """
+    if apart and not stated:
+        raise Refutation(f"{at} have different functions")
+    if stated and not apart:
+        raise Undecided(f"{at}: no input was found that shows them apart")
+
+
 def expect_dimension(found: CertifiedDimension, stated: int) -> None:
     """Refute, or leave undecided, unless the certified dimension is the stated number."""
     expect_value(Bounds.of(found), stated, found.architecture)
@@ -117,8 +141,7 @@ def meeting_bounds(lower: int, upper: int, at: object) -> int:
         >>> meeting_bounds(3, 3, at="one layer")
         3
     """
-    if lower > upper:
-        raise ProgramError(f"{at}: the lower bound {lower} exceeds the upper bound {upper}")
+    _require_order(lower, upper, at)
     if lower < upper:
         raise Undecided(f"{at}: between {lower} and {upper}")
     return lower

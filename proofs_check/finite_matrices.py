@@ -13,6 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+
+def is_zero(matrices: Integers) -> Truths:
+    """Which matrices of a batch are zero.
+
+    Example:
+        >>> is_zero(np.array([[[0, 0]], [[0, 1]]])).tolist()
+        [True, False]
+    """
+    found: Truths = (matrices == 0).all(axis=(1, 2))
+    return found
 
 
 def every_matrix(rows: int, columns: int, p: int) -> Integers:

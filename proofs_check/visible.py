@@ -9,31 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from proofs_check.boxes import Integers, Stack
+from proofs_check.boxes import Stack
+from proofs_check.finite_matrices import Integers, Truths, is_zero
 
-Which = npt.NDArray[np.bool_]
-Blind = Callable[[Integers, int], Which]
-
-
-def is_zero(matrices: Integers) -> Which:
-    """Which are zero."""
-    found: Which = (matrices == 0).all(axis=(1, 2))
-    return found
+Blind = Callable[[Integers, int], Truths]
 
 
-def is_skew(matrices: Integers) -> Which:
-    """Which have the quadratic form zero."""
+def is_skew(matrices: Integers) -> Truths:
+    """Truths have the quadratic form zero."""
     return is_zero(matrices + matrices.mT)
 
 
-def blind(matrices: Integers, tokens: int) -> Which:
+def blind(matrices: Integers, tokens: int) -> Truths:
     """Without mask: behind which all tokens are equal."""
     return is_skew(matrices) if tokens == 2 else is_zero(matrices)
 
 
-def shown_layers(virtual: Sequence[Integers], tokens: int, causal: bool, blind: Blind = blind) -> list[Which]:
+def shown_layers(virtual: Sequence[Integers], tokens: int, causal: bool, blind: Blind = blind) -> list[Truths]:
     """By layer, of which networks the function determines it: Theorem 1; under a mask for three tokens Theorem 4."""
     *attention, value = virtual
     shown, result = ~is_zero(value), []

@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym import Layer, forward
+from lightning_sym.network.attention import Form
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import as_fraction, map_entries
-from proofs_check.blackboard.step import BOARD, INPUT, identity, rational
+from proofs_check.blackboard.step import BOARD, INPUT, identity, must, rational
 
 
 def layer_of(attention: ObjectArray, value: ObjectArray) -> Layer:
@@ -71,3 +72,16 @@ def jacobian(
     names = sorted({name for row in derivatives for name in row}, key=lambda n: (n[0], n[1], [-e for e in n[2]]))
     matrix = rational([[row.get(name, 0) for name in names] for row in derivatives])
     return matrix, names
+
+
+def normalized_network(x: ObjectArray, *layers: tuple[ObjectArray, ObjectArray], constant: int = 1) -> ObjectArray:
+    """The network of normalized layers $(A, V)$, S(y) = constant + y, at a rational input."""
+
+    def pattern(scores: ObjectArray) -> ObjectArray:
+        weights = scores + Fraction(constant)
+        must(all(weights.sum(axis=0) != 0), "the weights of the tokens do not sum to zero")
+        result: ObjectArray = weights / weights.sum(axis=0)
+        return result
+
+    result: ObjectArray = forward(x, [layer_of(*layer) for layer in layers], Form(pattern))
+    return result

@@ -16,7 +16,7 @@ formula: for these networks, counted in the findings, the formula is confirmed b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, product
@@ -26,12 +26,10 @@ from lightning_sym.dimension.varieties import Piece, virtual_weight_variety
 from proofs_check.blackboard.step import Matrix, Shown, Step, must, show
 from proofs_check.certificates import of_network
 from proofs_check.claim import Certifiable, Claim, Kind, Part, Scope, WalkThrough
-from proofs_check.expect import expect_dimension, expect_orbit
+from proofs_check.expect import Formula, expect_dimension, expect_orbit
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
-
-Formula = Callable[[Architecture], int]
 
 BY_ORBIT = Kind("a rank and an orbit of symmetries meet, neither of which contains the formula")
 BY_COUNT = Kind("a rank meets the count of virtual weights, which contains the formula")
@@ -113,7 +111,6 @@ MUTANTS = {
 
 
 def walk() -> Iterator[Step]:
-    """Beyond the paper: the dimension for any widths."""
     network = Architecture((3, 2, 1), (2, 2), 2)
     pieces = virtual_weight_variety(network).pieces
     upper = virtual_weight_variety(network).dimension

@@ -18,7 +18,7 @@ is the count as the library has it, its lower bound a rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate, combinations, pairwise, product
 from typing import Any
@@ -46,9 +46,7 @@ from proofs_check.claims.any_width.every_width_kernel import (
     second_token,
 )
 from proofs_check.claims.deep.equation_9 import A1, A2
-from proofs_check.expect import Bounds, expect_value
-
-Count = Callable[[Architecture], int]
+from proofs_check.expect import Bounds, Formula, expect_value
 
 
 def rank_pattern(network: Architecture) -> tuple[list[int], list[int], list[bool]]:
@@ -94,7 +92,7 @@ def patterns(quick: bool, tokens: int) -> Iterator[Architecture]:
                 yield Architecture(widths, ranks + (1,) * (depth - wide), tokens)
 
 
-def kernel_is_rescalings(network: Architecture, count: Count = variety_dimension, rescalings: int = 1) -> Kind:
+def kernel_is_rescalings(network: Architecture, count: Formula = variety_dimension, rescalings: int = 1) -> Kind:
     return expect_by_orbit(network, count(network) - rescalings * network.depth)
 
 
@@ -133,14 +131,13 @@ def virtual_weight_rank(network: Architecture, rows: int, p: int = PRIMES[0]) ->
     return rank_at_least(matrix) if rows <= LARGEST else rank_mod_p(matrix.entries, p)
 
 
-def count_of_the_variety(network: Architecture, count: Count = variety_dimension) -> None:
+def count_of_the_variety(network: Architecture, count: Formula = variety_dimension) -> None:
     stated, upper = count(network), virtual_weight_variety(network).dimension + network.depth
     lower = virtual_weight_rank(network, upper + 8)
     expect_value(Bounds(lower, upper), stated, at=f"{network}, dimension of the variety of virtual weights")
 
 
 def walk() -> Iterator[Step]:
-    """Beyond the paper: two coordinates decide all widths."""
     shown, counts = [], []
     layers: list[Layer] = []
     for depth in (1, 2, 3):

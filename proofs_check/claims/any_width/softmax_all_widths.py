@@ -9,42 +9,30 @@ $t = 1$ the function is a linear map, and $\dim \mathcal M = r_l (d_0 + d_l - r_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, product
+from itertools import product
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.expect import dimension_by_orbit, expect_dimension
+from proofs_check.claims.any_width.dimension_all_widths import formula as lightning_formula
+from proofs_check.expect import Formula, dimension_by_orbit, expect_dimension
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
 from proofs_check.samples import random_networks as random_shapes
-
-Formula = Callable[[Architecture], int]
 
 
 def formula(
     network: Architecture, *, rescalings: bool = False, symmetric_parts: bool = False, one_token: bool = True
 ) -> int:
-    d, l = network.widths, network.depth  # noqa: E741 - the paper's letter
-    r = list(accumulate(d, min))
+    """The count for lightning networks, with no rescalings and no layer by its symmetric part."""
     if network.tokens == 1 and one_token:
-        return r[l] * (d[0] + d[l] - r[l])
-    alpha = [0] + [min(network.attention_ranks[i - 1], r[i - 1]) for i in range(1, l + 1)]
-    total, w = r[l] * (d[l] + r[l - 1] - r[l]), r[l]
-    for i in range(l, 0, -1):
-        if symmetric_parts and 1 in alpha[1:i]:
-            rank = min(2 * alpha[i], r[i - 1])
-            total += rank * r[i - 1] - rank * (rank - 1) // 2
-        else:
-            total += alpha[i] * (2 * r[i - 1] - alpha[i])
-        if i < l:
-            w = min(r[i], w + 2 * alpha[i + 1])
-            total += w * (r[i - 1] - r[i])
-    return total - l if rescalings else total
+        r = min(network.widths)
+        return r * (network.widths[0] + network.widths[-1] - r)
+    return lightning_formula(network, rescalings=rescalings, symmetric_parts=symmetric_parts)
 
 
 def hypotheses_hold(network: Architecture) -> bool:
@@ -92,7 +80,6 @@ MUTANTS = {
 
 
 def walk() -> Iterator[Step]:
-    """Softmax at any widths."""
     network = Architecture((2, 2, 2), (1, 2), 2)
     lightning, masked = (certified_dimension(n).value or 0 for n in (network, replace(network, causal=True)))
     softmax = certified_dimension(replace(network, normalization=SOFTMAX)).value or 0

@@ -22,11 +22,16 @@ from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
 from proofs_check.claims.deep.equation_9 import V1
-from proofs_check.expect import dimension_by_orbit, expect_dimension, expect_equal, expect_orbit, meeting_bounds
+from proofs_check.expect import (
+    Formula,
+    dimension_by_orbit,
+    expect_dimension,
+    expect_equal,
+    expect_orbit,
+    meeting_bounds,
+)
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
-
-Formula = Callable[[Architecture], int]
 
 
 def printed_formula(network: Architecture) -> int:
@@ -129,7 +134,6 @@ single_token = partial(
 
 
 def walk() -> Iterator[Step]:
-    """Corollary 3.8."""
     network = Architecture((2, 2, 2), (2, 2), 2)
     layers = [
         Layer(rational([[1, 0], [1, 1]]), rational([[1, 1], [0, 1]]), V1),

@@ -127,7 +127,6 @@ def shown_virtual(weights: VirtualWeights) -> list[Shown]:
 
 
 def walk() -> Iterator[Step]:
-    """Equation 9."""
     layers = [layer_of(A1, V1), layer_of(A2, V2)]
     yield Step(
         "Two layers",

@@ -117,7 +117,6 @@ def _mutants(check: Callable[..., None]) -> dict[str, Callable[[Any], None]]:
 
 
 def walk() -> Iterator[Step]:
-    """Lemma 3.6 and Equation 12."""
     x = Words.letter("X")
     layers = word_layers(2)
     raw = str(forward(x, layers))

@@ -150,7 +150,6 @@ def limit_is_in_m(sequence: WeightSequence, same_rank: bool = False, limit_at: i
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 3.4, first part; Corollary A.1."""
     value = rational([[1, 1]])
     ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
     a, v = ring.matrix("a", 2, 2), ring.matrix("v", 1, 2)

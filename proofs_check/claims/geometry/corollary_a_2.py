@@ -20,8 +20,9 @@ from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThroug
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
 from proofs_check.claims.one_layer.definition_1 import symbolic_layer
 from proofs_check.claims.one_layer.theorem_3_2 import walk
-from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Truths
+from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field
 from proofs_check.expect import expect_equal
+from proofs_check.finite_matrices import Integers, Truths
 
 
 class Projective(NamedTuple):

@@ -148,7 +148,6 @@ def not_critical_at_width_one(d_out: int, stated: Stated = lambda *ranks: False)
 
 
 def walk() -> Iterator[Step]:
-    """Lemma A.3."""
     h, q, w = rational([[1], [1]]), rational([[1], [2]]), rational([[1], [-1]])
     attention = h @ q.T
     usual = one_layer_jacobian(attention, w.T)

@@ -21,9 +21,9 @@ from lightning_sym.exact.modular import rank_mod_p
 from proofs_check.blackboard.step import Step, must, rational, show, table
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
-from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16
+from proofs_check.claims.normalized.conjecture_3_10 import equation_16
 from proofs_check.claims.normalized.rational_normalizer import PRIME, jacobian_of_values, most_at_values, of_values
-from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_more, expect_value
+from proofs_check.expect import Bounds, Formula, dimension_by_orbit, expect_dimension, expect_more, expect_value
 
 Instance = tuple[Architecture, int]
 
@@ -91,7 +91,6 @@ def enough(instance: Instance) -> str:
 
 
 def walk() -> Iterator[Step]:
-    """Figure 3."""
     from proofs_check.claims.normalized.figure_3 import estimated, expected, figure_networks, most_with
 
     networks = figure_networks()

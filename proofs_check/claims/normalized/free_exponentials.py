@@ -10,7 +10,7 @@ networks without Taylor series: exponentials are drawn like weights. Both roads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate, product
 
@@ -27,14 +27,12 @@ from lightning_sym.rings.prime_field import PRIMES, random_residues
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.expect import meeting_bounds
+from proofs_check.expect import Formula, meeting_bounds
 
 PRIME = PRIMES[0]
 
 LONGEST = 200
 """Degree of the longest Taylor series that are tried."""
-
-Count = Callable[[Architecture], int]
 
 
 def scores_at(network: Architecture, points: int) -> npt.NDArray[np.int64]:
@@ -97,7 +95,7 @@ def networks(quick: bool) -> Iterator[Architecture]:
                     yield network
 
 
-def independent(network: Architecture, count: Count = different_scores) -> str | None:
+def independent(network: Architecture, count: Formula = different_scores) -> str | None:
     """As many linearly independent scores as there are different ones, which are no fewer than the rank."""
     stated, different = count(network), different_scores(network)
     found = rank_mod_p(scores_at(network, different + 16), PRIME)
@@ -132,7 +130,6 @@ def two_roads(network: Architecture, lost: int = 0) -> None:
 
 
 def walk() -> Iterator[Step]:
-    """Theorem A."""
     from lightning_sym.exact.modular import rank_mod_p
     from lightning_sym.network.jacobian import RandomJacobian
     from lightning_sym.rings.prime_field import PRIMES

@@ -32,13 +32,13 @@ from lightning_sym.rings.polynomials import PolynomialRing, entry_names
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.symmetries.families import families_of, tangent_directions_mod_p
 from lightning_sym.symmetries.group import verify_identity
+from proofs_check.blackboard.layers import normalized_network
 from proofs_check.blackboard.step import Step, must, rational, show
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Certifiable, Claim, Part, Refutation, Scope, WalkThrough
-from proofs_check.claims.normalized.conjecture_3_10 import Formula, equation_16, hypotheses_hold, sized
-from proofs_check.claims.normalized.conjecture_3_10.walk import rational_network
+from proofs_check.claims.normalized.conjecture_3_10 import equation_16, hypotheses_hold, sized
 from proofs_check.claims.normalized.theorem_3_9 import fiber_over_q, rational_weights
-from proofs_check.expect import Bounds, dimension_by_orbit, expect_dimension, expect_value, meeting_bounds
+from proofs_check.expect import Bounds, Formula, dimension_by_orbit, expect_dimension, expect_value, meeting_bounds
 from proofs_check.samples import random_bottlenecks
 
 PRIME = PRIMES[0]
@@ -211,9 +211,8 @@ def rank_one(shape: tuple[int, int, int], stated: Callable[[int, int], int] | No
 
 
 def walk() -> Iterator[Step]:
-    """S(y) = 1 + y and S(y) = y."""
     x, attention, value = rational([[1, 1], [0, 1]]), rational([[1, 2], [3, 1]]), rational([[1, 2]])
-    one, other = rational_network(x, (attention, value)), rational_network(x, (2 * attention, value))
+    one, other = normalized_network(x, (attention, value)), normalized_network(x, (2 * attention, value))
     must((one != other).any(), "the factor is seen with S(y) = 1 + y")
     yield Step(
         "One plus the score",
@@ -222,7 +221,7 @@ def walk() -> Iterator[Step]:
         (show("A", attention), show("V", value), show("X", x), show(r"\varphi_{A, V}(X)", one),
          show(r"\varphi_{2 A, V}(X)", other)),
     )  # fmt: skip
-    one, other = (rational_network(x, (a, value), constant=0) for a in (attention, 2 * attention))
+    one, other = (normalized_network(x, (a, value), constant=0) for a in (attention, 2 * attention))
     must((one == other).all(), "the factor is not seen with S(y) = y")
     yield Step(
         "The bare score",
@@ -231,7 +230,7 @@ def walk() -> Iterator[Step]:
         (show(r"\varphi_{A, V}(X)", one), show(r"\varphi_{2 A, V}(X)", other)),
     )
     key, query, another = rational([[1], [2]]), rational([[3, 1]]), rational([[1, 5]])
-    one, other = (rational_network(x, (key @ q, value), constant=0) for q in (query, another))
+    one, other = (normalized_network(x, (key @ q, value), constant=0) for q in (query, another))
     must((one == other).all(), "q is not seen")
     yield Step(
         "Rank one",

@@ -20,10 +20,11 @@ from lightning_sym.rings.power_series import PowerSeries
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from proofs_check.blackboard.series import FIRST, SECOND, VALUE, mean_output, spelled
 from proofs_check.blackboard.step import Step, identity, must, rational, show, table
-from proofs_check.boxes import PRIME, Box, Integers, compare, fingerprints, small_matrices
+from proofs_check.boxes import PRIME, Box, compare, fingerprints, small_matrices
 from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
 from proofs_check.claims.normalized.softmax_normalizers import everything, in_hypotheses, quadratic_forms, up_to_sign
 from proofs_check.expect import expect_equal
+from proofs_check.finite_matrices import Integers
 from proofs_check.normalizers import ARCTANGENT, CUBE, FALLING, FIFTH, FLAT, LINEAR, LOGISTIC, order, slope
 from proofs_check.visible import is_skew
 
@@ -191,7 +192,6 @@ def behind(instance: Behind, later: int = 0) -> str:
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 6 of docs/softmax-fibers.md."""
     y, m, exp = rational([2, 1]), rational([1, 1]), SOFTMAX.taylor
     choices = [0 * SECOND, SECOND, SECOND + identity(2)]
     rows = [mean_output(m, y, [FIRST, last], VALUE, exp, 7) for last in choices]

@@ -97,7 +97,6 @@ def _one_token_formula(d: int, d_out: int, a: int) -> int:
 
 
 def walk() -> Iterator[Step]:
-    """Corollary 3.3."""
     attention, value = rational([[1, 2], [1, 0]]), rational([[1, 1]])
     phi = function_of(layer_of(attention, value))
     yield Step(

@@ -116,7 +116,6 @@ def linear_in(slot: str, also_in_input: bool = False) -> None:
 
 
 def walk() -> Iterator[Step]:
-    """Definition 1."""
     layer = Layer(query=rational([[1, 0], [1, 1]]), key=rational([[1, 1], [0, 1]]), value=rational([[1, 2]]))
     attention = layer.key.T @ layer.query
     yield Step(

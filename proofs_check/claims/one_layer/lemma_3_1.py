@@ -171,7 +171,6 @@ def these_matrices(instance: tuple[int, int]) -> Iterator[Certifiable]:
 
 
 def walk() -> Iterator[Step]:
-    """Lemma 3.1."""
     key, query = rational([[1, 0, 1], [0, 1, 1]]), rational([[1, 1, 0], [0, 1, 2]])
     attention = key.T @ query
     a, d = key.shape

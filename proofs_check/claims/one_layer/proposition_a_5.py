@@ -148,7 +148,6 @@ def one_token_loses(shape: Shape, allowed: int = 0) -> str | None:
 
 
 def walk() -> Iterator[Step]:
-    """Proposition A.5."""
     attention, value = rational([[1, 2], [1, 0]]), rational([[1, 1], [0, 1]])
     phi = function_of(layer_of(attention, value))
     yield Step(

@@ -27,8 +27,9 @@ from proofs_check.blackboard.layers import function_of, layer_of
 from proofs_check.blackboard.step import INPUT, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, WalkThrough
 from proofs_check.claims.one_layer import theorem_3_2_weights as finite
-from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Integers, Pair, solve
+from proofs_check.claims.one_layer.theorem_3_2_weights import AllWeights, Field, Pair, solve
 from proofs_check.expect import expect_equal, spell
+from proofs_check.finite_matrices import Integers, is_zero
 from proofs_check.one_network import weights_if
 
 Names = tuple[str, str, str, str]
@@ -81,7 +82,7 @@ def stated_classes(every: AllWeights, exchange: bool = True, zeros_together: boo
         smaller = other @ order < rows[chosen] @ order
         rows[chosen[smaller]] = other[smaller]
     if zeros_together:
-        rows[finite.is_zero(a) | finite.is_zero(v)] = 0
+        rows[is_zero(a) | is_zero(v)] = 0
     return finite.numbered(rows)
 
 
@@ -165,7 +166,6 @@ def one_token(shape: tuple[int, int], tokens: int = 1) -> str:
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 3.2."""
     p, q, w = rational([[1], [2]]), rational([[2], [1]]), rational([[1], [-1]])
     attention, value = p @ q.T, w.T
     yield Step(

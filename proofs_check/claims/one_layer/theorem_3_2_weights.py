@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym import PolynomialMap
 from lightning_sym.exact.modular import ranks_mod_p
 from lightning_sym.network.one_layer import one_layer_map, product_coefficients, quadratic_monomials, values_at
 from lightning_sym.rings.polynomials import PolynomialRing
 from lightning_sym.rings.rationals import to_fractions
+from proofs_check.finite_matrices import Integers, Truths
 
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 Pair = tuple[Any, Any]
 
 
@@ -73,12 +71,6 @@ def all_weights(field: Field) -> AllWeights:
 def inverses(p: int) -> Integers:
     """The inverse of every residue; 0 for 0."""
     return np.array([0] + [pow(x, -1, p) for x in range(1, p)], dtype=np.int64)
-
-
-def is_zero(matrices: Integers) -> Truths:
-    """Which of many matrices are zero."""
-    zero: Truths = np.all(matrices == 0, axis=(1, 2))
-    return zero
 
 
 def is_rank_one(matrices: Integers, p: int) -> Truths:

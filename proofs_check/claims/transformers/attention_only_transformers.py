@@ -30,30 +30,18 @@ from proofs_check.blackboard.step import Step, must, number, rational, show
 from proofs_check.certificates import itself, of_network
 from proofs_check.claim import Claim, Part, Scope, WalkThrough
 from proofs_check.claims.transformers.section_4_heads import formula as one_lightning_layer
-from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, meeting_bounds
+from proofs_check.claims.transformers.transformer_dimension import OPTIONS
+from proofs_check.claims.transformers.words_and_blocks import sizes as sizes_of
+from proofs_check.claims.transformers.words_and_blocks import transformer
+from proofs_check.expect import Bounds, Formula, expect_dimension, expect_equal, expect_less, meeting_bounds
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
-
-Formula = Callable[[Architecture], int]
-
-
-def transformer(
-    n: int, d: int, l: int, h: int, a: int, a_v: int, *,  # noqa: E741 - the letters of the statement
-    normalization: Normalization | None = SOFTMAX, causal: bool = True, tokens: int = 2,
-) -> Architecture:  # fmt: skip
-    return Architecture(
-        (d,) * (l + 1), (a,) * l, tokens, normalization=normalization, heads=h, value_ranks=(a_v,) * l,
-        skip=True, causal=causal, embed=n, unembed=n,
-    )  # fmt: skip
 
 
 def sizes(network: Architecture) -> tuple[int, int, int, int, int, int]:
     """`n, d, l, h, alpha, b`."""
-    assert network.embed is not None  # noqa: S101 - for the type checker
-    assert network.value_ranks is not None  # noqa: S101
-    d = network.widths[0]
-    alpha, b = min(network.attention_ranks[0], d), min(network.value_ranks[0], d)
-    return network.embed, d, network.depth, network.heads, alpha, b
+    n, _, (d, *_), (a, *_), (b, *_), h = sizes_of(network)
+    return n, d, network.depth, h, min(a, d), min(b, d)
 
 
 def softmax_formula(network: Architecture) -> int:
@@ -71,18 +59,10 @@ def hypotheses_hold(network: Architecture) -> bool:
     return n >= d and network.tokens >= 2
 
 
-OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-
-
 def is_transformer(network: Architecture, normalization: Normalization | None) -> bool:
     """Whether it is one of these: embeddings of one width, and every layer like the first."""
-    n, d, a = network.embed, network.widths[0], network.attention_ranks[0]
-    if n is None or network.value_ranks is None or network.normalization is not normalization:
-        return False
-    alike = transformer(
-        n, d, network.depth, network.heads, a, network.value_ranks[0],
-        normalization=normalization, causal=network.causal, tokens=network.tokens,
-    )  # fmt: skip
+    n, _, (d, *_), (a, *_), (b, *_), h = sizes_of(network)
+    alike = transformer((n, d, network.depth, h, a, b), network.tokens, network.causal, normalization=normalization)
     return network == alike and hypotheses_hold(network)
 
 
@@ -93,10 +73,10 @@ def transformers(quick: bool, normalization: Normalization | None) -> Iterator[A
         for a, a_v in product(range(1, min(d + 1, 3) + 1), range(1, min(d + 1, 3) + 1)):
             # at the quick size d = 3 takes part with equal ranks only
             if not quick or (d < 3 and l * h < 3 and a <= d and a_v <= d) or (a == a_v and extra and causal and l < 2):
-                yield transformer(d + extra, d, l, h, a, a_v, normalization=normalization, causal=causal)
+                yield transformer((d + extra, d, l, h, a, a_v), 2, causal, normalization=normalization)
     if not quick:
         for causal, d, a in product((False, True), (1, 2), (1, 2)):
-            yield transformer(d + 1, d, 3, 2, a, 1, normalization=normalization, causal=causal, tokens=3)
+            yield transformer((d + 1, d, 3, 2, a, 1), 3, causal, normalization=normalization)
 
 
 def random_transformers(quick: bool, normalization: Normalization | None) -> Iterator[Architecture]:
@@ -104,10 +84,10 @@ def random_transformers(quick: bool, normalization: Normalization | None) -> Ite
 
     def draw(dice: Dice) -> Architecture | None:
         d = dice.number((3, 8))
-        network = transformer(
-            d + dice.number((0, 2)), d, dice.number((1, 3)), dice.number((1, 4)), dice.number((1, d + 1)),
-            dice.number((1, d + 1)), normalization=normalization, causal=dice.chance(0.5), tokens=dice.number((2, 4)),
-        )  # fmt: skip
+        ranges = ((0, 2), (1, 3), (1, 4), (1, d + 1), (1, d + 1))
+        more, l, h, a, a_v = map(dice.number, ranges)  # noqa: E741
+        causal, tokens = dice.chance(0.5), dice.number((2, 4))
+        network = transformer((d + more, d, l, h, a, a_v), tokens, causal, normalization=normalization)
         return network if network.parameter_count <= (150 if quick else 300) else None
 
     return distinct(draw, 10 if quick else 40, seed=20261121)
@@ -119,10 +99,8 @@ def check(network: Architecture, stated: Formula) -> None:
 
 def by_parameters(network: Architecture, embedding_bases: bool = True) -> None:
     """`P` minus what basis changes take away, all other things equal: the formula again, and the dimension."""
-    _, d, l, h, _, _ = sizes(network)  # noqa: E741
-    assert network.value_ranks is not None  # noqa: S101 - for the type checker
-    a, a_v = network.attention_ranks[0], network.value_ranks[0]
-    stated = network.parameter_count - (d * d if embedding_bases else 0) - l * h * (a * a + a_v * a_v)
+    _, _, (d, *_), (a, *_), (a_v, *_), h = sizes_of(network)
+    stated = network.parameter_count - (d * d if embedding_bases else 0) - network.depth * h * (a * a + a_v * a_v)
     expect_equal(softmax_formula(network), stated, at=network)
     expect_dimension(certified_dimension(network), stated)
 
@@ -184,11 +162,10 @@ def finite_fibers(network: Architecture, lost: Callable[[int], int] = lambda h: 
     return f"finite fibers below the threshold d >= h l + 1 = {h * l + 1}: d = {d}, l = {l}, h = {h}"
 
 
-EXAMPLE = transformer(4, 3, 2, 2, 1, 1)
+EXAMPLE = transformer((4, 3, 2, 2, 1, 1), 2, causal=True)
 
 
 def walk() -> Iterator[Step]:
-    """Attention-only transformers."""
     network = Architecture(
         (3, 3, 3), (1, 1), 2, normalization=SOFTMAX, heads=2, value_ranks=(1, 1), skip=True, causal=True,
         embed=4, unembed=4,
@@ -299,7 +276,11 @@ CLAIM = Claim(
         Part(
             "P - d^2 - l h (a^2 + a_v^2); n = 4, d = 3, l = h = 2, a = a_v = 1: 72 parameters, dimension 55",
             Scope.GENERIC,
-            lambda quick: [EXAMPLE, transformer(3, 2, 1, 2, 2, 1), transformer(2, 2, 2, 1, 1, 2, causal=False)],
+            lambda quick: [
+                EXAMPLE,
+                transformer((3, 2, 1, 2, 2, 1), 2, True),
+                transformer((2, 2, 2, 1, 1, 2), 2, False),
+            ],
             by_parameters,
             {"the basis of the stream is fixed": partial(by_parameters, embedding_bases=False)},
             certifies=itself,
@@ -308,7 +289,7 @@ CLAIM = Claim(
             "n < d is outside",
             Scope.GENERIC,
             lambda quick: [
-                transformer(n, d, layers, 1, 1, 1, normalization=kind, causal=causal)
+                transformer((n, d, layers, 1, 1, 1), 2, causal, normalization=kind)
                 for n, d, layers in ((2, 3, 1), (1, 3, 2))
                 for kind in (SOFTMAX, None)
                 for causal in (False, True)

@@ -21,7 +21,7 @@ from proofs_check.blackboard.step import Shown, Step, must, rational, show
 from proofs_check.claim import Claim, Part, Refutation, Scope, Tally, Undecided, WalkThrough
 from proofs_check.claims.transformers.formal_exponentials import ExactLayer, Point, seen_form, seen_value
 from proofs_check.claims.transformers.row_matrices import Matrix, as_array, as_rows, identity, plus, times, zero
-from proofs_check.claims.transformers.small_networks import Head, Network
+from proofs_check.claims.transformers.small_networks import Head, Network, mask_and_skip
 
 Table = Callable[[Network], Hashable]
 
@@ -139,9 +139,8 @@ def sorted_twice(box: Box, table: Table = stated) -> Tally:
                 identities += 1
                 if not exact.same_as(ExactLayer(other)):
                     raise Refutation(f"{first} and {other} have one table and different rational functions")
-    mask, skip = "causal" if box.causal else "no mask", "skip" if box.skip else "no skip"
     return Tally(
-        f"d = {box.width}, {box.heads} heads, t = {box.tokens}, {mask}, {skip}: {len(networks)} networks, "
+        f"d = {box.width}, {box.heads} heads, t = {box.tokens}, {mask_and_skip(box)}: {len(networks)} networks, "
         f"{len(classes)} functions, {identities} identities"
     )
 
@@ -215,7 +214,6 @@ def equal_layers(one: Network, other: Network) -> bool:
 
 
 def walk() -> Iterator[Step]:
-    """Theorem 8 of docs/transformer-fibers.md."""
     apart_heads = small_network((Head(A1, V1), Head(A1, V2), Head(A2, V2)))
     together = small_network((Head(A1, plus(V1, V2)), Head(A2, V2)))
     table = sums(apart_heads)

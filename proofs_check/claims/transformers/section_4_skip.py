@@ -24,11 +24,9 @@ from proofs_check.blackboard.layers import layer_of
 from proofs_check.blackboard.step import BOARD, INPUT, Step, must, number, rational, show
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Verdict, WalkThrough
-from proofs_check.expect import Bounds, expect_dimension, expect_equal, expect_less, spell
+from proofs_check.expect import Bounds, Formula, expect_dimension, expect_equal, expect_less, spell
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_networks as random_shapes
-
-Formula = Callable[[Architecture], int]
 
 
 def pairs(network: Architecture) -> int:
@@ -142,7 +140,6 @@ def heads_output(*heads: tuple[ObjectArray, ObjectArray], skip: bool = False) ->
 
 
 def walk() -> Iterator[Step]:
-    """Skip connections."""
     ours, moved = heads_output((A1, V1), skip=True), heads_output((2 * A1, V1 / 2), skip=True)
     must((ours == moved).all(), "the same function")
     must((ours != heads_output((A1, V1))).any(), "the skip changes the function")

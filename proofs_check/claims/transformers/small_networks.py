@@ -24,6 +24,11 @@ BITS = 250
 P = PRIMES[0]
 
 
+def mask_and_skip(of: Any) -> str:
+    """Both in words, of a network or of a box of them."""
+    return f"{'causal' if of.causal else 'no mask'}, {'skip' if of.skip else 'no skip'}"
+
+
 class Head(NamedTuple):
     """`A = K^T Q` and `V`, the output projection included."""
 
@@ -45,10 +50,8 @@ class Network(NamedTuple):
     skip: bool = True
 
     def __str__(self) -> str:
-        mask = "causal" if self.causal else "no mask"
         layers = "; ".join(" ".join(map(str, heads)) for heads in self.layers)
-        skip = "skip" if self.skip else "no skip"
-        return f"{mask}, {skip}, t = {self.tokens}, E = {spell(self.embed)}, {layers}, U = {spell(self.unembed)}"
+        return f"{mask_and_skip(self)}, t = {self.tokens}, E = {spell(self.embed)}, {layers}, U = {spell(self.unembed)}"
 
     @property
     def attended(self) -> Any:

@@ -32,11 +32,9 @@ from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
 from proofs_check.claims.transformers.words_and_blocks import sizes, spans, transformer
-from proofs_check.expect import Bounds, expect_dimension, expect_less
+from proofs_check.expect import Bounds, Formula, expect_dimension, expect_less
 from proofs_check.one_network import itself_if
 from proofs_check.samples import Dice, distinct
-
-Formula = Callable[[Architecture], int]
 
 OPTIONS = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 
@@ -174,7 +172,6 @@ def both_formulas(network: Architecture, narrow: Formula = formula) -> None:
 
 
 def walk() -> Iterator[Step]:
-    """Corollary 6 and Theorem 12."""
     wide = transformer((4, 3, 2, 2, 1, 1), 2, True)
     must(certified_dimension(wide).value == formula(wide) == 55, "55")
     yield Step(

@@ -16,20 +16,19 @@ tokens do not see all blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from lightning_sym import SOFTMAX, Architecture, certified_dimension
+from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from proofs_check.blackboard.step import Step, must, number, rational, table
 from proofs_check.certificates import itself
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.transformers.polynomial_maps import words_and_blocks, words_and_two_token_scores
+from proofs_check.expect import Formula
 from proofs_check.samples import Dice, Range, distinct
-
-Rank = Callable[[Architecture], int]
 
 
 class Sizes(NamedTuple):
@@ -62,13 +61,14 @@ def spans(network: Architecture) -> list[int]:
 
 
 def transformer(
-    sizes: tuple[int, int, int, int, int, int], tokens: int, causal: bool, ends: tuple[bool, bool] = (True, True)
-) -> Architecture:
+    sizes: tuple[int, int, int, int, int, int], tokens: int, causal: bool, ends: tuple[bool, bool] = (True, True),
+    normalization: Normalization | None = SOFTMAX,
+) -> Architecture:  # fmt: skip
     """Of `n, d, l, h, a, b`; without embedding, or unembedding, where `ends` says so."""
     n, d, depth, h, a, b = sizes
     return Architecture(
-        (d,) * (depth + 1), (a,) * depth, tokens, normalization=SOFTMAX, heads=h, value_ranks=(b,) * depth, skip=True,
-        causal=causal, embed=n if ends[0] else None, unembed=n if ends[1] else None,
+        (d,) * (depth + 1), (a,) * depth, tokens, normalization=normalization, heads=h, value_ranks=(b,) * depth,
+        skip=True, causal=causal, embed=n if ends[0] else None, unembed=n if ends[1] else None,
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def two_tokens(quick: bool) -> Iterator[Architecture]:
     yield from shapes(quick, (2, 2), 20261123)
 
 
-def rank_is_dimension(network: Architecture, rank: Rank) -> None:
+def rank_is_dimension(network: Architecture, rank: Formula) -> None:
     """The rank modulo a prime is a lower bound: it refutes where it exceeds the dimension."""
     found, least = certified_dimension(network), rank(network)
     if least > found.upper:
@@ -152,7 +152,6 @@ def three_of_them(network: Architecture) -> str:
 
 
 def walk() -> Iterator[Step]:
-    """Theorems 7 and 11."""
     network = transformer((2, 4, 2, 1, 4, 4), 3, True)
     three, rank = certified_dimension(network).value, words_and_blocks(network)
     must(three == rank == 36, "36 on both roads")

@@ -177,7 +177,6 @@ def behind_rank_one(instance: tuple[int, int, int], power: int = 3) -> None:
 
 
 def walk() -> Iterator[Step]:
-    """How many points of M lie in a linear space."""
     network = Architecture((2, 1), (2,), 2)
     ring = PolynomialRing([*entry_names("a", 2, 2), *entry_names("v", 1, 2)])
     products = general_coefficients(ring.matrix("a", 2, 2), ring.matrix("v", 1, 2))

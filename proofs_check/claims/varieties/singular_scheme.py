@@ -82,7 +82,6 @@ def pinch_points(_: Any, constant: int = 0) -> None:
 
 
 def walk() -> Iterator[Step]:
-    """Figure 1: how large the singular locus of the quartic is."""
     ring = PolynomialRing(["f_0", "f_1", "f_2", "g_0", "g_1", "g_2"])
     f, g = ring.generators[:3], ring.generators[3:]
     p01, p02, p12 = (f[i] * g[j] - f[j] * g[i] for i, j in ((0, 1), (0, 2), (1, 2)))

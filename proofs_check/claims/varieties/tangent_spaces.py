@@ -115,7 +115,6 @@ def left_by_equations(degree: int, left: int = 24) -> None:
 
 
 def walk() -> Iterator[Step]:
-    """Equations bound tangent spaces from above, curves from below."""
     network = tangent_spaces.NETWORK
     dimension = certified_dimension(network).value
     must(dimension == 13, "the dimension is 13")

@@ -183,7 +183,6 @@ def beyond(network: Architecture, sharp: bool = False) -> str | None:
 
 
 def walk() -> Iterator[Step]:
-    """Lemma 3.5."""
     yield from change_between_layers()
     new = C @ V1
     inverse = rational([[1, -1], [0, 1]])

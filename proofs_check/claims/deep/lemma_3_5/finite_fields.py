@@ -7,15 +7,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym import Layer, ProgramError, VirtualWeights, virtual_weights
 from lightning_sym.exact.modular import ranks_mod_p
 from proofs_check.claim import Refutation
 from proofs_check.claims.deep.equation_9 import change_basis, changed_network
-from proofs_check.finite_matrices import Integers, every_matrix, numbers
-
-Truths = npt.NDArray[np.bool_]
+from proofs_check.finite_matrices import Integers, Truths, every_matrix, numbers
 
 
 def hypotheses_hold(widths: tuple[int, ...]) -> bool:

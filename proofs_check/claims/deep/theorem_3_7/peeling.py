@@ -13,7 +13,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lightning_sym import Architecture, Layer, ProgramError, VirtualWeights, Weights, virtual_weights
 from lightning_sym.exact.rational import null_space, rank
@@ -22,8 +21,7 @@ from lightning_sym.rings.rationals import RationalMatrix
 from proofs_check.claim import Refutation
 from proofs_check.claims.any_width.every_width_kernel import derivative
 from proofs_check.expect import spell
-
-Integers = npt.NDArray[np.int64]
+from proofs_check.finite_matrices import Integers
 
 
 class Deep(NamedTuple):

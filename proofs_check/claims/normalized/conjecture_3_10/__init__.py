@@ -30,12 +30,14 @@ from lightning_sym.network.jacobian import random_weights
 from lightning_sym.rings.prime_field import PRIMES
 from lightning_sym.symmetries.families import orbit_dimension_at
 from proofs_check.blackboard import own_weights
-from proofs_check.boxes import Grid, Integers, compare, fingerprints, small_matrices
+from proofs_check.boxes import Grid, compare, fingerprints, small_matrices
 from proofs_check.certificates import itself_by_orbit
 from proofs_check.claim import Claim, Part, Scope, Tally, WalkThrough
+from proofs_check.claims.deep.corollary_3_8 import printed_formula as equation_14
 from proofs_check.claims.normalized.conjecture_3_10.walk import walk
 from proofs_check.expect import (
     Bounds,
+    Formula,
     dimension_by_orbit,
     expect_dimension,
     expect_less,
@@ -43,21 +45,15 @@ from proofs_check.expect import (
     meeting_bounds,
     spell,
 )
+from proofs_check.finite_matrices import Integers
 from proofs_check.one_network import itself_if
 from proofs_check.samples import random_bottlenecks
 from proofs_check.visible import up_to_the_first_blind, virtual_of
 
-Formula = Callable[[Architecture], int]
-
 
 def equation_16(network: Architecture, rescalings: int = 0) -> int:
-    d, a = network.widths, network.attention_ranks
-    delta = min(d) if network.depth == 1 else d[1]
-    total = delta * (d[0] + d[-1] - delta) - rescalings * network.depth
-    for width, rank in zip(d, a, strict=False):
-        alpha = min(rank, width)
-        total += alpha * (2 * width - alpha)
-    return total
+    """Eq. 14 without $- l$, or with so many rescalings a layer."""
+    return equation_14(network) + (1 - rescalings) * network.depth
 
 
 def hypotheses_hold(network: Architecture) -> bool:

@@ -8,24 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
-from lightning_sym.network.attention import Form, forward
+from lightning_sym.network.attention import forward
 from lightning_sym.rings.arrays import ObjectArray
-from proofs_check.blackboard.layers import layer_of
+from proofs_check.blackboard.layers import layer_of, normalized_network
 from proofs_check.blackboard.series import FIRST, SECOND, UNITS, VALUE, exponents, mean_output, network, spelled
 from proofs_check.blackboard.step import Shown, Step, identity, must, rational, show
-
-
-def rational_network(x: ObjectArray, *layers: tuple[ObjectArray, ObjectArray], constant: int = 1) -> ObjectArray:
-    """The network of normalized layers $(A, V)$, S(y) = constant + y, at a rational input."""
-
-    def pattern(scores: ObjectArray) -> ObjectArray:
-        weights = scores + Fraction(constant)
-        must(all(weights.sum(axis=0) != 0), "the weights of the tokens do not sum to zero")
-        result: ObjectArray = weights / weights.sum(axis=0)
-        return result
-
-    result: ObjectArray = forward(x, [layer_of(*layer) for layer in layers], Form(pattern))
-    return result
 
 
 def walk() -> Iterator[Step]:
@@ -33,7 +20,7 @@ def walk() -> Iterator[Step]:
     x = rational([[1, 0], [1, 2]])
     a1, v1 = rational([[1, 0], [1, 1]]), rational([[1, 1], [0, 1]])
     a2, v2 = rational([[0, 1], [1, 2]]), rational([[2, 0], [1, 1]])
-    ours = rational_network(x, (a1, v1), (a2, v2))
+    ours = normalized_network(x, (a1, v1), (a2, v2))
     yield Step(
         "Two normalized layers",
         r"The second layer attends to what the first one wrote. Every token becomes an average of values, twice. The "
@@ -44,7 +31,7 @@ def walk() -> Iterator[Step]:
     g, inverse = rational([[1, 1], [0, 1]]), rational([[1, -1], [0, 1]])
     must((g @ inverse == identity(2)).all(), "the two matrices are inverse to each other")
     moved = (a1, g @ v1), (inverse.T @ a2 @ inverse, v2 @ inverse)
-    must((rational_network(x, *moved) == ours).all(), "the same function at this input")
+    must((normalized_network(x, *moved) == ours).all(), "the same function at this input")
     must((moved[0][1].T @ moved[1][0] @ moved[0][1] == v1.T @ a2 @ v1).all(), "the same virtual attention matrix")
     must((moved[1][1] @ moved[0][1] == v2 @ v1).all(), "the same virtual value matrix")
     yield Step(
@@ -54,7 +41,7 @@ def walk() -> Iterator[Step]:
         (show("G V_1", moved[0][1]), show(r"G^{-\top} A_2 G^{-1}", moved[1][0]), show("V_2 G^{-1}", moved[1][1]),
          show(r"V_1^\top A_2 V_1", v1.T @ a2 @ v1), show("V_2 V_1", v2 @ v1)),
     )  # fmt: skip
-    scaled = [rational_network(x, (2 * a1, v1 / 2), (a2, v2)), rational_network(x, (a1, v1), (2 * a2, v2 / 2))]
+    scaled = [normalized_network(x, (2 * a1, v1 / 2), (a2, v2)), normalized_network(x, (a1, v1), (2 * a2, v2 / 2))]
     must(all((other != ours).any() for other in scaled), "rescaling a layer changes the function")
     bare = [
         forward(x, map(layer_of, *zip(*w, strict=True))) for w in (((a1, v1), (a2, v2)), ((a1, v1), (2 * a2, v2 / 2)))

@@ -21,8 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from proofs_check.blackboard import own_weights
-from proofs_check.boxes import Box, Integers, compare, fingerprints, ranks_as_shown
-from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
+from proofs_check.boxes import Box, compare, fingerprints, ranks_as_shown
+from proofs_check.claim import Claim, Part, Scope, WalkThrough
+from proofs_check.claim import Refutation as Refutation
+from proofs_check.claim import Undecided as Undecided
 from proofs_check.claims.normalized.softmax_fibers.balls import (
     SKEW,
     Network,
@@ -34,16 +36,9 @@ from proofs_check.claims.normalized.softmax_fibers.balls import (
     skew_is_always_blind,
 )
 from proofs_check.claims.normalized.softmax_fibers.walk import walk
-from proofs_check.visible import (
-    Blind,
-    Which,
-    blind,
-    is_skew,
-    is_zero,
-    shown_layers,
-    two_causal_tokens,
-    up_to_the_first_blind,
-)
+from proofs_check.expect import expect_apart
+from proofs_check.finite_matrices import Integers, Truths, is_zero
+from proofs_check.visible import Blind, blind, is_skew, shown_layers, two_causal_tokens, up_to_the_first_blind
 
 Keys = Callable[..., list[bytes]]
 
@@ -74,12 +69,12 @@ def all_functions(box: Box, keys: Keys = up_to_the_first_blind) -> str:
     return compare(prints, keys(virtual, box.tokens, box.causal), box.name(virtual))
 
 
-def skew_as_for_two(matrices: Integers, _tokens: int) -> Which:
+def skew_as_for_two(matrices: Integers, _tokens: int) -> Truths:
     """A fault: also for three tokens."""
     return is_skew(matrices)
 
 
-def every_one(matrices: Integers, _tokens: int) -> Which:
+def every_one(matrices: Integers, _tokens: int) -> Truths:
     """A fault: all layers are."""
     return is_zero(0 * matrices)
 
@@ -199,10 +194,7 @@ def same_here_only(pair: Pair, restored: bool = False) -> str:
         one, other = (n._replace(tokens=3, causal=pair.causal) if back else n for n in pair[:2])
         points = inputs(one, 8)
         apart = any(not a.overlaps(b) for x in points for a, b in zip(one.balls(x), other.balls(x), strict=True))
-        if apart and (restored or not back):
-            raise Refutation(f"{one} and {other} have different functions")
-        if back and not apart:
-            raise Undecided(f"{one} and {other}: no input was found that shows them apart")
+        expect_apart(apart, back and not restored, at=f"{one} and {other}")
     return pair.finding
 
 

@@ -8,27 +8,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Iterator
-from fractions import Fraction
 from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from lightning_sym import SOFTMAX, Architecture, network_output
 from lightning_sym.fibers.softmax import is_blind
 from lightning_sym.fibers.virtual_moves import is_zero
 from lightning_sym.rings.arrays import ObjectArray
-from lightning_sym.rings.balls import DualBalls, precision
 from proofs_check.claim import Refutation, Tally, Undecided
+from proofs_check.claims.transformers import small_networks
+from proofs_check.claims.transformers.row_matrices import Matrix, identity
+from proofs_check.claims.transformers.small_networks import Head
 from proofs_check.expect import spell
 
 Visible = Callable[["Network"], int]
 """How many attention matrices the function determines, the first ones; minus one for the zero function."""
-
-BITS = 250
-
-
-Matrix = tuple[tuple[int, ...], ...]
 
 SKEW: Matrix = ((0, 1), (-1, 0))
 
@@ -52,15 +47,10 @@ class Network(NamedTuple):
 
     def balls(self, x: ObjectArray) -> ObjectArray:
         """The output, entry by entry."""
-        depth, d, d_out = len(self.attention), len(self.attention[0]), len(self.value)
-        *attention, value = map(DualBalls.of, self.matrices)
-        one = DualBalls.of(np.eye(d, dtype=int))
-        values = [one] * (depth - 1) + [value]
-        shape = Architecture((*(d,) * depth, d_out), (d,) * depth, self.tokens, SOFTMAX, causal=self.causal)
-        with precision(BITS):
-            weights = [m for a, v in zip(attention, values, strict=True) for m in (a, one, v)]
-            output: DualBalls = network_output(DualBalls.of(x), shape, weights)
-            return output.values().ravel()
+        one = identity(len(self.attention[0]))
+        layers = tuple((Head(attention, one),) for attention in self.attention)
+        same = small_networks.Network(one, layers, self.value, self.tokens, self.causal, skip=False)
+        return same.balls(x).ravel()
 
 
 def visible(network: Network) -> int:
@@ -88,11 +78,8 @@ def mask_changes_nothing(network: Network) -> int:
 
 
 def inputs(network: Network, count: int) -> list[ObjectArray]:
-    """The same ones for all networks of a shape; small, so that no token's weight is close to zero or one."""
-    source, d = random.Random(7), len(network.attention[0])
-    numbers = [Fraction(n, 4) for n in range(-7, 8) if n]
-    rows = [[[source.choice(numbers) for _ in range(network.tokens)] for _ in range(d)] for _ in range(count)]
-    return [np.array(x, dtype=object) for x in rows]
+    """The same ones for all networks of a shape."""
+    return small_networks.points(len(network.attention[0]), network.tokens, count)
 
 
 class Box(NamedTuple):

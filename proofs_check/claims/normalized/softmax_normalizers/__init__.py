@@ -19,14 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lightning_sym import Architecture, Normalization
-from proofs_check.boxes import Box, Integers, compare, fingerprints, ranks_as_shown
+from proofs_check.boxes import Box, compare, fingerprints, ranks_as_shown
 from proofs_check.claim import Claim, Part, Refutation, Scope, Undecided, WalkThrough
 from proofs_check.claims.any_width.softmax_all_widths import formula
 from proofs_check.claims.normalized.softmax_normalizers.walk import walk
-from proofs_check.expect import dimension_by_orbit, expect_dimension
+from proofs_check.expect import dimension_by_orbit, expect_apart, expect_dimension
+from proofs_check.finite_matrices import Integers, Truths, is_zero
 from proofs_check.normalizers import ARCTANGENT, CUBE, EVEN, FALLING, FIFTH, FLAT, INJECTIVE, LINEAR, LOGISTIC, order
 from proofs_check.samples import random_networks
-from proofs_check.visible import Which, is_skew, is_zero, two_causal_tokens, up_to_the_first_blind
+from proofs_check.visible import is_skew, two_causal_tokens, up_to_the_first_blind
 
 Matrix = list[list[int]]
 Keys = Callable[[Sequence[Integers]], list[Hashable]]
@@ -50,7 +51,7 @@ def boxes(quick: bool) -> Iterator[Box]:
                 yield Box(2, 2, tokens, normalization=normalization, few=quick or flat or tokens > 2)
 
 
-def in_hypotheses(virtual: Sequence[Integers]) -> Which:
+def in_hypotheses(virtual: Sequence[Integers]) -> Truths:
     """`V~` is not zero, and no quadratic form but the last."""
     *attention, value = virtual
     good = ~is_zero(value)
@@ -202,10 +203,7 @@ def agree_here_only(pair: Second, restored: bool = False) -> str:
         virtual = [np.array(two) for two in zip(pair.one, pair.other, strict=True)]
         first, second = fingerprints(box.stack(virtual), 2 * last_degree(box) + 1)
         apart = bool((first != second).any())
-        if apart and (restored or not back):
-            raise Refutation(f"{box}: {pair.one} and {pair.other} have different functions")
-        if back and not apart:
-            raise Undecided(f"{box}: no difference was found")
+        expect_apart(apart, back and not restored, at=f"{box}: {pair.one} and {pair.other}")
     return pair.finding
 
 

@@ -8,16 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from lightning_sym.rings.arrays import ObjectArray
+from proofs_check.blackboard.layers import normalized_network
 from proofs_check.blackboard.step import Step, must, rational, show
-
-
-def _normalized(x: ObjectArray, attention: ObjectArray, value: ObjectArray, i: int = 0) -> ObjectArray:
-    """Output token `i` of Eq. 15 with S(y) = 1 + y, at a rational input."""
-    score = [1 + x[:, j] @ attention @ x[:, i] for j in range(x.shape[1])]
-    must(sum(score) != 0, "the weights of the tokens do not sum to zero")
-    total = sum((s * (value @ x[:, j]) for j, s in enumerate(score)), 0 * value[:, 0])
-    result: ObjectArray = total / sum(score)
-    return result
 
 
 def walk() -> Iterator[Step]:
@@ -26,7 +18,7 @@ def walk() -> Iterator[Step]:
     e1, e2, zero = rational([1, 0]), rational([0, 1]), rational([0, 0])
 
     def output(x1: ObjectArray, x2: ObjectArray, a: ObjectArray = attention, v: ObjectArray = value) -> Fraction:
-        number: Fraction = _normalized(np.array([x1, x2], dtype=object).T, a, v)[0]
+        number: Fraction = normalized_network(np.array([x1, x2], dtype=object).T, (a, v))[0, 0]
         return number
 
     yield Step(

@@ -48,11 +48,13 @@ from proofs_check.claims.transformers.small_networks import (
     Head,
     Network,
     apart,
+    mask_and_skip,
     may_be_equal,
     same_for_any_exponential,
     side_by_side,
 )
 from proofs_check.claims.transformers.small_networks import points as points
+from proofs_check.expect import expect_apart
 
 Criterion = Callable[[Network, Network], bool]
 
@@ -135,9 +137,8 @@ def never_apart(box: Box, criterion: Criterion = common_streams) -> Tally:
     for i in sorted(said - not_apart):
         one, other = pairs[i]
         raise Refutation(f"{one} and {other} are said to be equal, and are not")
-    mask, skip = "causal" if box.causal else "no mask", "skip" if box.skip else "no skip"
     return Tally(
-        f"t = {box.tokens}, {mask}, {skip}: of {len(pairs)} pairs {len(said)} said to be equal, "
+        f"t = {box.tokens}, {mask_and_skip(box)}: of {len(pairs)} pairs {len(said)} said to be equal, "
         f"{len(not_apart - said)} others not apart"
     )
 
@@ -191,8 +192,7 @@ def traps(quick: bool) -> Iterator[Trap]:
 
 def taken_for_one(trap: Trap, criterion: Criterion = common_streams) -> str:
     """They are apart, nothing is said, and the fault would say that they are equal."""
-    if not apart(trap.one, trap.other, inputs_of(trap.one, 6)):
-        raise Undecided(f"{trap.one} and {trap.other}: no input was found that shows them apart")
+    expect_apart(apart(trap.one, trap.other, inputs_of(trap.one, 6)), True, at=f"{trap.one} and {trap.other}")
     if criterion(trap.one, trap.other):
         raise Refutation(f"{trap.one} and {trap.other} are said to be equal, and are not")
     if not trap.fault(trap.one, trap.other):
