@@ -162,7 +162,7 @@ class Atlas:
             raise BadInput(f"{self._named} is {'none' if os.path.exists(file) else 'not there'}")
         mode = "rwc" if new else "rw" if write else "ro"
         with self._refusals():
-            self._open(mode, new)
+            self._open(mode, new=new)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
@@ -182,7 +182,7 @@ class Atlas:
             return BadInput(f"{self._disk} cannot be written or read: {error}")
         return BadInput(f"{self._named} {'cannot be written or read' if code in _DISK else 'is damaged'}: {error}")
 
-    def _open(self, mode: str, new: bool) -> None:
+    def _open(self, mode: str, *, new: bool) -> None:
         # one statement is one transaction: a row is on its way to the disk when `put` returns
         self.connection = sqlite3.connect(
             f"{self.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=PATIENCE

@@ -38,12 +38,12 @@ _START = 0.5
 """Seconds of the processor that it takes to start other processes."""
 
 
-def measure(networks: list[Architecture], seed: int, memory: int, certificates: bool) -> list[Entry]:
+def measure(networks: list[Architecture], seed: int, memory: int, *, certificates: bool) -> list[Entry]:
     """The rows of the first of some networks, as many as a slice of time allows, one at least: what a worker does."""
     end = time.monotonic() + _SLICE
     rows: list[Entry] = []
     for network in networks:
-        rows.append(_entry(network, seed, memory, certificates))
+        rows.append(_entry(network, seed, memory, certificates=certificates))
         if time.monotonic() > end:
             break
     return rows
@@ -53,7 +53,7 @@ def _listed(sizes: Iterable[int]) -> str:
     return ",".join(map(str, sizes))
 
 
-def _entry(network: Architecture, seed: int, memory: int, certificates: bool) -> Entry:
+def _entry(network: Architecture, seed: int, memory: int, *, certificates: bool) -> Entry:
     start, reason, certificate, result = time.perf_counter(), None, None, None
     try:
         result = certified_dimension(network, seed=seed, memory=memory)

@@ -96,7 +96,7 @@ def fiber_certificate(found: Fiber, weights: Weights) -> Document:
 
 
 def _another(found: Fiber, weights: Weights) -> Document | None:
-    """Another network, if a checker can see that it has the same function."""
+    """Return another network, if a checker can see that it has the same function."""
     if found.second is None:
         return None
     try:
@@ -110,7 +110,7 @@ def _another(found: Fiber, weights: Weights) -> Document | None:
 
 
 def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) -> Iterator[Document]:
-    """Each with the first prime modulo which residues show it."""
+    """Yield each with the first prime modulo which residues show it."""
     waiting = list(places)
     for number in range(len(PRIMES)):
         if not waiting:
@@ -124,13 +124,13 @@ def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) ->
         spans = {(letter, i): shown.holds for letter, i, shown in tests.spans()}
         full = whole and all(spans.values())
         held = [at for at in waiting if (full or spans.get(at) if at[0] in "FUS" else _test(tests, at).holds)]
-        yield from (_condition(at, True, {"prime": tests.p, "seed": 0}) for at in held)
+        yield from (_condition(at, {"prime": tests.p, "seed": 0}, holds=True) for at in held)
         waiting = [at for at in waiting if at not in held]
     if (whole and waiting) or any(name not in "FUS" for name, _ in waiting):
         raise BadInput(f"a certificate needs conditions that residues show modulo one of the primes {PRIMES}")
 
 
-def _condition(at: Place, holds: bool, evidence: Document) -> Document:
+def _condition(at: Place, evidence: Document, *, holds: bool) -> Document:
     return {"name": at[0], "layer": at[1], "holds": holds, "evidence": evidence}
 
 
@@ -146,7 +146,7 @@ def _test(tests: ConditionTests, at: Place) -> Shown:
 
 
 def _failing(places: list[Place], weights: Weights, tokens: int) -> Iterator[Document]:
-    """Each with a relation or a rank; without those for which none is found."""
+    """Yield each with a relation or a rank; without those for which none is found."""
     shape = weights.architecture(tokens)
     largest = max(*shape.widths, shape.input_width, shape.output_width)
     if not places or largest > WIDEST or shape.heads * shape.depth > MOST:
@@ -155,9 +155,9 @@ def _failing(places: list[Place], weights: Weights, tokens: int) -> Iterator[Doc
     for at in places:
         name, i = at
         if name in "FUS":
-            yield _condition(at, False, {"rank": _rank(spaces, name, i)})
+            yield _condition(at, {"rank": _rank(spaces, name, i)}, holds=False)
         elif (relation := failing_relation(spaces, name, i)) is not None:
-            yield _condition(at, False, {"relation": [number_document(x) for x in relation]})
+            yield _condition(at, {"relation": [number_document(x) for x in relation]}, holds=False)
 
 
 def _rank(spaces: ExactConditions, name: str, i: int) -> int:

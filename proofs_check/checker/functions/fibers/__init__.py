@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from proofs_check.checker.functions.fibers.conditions import fails, holds
+from proofs_check.checker.functions.fibers.conditions import BLOCKS, RANKS, WORDS, Place, fails, holds, places
 from proofs_check.checker.functions.fibers.exact import Spaces
 from proofs_check.checker.functions.fibers.points import Points
 from proofs_check.checker.functions.fibers.sizes import OneHead, orbit
@@ -18,15 +18,13 @@ from proofs_check.checker.verify import COUNT, LAYERS, SIZE, fields, need, odd_p
 PLACE, SEEDS, MANY = range(LAYERS + 1), range(2**64), "docs/transformer-fibers.md"
 ONE, EXACT = "docs/softmax-fibers.md", f"{MANY}, Corollary 5"
 Case = tuple[Form, int, Network]
-Place = tuple[str, int]
-"""A condition by its name, and its layer."""
 
 
 class Theorem(NamedTuple):
     """What it is about, the conditions that it needs, and what it says of the fiber."""
 
     about: Callable[[Form, int, Network], bool]
-    needs: Callable[[Form, int, int], list[Place]]
+    needs: tuple[str, ...]
     says: str
 
 
@@ -39,30 +37,6 @@ class Condition(NamedTuple):
     points: Points | None
 
 
-def _words(form: Form, t: int, depth: int) -> list[Place]:
-    """Return the conditions of Theorem 4."""
-    layers = range(1, depth + 1)
-    names = [*"ab", *"c" * (t == 2)]
-    inner = [("a'", i) for i in range(1, depth) if not form.causal]
-    return [(name, i) for name in names for i in layers] + inner
-
-
-def _spans(form: Form, t: int, depth: int) -> list[Place]:
-    """Return those of Corollary 5."""
-    ranks = [(name, i) for name in "FUS" for i in range(depth + (name != "S"))]
-    return _words(form, t, depth) + ranks
-
-
-def _blocks(form: Form, t: int, depth: int) -> list[Place]:
-    """Return those of Theorem 11."""
-    names = ["e", "b unmasked", "f"] if form.causal else ["e"]
-    return _words(form, t, depth) + [(name, i) for name in names for i in range(1, depth + 1)]
-
-
-def _nothing(form: Form, t: int, depth: int) -> list[Place]:
-    return []
-
-
 def _plain(form: Form, w: Network) -> bool:
     return not form.skip and all(len(heads) == 1 for heads in w.layers)
 
@@ -70,38 +44,35 @@ def _plain(form: Form, w: Network) -> bool:
 THEOREMS = {
     f"{ONE}, Theorem 1": Theorem(
         lambda form, t, w: _plain(form, w) and not form.causal,
-        _nothing,
+        (),
         "those with the same V~ and the same A~_i up to the first blind layer",
     ),
     f"{ONE}, Theorem 4": Theorem(
         lambda form, t, w: _plain(form, w) and form.causal,
-        _nothing,
+        (),
         "those with the same V~ and the same A~_i, but for t = 2 zero ones may move past skew ones, B -> 2^(z' - z) B",
     ),
     EXACT: Theorem(
         lambda form, t, w: True,
-        _spans,
+        (*WORDS, *RANKS),
         "those that differ by permutations of heads, bases of the stream, and factors of the same K^T Q and O V, also "
         "among weights of smaller widths and with fewer heads",
     ),
     f"{MANY}, Theorem 7": Theorem(
-        lambda form, t, w: t == 2, _words, "those with the same words U W E and formal scores, heads permuted"
+        lambda form, t, w: t == 2, WORDS, "those with the same words U W E and formal scores, heads permuted"
     ),
     f"{MANY}, Theorem 8": Theorem(
         lambda form, t, w: len(w.layers) == 1,
-        _nothing,
+        (),
         "those with the same e U E and, with the sums M_m of U V E over the heads with E^T A E = m, the same M_m for "
         "every m, or for t = 2 the same sum of all M_m and the same M_m - M_-m",
     ),
     f"{MANY}, Theorem 11": Theorem(
-        lambda form, t, w: t > 2, _blocks, "those with the same words U W E and blocks E^T W^T A W E, heads permuted"
+        lambda form, t, w: t > 2,
+        (*WORDS, *BLOCKS),
+        "those with the same words U W E and blocks E^T W^T A W E, heads permuted",
     ),
 }
-
-
-def _possible(form: Form, t: int, depth: int) -> set[Place]:
-    """Return all conditions of networks such as this one."""
-    return {*_spans(form, t, depth), *(_blocks(form, t, depth) if t > 2 else ())}
 
 
 def _symmetries(form: Form, w: Network) -> list[str]:
@@ -121,7 +92,8 @@ def _alike(w: Network) -> bool:
 def _conditions(case: Case, listed: list[Any]) -> Iterator[Condition]:
     """Yield each one, shown."""
     form, t, w = case
-    known, points, spaces = _possible(form, t, len(w.layers)), dict[tuple[int, int], Points](), list[Spaces]()
+    known = set(places((*WORDS, *RANKS, *BLOCKS), form, t, len(w.layers)))
+    points, spaces = dict[tuple[int, int], Points](), list[Spaces]()
     form_of = {"name": str, "layer": PLACE, "holds": bool, "evidence": dict}
     for name, i, true, evidence in (take(x, "a condition", form_of) for x in listed):
         need((name, i) in known, f"there must be conditions of this network, each once, {name[:20]!a}, {i} is none")
@@ -147,7 +119,7 @@ def _from_theorem(case: Case, name: str | None, found: list[Condition]) -> tuple
         return f"conditions of {MANY} that do not hold for {claim}; nothing is said of other weights", None, None
     need(name in THEOREMS and THEOREMS[name].about(*case), f"{name[:60]!a} must be a theorem about this network")
     shown = {each.place for each in found if each.holds}
-    missing = [place for place in THEOREMS[name].needs(form, t, len(w.layers)) if place not in shown]
+    missing = [place for place in places(THEOREMS[name].needs, form, t, len(w.layers)) if place not in shown]
     need(not missing, f"{name} needs conditions that are not shown: {str(missing)[:100]}")
     told = f"all real weights of this shape with the function of these, of {claim}: {THEOREMS[name].says}"
     if name == EXACT:
@@ -175,12 +147,12 @@ def prove(data: Any, same: Callable[..., str]) -> str:
     need(dimension == size, f"the dimension must be {size}, it is {dimension}")
     parts = [told, f"layer {seen} is blind" if seen else "", "" if size is None else f"dimension {size}"]
     parts.append("minimal in heads, widths and ranks" if minimal else "")
-    places = defaultdict[str, list[int]](list)
+    shown = defaultdict[str, list[int]](list)
     for _, (each, i), _, _ in (x for x in found if x.holds):
-        places[each].append(i)
-    if places:
+        shown[each].append(i)
+    if shown:
         primes = ", ".join(dict.fromkeys(str(each.points.p) for each in found if each.points))
-        names = "; ".join(f"{each} {','.join(map(str, sorted(at)))}" for each, at in places.items())
+        names = "; ".join(f"{each} {','.join(map(str, sorted(at)))}" for each, at in shown.items())
         page = f"{MANY}, Proposition{'s 13 and 15' if t > 2 else ' 13'}"
         parts.append(f"conditions, with their layers, that hold by residues modulo {primes}: {names} ({page})")
     failing = ", ".join(each.said for each in found if not each.holds)

@@ -7,6 +7,7 @@ rationals. A condition that holds is shown by residues that are not zero, one th
 which everything is zero.
 """
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -20,8 +21,20 @@ from proofs_check.checker.verify import COUNT, Matrix, keep, need, rational, scr
 SUBSETS = 16
 """Heads up to which all sets of them are gone through."""
 
-RANKS = ("F", "U", "S")
-"""Conditions that batches span everything."""
+WORDS, RANKS, BLOCKS = ("a", "b", "c", "a'"), ("F", "U", "S"), ("e", "b unmasked", "f")
+"""Conditions of words, that batches span everything, and of blocks of three tokens."""
+
+Place = tuple[str, int]
+"""A condition by its name, and its layer."""
+
+
+def places(names: Iterable[str], form: Form, t: int, depth: int) -> Iterator[Place]:
+    """Yield these conditions of every layer, as far as networks such as this one have them."""
+    masked = t > 2 and form.causal
+    has = {"c": t == 2, "a'": not form.causal, "e": t > 2, "b unmasked": masked, "f": masked}
+    layers = {"a'": range(1, depth), "S": range(depth)} | dict.fromkeys("FU", range(depth + 1))
+    for name in names:
+        yield from ((name, i) for i in layers.get(name, range(1, depth + 1)) if has.get(name, True))
 
 
 def about(form: Form, name: str) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, groupby, islice, product
 from math import comb, prod
+from operator import itemgetter
 from typing import Any
 
 from proofs_check.checker.functions.fibers.points import Points
@@ -118,27 +119,16 @@ class OneHead:
 
 def _stretches(forms: list[Matrix], moving: list[bool]) -> Iterator[list[Matrix]]:
     """Yield layers in a row that are zero or skew, and each other one alone: zero ones move past skew ones."""
-    part = list[Matrix]()
-    for m, moves in zip(forms, moving, strict=True):
-        if moves:
-            part.append(m)
-            continue
-        yield from (x for x in (part, [m]) if x)
-        part = []
-    if part:
-        yield part
+    for moves, group in groupby(zip(moving, forms, strict=True), itemgetter(0)):
+        part = [m for _, m in group]
+        yield from [part] if moves else ([m] for m in part)
 
 
 def _placements(part: list[Matrix]) -> list[list[Matrix]]:
-    """Return all orders of zero layers among skew ones, as they are needed."""
-    full = [m for m in part if not zero(m)]
-    if len(part) == 1 or not full or len(full) == len(part):
-        return [part]
-    empty = next(m for m in part if zero(m))
+    """Return orders of zero layers among skew ones, all of them or more than are needed."""
+    full, empty = [m for m in part if not zero(m)], [m for m in part if zero(m)]
     orders = list[list[Matrix]]()
-    for places in combinations(range(len(part)), len(full)):
-        if len(orders) > MOST_ORDERS:
-            break
-        rest = iter(full)
-        orders.append([next(rest) if k in places else empty for k in range(len(part))])
+    for places in islice(combinations(range(len(part)), len(full)), MOST_ORDERS + 1):
+        skew, nothing = iter(full), iter(empty)
+        orders.append([next(skew) if k in places else next(nothing) for k in range(len(part))])
     return orders
