@@ -20,8 +20,9 @@ from lightning_sym.fibers.arrangement import padded
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
-from lightning_sym.fibers.conditions import HEADS_PAGE, Theorem, tested_conditions
-from lightning_sym.limits import DEFAULT_MEMORY, Work
+from lightning_sym.fibers.hypotheses import HEADS_PAGE, WORDS, Theorem, strongest_theorem
+from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
+from lightning_sym.limits import Work
 from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -129,15 +130,16 @@ def apart_by_theorem(
     if not all(heads) or any(b > a for a, b in zip(heads, others, strict=True)):
         return None
     try:
-        known, _ = tested_conditions(
-            weights_of(first, tokens) if weights is None else weights, tokens,
-            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False, budget=budget,
+        known = SoftmaxConditions(
+            weights_of(first, tokens) if weights is None else weights, tokens, budget, idle_heads=False
         )  # fmt: skip
     except TooLarge:
         return None
-    if known.words_determined and (heads != others or seen_apart(one, other, source, formal=not known.weaker_by)):
+    if known.failing(WORDS) is not None:
+        return None
+    if heads != others or seen_apart(one, other, source, formal=not known.weaker_by):
         return Reason.WORDS, str(Theorem("Theorem 4", HEADS_PAGE, known.weaker_by))
-    theorem = known.theorem
+    theorem, _ = strongest_theorem(known)
     if theorem is None or theorem.page != HEADS_PAGE or theorem.number not in ("Corollary 5", "Theorem 11"):
         return None
     narrow = all(b <= a for a, b in zip(one.widths, other.widths, strict=True))

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.conditions import Theorem, one_head_theorem
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
 from lightning_sym.fibers.factored import factored
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
+from lightning_sym.fibers.hypotheses import Theorem, one_head_theorem
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights

@@ -11,9 +11,9 @@ from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.graph_streams import GraphStreams
+from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
 from lightning_sym.fibers.pair import INPUT_SCALES, LARGE_INPUT, READABLE, Pair
 from lightning_sym.fibers.softmax import first_difference

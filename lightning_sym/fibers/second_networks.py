@@ -24,9 +24,9 @@ import numpy as np
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.common_streams import common_streams
-from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.factored import FactoredHead, factored
+from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.limits import Work
 from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
@@ -62,7 +62,7 @@ class SecondNetwork(Result):
         return latex_words(self.description)
 
 
-def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> SecondNetwork | None:
+def second_network(weights: Weights, tests: NetworkAtPoints, budget: Work) -> SecondNetwork | None:
     """Another network with the same function; `None` if none of the known ones is there, or `budget` does not allow it.
 
     Args:
@@ -75,7 +75,7 @@ def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> Sec
         >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> one, form = [[1]], NetworkForm(SOFTMAX, skip=True)
         >>> w = Weights.of({f"{c}1.{h}": one for c in "QKV" for h in (1, 2)}, form)
-        >>> found = second_network(w, ConditionTests(w, tokens=3), Work())
+        >>> found = second_network(w, NetworkAtPoints.of(w, tokens=3), Work())
         >>> found.description, found.weights["V1.1"].tolist()
         ('heads 1 and 2 of layer 1 as one', [[Fraction(2, 1)]])
     """
@@ -104,13 +104,13 @@ Change = tuple[Fraction | int, Sequence[tuple[Fraction | int, int]]]
 """Of a head: the factor of its scores, and its values as a combination of those of heads of the layer."""
 
 
-def _candidates(weights: Weights, tests: ConditionTests) -> Iterator[tuple[str, Weights]]:
+def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str, Weights]]:
     """Networks that may have the same function, with what was changed."""
-    shape, p = tests.shape, tests.p
+    shape, p = tests.shape, tests.prime
     for i, heads in enumerate(tests.net.layers, start=1):
-        scores, written = [tuple(row) for row in tests.scores(i)], tests.written(i)
-        negative = [tuple(np.mod(-row, p)) for row in tests.scores(i)]
-        seen = [bool(row.any()) for row in written]
+        scores, written = [tuple(row) for row in tests.scores(i).entries], tests.seen_of_words(i)
+        negative = [tuple(np.mod(-row, p)) for row in tests.scores(i).entries]
+        seen = [bool(row.any()) for row in written.entries]
         for h in range(1, len(heads) + 1):
             if not seen[h - 1] and weights[_name("V", i, h, shape.heads)].any():
                 yield f"head {h} of layer {i} left out", _changed(weights, i, {h: (1, [])})
@@ -125,7 +125,8 @@ def _candidates(weights: Weights, tests: ConditionTests) -> Iterator[tuple[str, 
                 elif shape.tokens == 2 and scores[g - 1] == negative[h - 1]:
                     split: dict[int, Change] = {g: (1, [(1, g), (-1, h)]), h: (0, [(2, h)])}
                     yield f"head {h} of layer {i}, opposite to head {g}, with scores 0", _changed(weights, i, split)
-        if shape.tokens == 2 and (chosen := tests.vanishing(written)) and len(chosen) > 1:
+        flipped = next(written.sums(), ()) if shape.tokens == 2 and not written.independent().holds else ()
+        if len(chosen := [h for h, c in enumerate(flipped, start=1) if c]) > 1:
             flips: dict[int, Change] = {h: (-1, [(-1, h)]) for h in chosen}
             named = ", ".join(map(str, chosen))
             yield f"heads {named} of layer {i} with opposite A and V", _changed(weights, i, flips)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
-from lightning_sym.fibers.condition_tests import ConditionTests
-from lightning_sym.fibers.conditions import ALONE, require_softmax, tested_conditions
 from lightning_sym.fibers.factorizations import product_fiber_dimension
+from lightning_sym.fibers.hypotheses import ALONE, strongest_theorem
 from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.fibers.one_head import one_head_fiber
 from lightning_sym.fibers.second_networks import second_network
+from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions, require_softmax
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -69,10 +70,8 @@ def softmax_fiber(
             ("all Q, K", "all else with this product"),
             near=local_dimension(weights, tokens, seed=seed, budget=budget),
         )  # fmt: skip
-    found, tests = tested_conditions(
-        weights, tokens, seed=seed, memory=memory, progress=progress, budget=budget, idle_heads=True
-    )
-    theorem = found.theorem
+    tests = SoftmaxConditions(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
+    conditions, (theorem, _) = tests.all(), strongest_theorem(tests)
     number = "" if theorem is None else theorem.number
     generic = number == "Corollary 5"
     return Fiber(
@@ -81,12 +80,12 @@ def softmax_fiber(
         None if theorem is None else "R",
         _described(shape, number),
         symmetry_generators(shape),
-        conditions=found.conditions,
+        conditions=conditions,
         theorem=theorem,
         near=None if generic else local_dimension(weights, tokens, seed=seed, budget=budget),
-        total=_orbit_dimension(weights, tests) if generic else None,
+        total=_orbit_dimension(weights, tests.residues) if generic else None,
         minimal=_MINIMAL if generic else "",
-        second=None if generic else second_network(weights, tests, budget),
+        second=None if generic else second_network(weights, tests.residues, budget),
     )
 
 
@@ -110,7 +109,7 @@ def _described(shape: Architecture, number: str) -> str:
     return known.get(number, AT_LEAST)
 
 
-def _orbit_dimension(weights: Weights, tests: ConditionTests) -> int:
+def _orbit_dimension(weights: Weights, tests: NetworkAtPoints) -> int:
     """Of the fiber of Corollary 5: bases of the stream act without fixed points, and factors vary for themselves."""
     shape = tests.shape
     widths, ends = shape.widths, (shape.embed is not None, shape.unembed is not None)
@@ -133,8 +132,8 @@ def _orbit_dimension(weights: Weights, tests: ConditionTests) -> int:
 class _Ranks:
     """Exact ranks of products: residues show that they are as large as they can be, else they are computed over Q."""
 
-    def __init__(self, weights: Weights, tests: ConditionTests) -> None:
-        self._weights, self._net, self._p = weights, tests.net, tests.p
+    def __init__(self, weights: Weights, tests: NetworkAtPoints) -> None:
+        self._weights, self._net, self._p = weights, tests.net, tests.prime
 
     def scores(self, i: int, h: int, name: str) -> int:
         """Of `K^T Q`."""
