@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from lightning_sym.limits import Work
 
 Q = TypeVar("Q", bound="Asked")
-E = TypeVar("E")
+E = TypeVar("E", covariant=True)
 
 
 class Asked(Protocol):
@@ -33,8 +33,15 @@ class Price(NamedTuple):
     is_needed: bool = False
 
 
-PAID_BY_STEPS = Price((), "")
-"""Nothing before it begins: what it costs is paid step by step, or was paid before."""
+def paid_by_steps(question: object) -> Price:
+    """Nothing before it begins: what it costs is paid step by step, or was paid before."""
+    del question
+    return Price((), "")
+
+
+def any_question(question: object) -> bool:
+    """What a theorem is about that is about all."""
+    return question is not None
 
 
 class FellShort(NamedTuple):
@@ -68,7 +75,7 @@ class TheoremRow(Generic[Q, E]):
     needs: tuple[Any, ...] = ()
 
 
-def ask(question: Q, rows: Iterable[TheoremRow[Q, E]], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
+def ask(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
     """The first answer that a theorem proves, and what was asked before in vain.
 
     Raises:

@@ -202,6 +202,12 @@ ANSWER = JsonAnswer(
             "with a mask, and too many tokens: inputs and outputs are those of the first so many tokens",
             "prefix",
         ),
+        JsonField(
+            "tried",
+            each(TEXT),
+            "theorems that were asked before in vain, each with its page and why",
+            lambda result: list(map(str, result.tried)),
+        ),
     ),
 )
 

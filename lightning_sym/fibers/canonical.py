@@ -22,7 +22,7 @@ from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, one_head_theorem,
 from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.same_function import same_function
-from lightning_sym.fibers.softmax import is_blind
+from lightning_sym.fibers.softmax import circuit_virtual_weights, is_blind
 from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
 from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
@@ -181,11 +181,8 @@ def _no_layers(circuits: NetworkCircuits, embed: RationalMatrix, unembed: Ration
 
 def _visible(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
     """One head a layer, no skip: what docs/softmax-fibers.md says that the function shows, on the input."""
-    stream, attention = circuits.embed, []
-    for [head] in circuits.layers:
-        attention.append((stream.mT @ head.attention @ stream).fractions())
-        stream = head.value @ stream
-    value = circuits.unembed @ stream
+    forms, value = circuit_virtual_weights(circuits)
+    attention = [form.fractions() for form in forms]
     if circuits.form.causal and tokens == 2:
         attention = _zeros_late(attention)
     elif not circuits.form.causal:

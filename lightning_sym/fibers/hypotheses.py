@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from lightning_sym.ask import PAID_BY_STEPS, Asked, FellShort, TheoremRow, ask
+from lightning_sym.ask import Asked, FellShort, TheoremRow, ask, paid_by_steps
 from lightning_sym.fibers.head_rows import (
     INDEPENDENT,
     NO_SUM_ZERO,
@@ -291,7 +291,7 @@ def _determined(
 ) -> TheoremRow[AskedNetwork, Theorem]:
     """What it costs to test hypotheses is paid when they are tested."""
     return TheoremRow(
-        f"{number} of {HEADS_PAGE}", lambda net: about(net.architecture), lambda net: PAID_BY_STEPS,
+        f"{number} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
         lambda net: Theorem(number, HEADS_PAGE, net.weaker_by if needs else ""), needs=needs,
     )  # fmt: skip
 

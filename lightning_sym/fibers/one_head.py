@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
-from lightning_sym.fibers.factored import factored
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
 from lightning_sym.fibers.hypotheses import Theorem, one_head_theorem
+from lightning_sym.fibers.softmax import circuit_virtual_weights
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -60,12 +61,7 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
     """
     shape = weights.architecture(tokens)
     budget.spend(_cost(weights), "virtual weights")
-    net = factored(weights, RationalMatrix.of)
-    product, forms = net.embedded(RationalMatrix.identity(shape.input_width)), []
-    for (head,) in net.layers:
-        forms.append(head.scores(product, product))
-        product = head.carried(product)
-    value = product if net.unembed is None else net.unembed @ product
+    forms, value = circuit_virtual_weights(NetworkCircuits.of(weights))
     theorem, depth = one_head_theorem(shape.causal, tokens), shape.depth
     if tokens == 1 or not value:
         why = "there is one token" if tokens == 1 else "V~ = 0, the zero function"

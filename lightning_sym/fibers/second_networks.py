@@ -112,7 +112,7 @@ def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str,
         negative = [tuple(np.mod(-row, p)) for row in tests.scores(i).entries]
         seen = [bool(row.any()) for row in written.entries]
         for h in range(1, len(heads) + 1):
-            if not seen[h - 1] and weights[_name("V", i, h, shape.heads)].any():
+            if not seen[h - 1] and weights["V" + shape.head_name(i, h)].any():
                 yield f"head {h} of layer {i} left out", _changed(weights, i, {h: (1, [])})
             elif not seen[h - 1] and any(scores[h - 1]):
                 yield f"other scores for head {h} of layer {i}", _changed(weights, i, {h: (2, [(1, h)])})
@@ -135,10 +135,6 @@ def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str,
         yield f"twice the scores of layer {shape.depth}, behind a blind one", _changed(weights, shape.depth, every)
 
 
-def _name(letter: str, layer: int, head: int, heads: int) -> str:
-    return f"{letter}{layer}" if heads == 1 else f"{letter}{layer}.{head}"
-
-
 def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Weights:
     """The network with some heads of a layer replaced; the values inside its heads become as wide as is needed."""
     shape, matrices = weights.architecture(1), weights.named()
@@ -146,10 +142,10 @@ def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Wei
     most = max([1, *(len(parts) for _, parts in changes.values())])
     for h in range(1, shape.heads + 1):
         factor, parts = changes.get(h, (1, [(1, h)]))
-        query = _name("Q", layer, h, shape.heads)
+        query = "Q" + shape.head_name(layer, h)
         matrices[query] = weights[query] * Fraction(factor)
-        names = [(Fraction(c), _name("V", layer, g, shape.heads), _name("O", layer, g, shape.heads)) for c, g in parts]
-        value, output = _name("V", layer, h, shape.heads), _name("O", layer, h, shape.heads)
+        names = [(Fraction(c), "V" + shape.head_name(layer, g), "O" + shape.head_name(layer, g)) for c, g in parts]
+        value, output = "V" + shape.head_name(layer, h), "O" + shape.head_name(layer, h)
         if not projected:
             zero = np.full(weights[value].shape, Fraction(0), dtype=object)
             matrices[value] = sum((c * weights[v] for c, v, _ in names), start=zero)
@@ -197,8 +193,8 @@ def _with_moved_head(weights: Weights, layer: int, head: int) -> Weights:
     matrices: dict[str, ObjectArray] = {name: weights[name] for name in "EU" if name in weights.matrices}
     for i in range(1, shape.depth + 1):
         for letter in letters:
-            mine = [weights[_name(letter, i, h, shape.heads)] for h in range(1, shape.heads + 1)]
-            more = weights[_name(letter, layer + 1 if i == layer else i, head, shape.heads)]
+            mine = [weights[letter + shape.head_name(i, h)] for h in range(1, shape.heads + 1)]
+            more = weights[letter + shape.head_name(layer + 1 if i == layer else i, head)]
             if letter == letters[-1]:  # what a head writes
                 if i == layer + 1:
                     mine[head - 1] = mine[head - 1] * Fraction(0)
