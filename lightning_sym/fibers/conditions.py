@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
-from lightning_sym.fibers.hypotheses import WORDS, Hypothesis, Theorem, places, strongest_theorem
-from lightning_sym.fibers.tested_hypotheses import Condition, SoftmaxConditions, require_softmax, short, weaker_by
+from lightning_sym.fibers.hypotheses import WORDS, Theorem, one_head_theorem, strongest_theorem
+from lightning_sym.fibers.tested_hypotheses import Condition, SoftmaxConditions, require_softmax
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.weights import Weights
@@ -25,10 +24,12 @@ class TransformerConditions(Result):
     Attributes:
         architecture: the network.
         conditions: in the order of the page; those of Theorem 11 only where the ranks of Corollary 5 fall short.
+        theorem: the strongest one that says what all weights with the same function are.
     """
 
     architecture: Architecture
     conditions: tuple[Condition, ...]
+    theorem: Theorem | None
 
     def lines(self) -> Lines:
         """Network, conditions, and the theorem that they make true of these weights."""
@@ -46,29 +47,13 @@ class TransformerConditions(Result):
         mine = [c.holds for c in self.conditions if c.name in names]
         return bool(mine) and all(holds is True for holds in mine)
 
-    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
-        """The first of these hypotheses that is not known to hold; one that was not tested is not."""
-        known = {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
-        asked = (
-            (hypothesis.name, known.get((hypothesis.name, i))) for hypothesis, i in places(needs, self.architecture)
-        )
-        fell = (short(c) if c else f"{name} was not tested" for name, c in asked if c is None or c.holds is not True)
-        return next(fell, None)
-
     @property
     def words_determined(self) -> bool:
         """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
-        return bool(self.conditions) and self.failing(WORDS) is None
-
-    @property
-    def weaker_by(self) -> str:
-        """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
-        return weaker_by(self.conditions)
-
-    @cached_property
-    def theorem(self) -> Theorem | None:
-        """The strongest theorem that says what all weights with the same function are."""
-        return strongest_theorem(self)[0]
+        words = {hypothesis.name for hypothesis in WORDS}
+        return bool(self.conditions) and all(
+            c.holds is True for c in self.conditions if c.name.replace("*", "") in words
+        )
 
 
 def condition_lines(conditions: Iterable[Condition]) -> Lines:
@@ -118,6 +103,6 @@ def transformer_conditions(
     require_integer(tokens, "the number of tokens", 2)
     shape, budget = require_softmax(weights, tokens), Work(work, progress)
     if shape.heads == 1 and not shape.skip:
-        return TransformerConditions(shape, ())
+        return TransformerConditions(shape, (), one_head_theorem(shape.causal, tokens))
     tests = SoftmaxConditions(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
-    return TransformerConditions(shape, tests.all())
+    return TransformerConditions(shape, tests.all(), strongest_theorem(tests)[0])

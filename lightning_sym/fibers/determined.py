@@ -23,16 +23,7 @@ from lightning_sym.fibers.arrangement import padded
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
-from lightning_sym.fibers.hypotheses import (
-    FORMAL,
-    HEADS_PAGE,
-    RANKS,
-    SEEN_HALF,
-    SEEN_IN_MEANS,
-    WORDS,
-    Hypothesis,
-    Theorem,
-)
+from lightning_sym.fibers.hypotheses import COROLLARY_5, HEADS_PAGE, THEOREM_11, WORDS, Hypothesis, Theorem
 from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
 from lightning_sym.limits import Work
 from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
@@ -155,8 +146,8 @@ def _row(number: str, about: Callable[[_Determined], bool], *needs: Hypothesis) 
 
 APART = (
     _row("Theorem 4", any_question, *WORDS),
-    _row("Corollary 5", lambda pair: pair.is_as_wide, *WORDS, *RANKS),
-    _row("Theorem 11", lambda pair: pair.tokens > 2, *WORDS, FORMAL, SEEN_IN_MEANS, SEEN_HALF),
+    _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
+    _row("Theorem 11", lambda pair: pair.tokens > 2, *THEOREM_11),
 )
 """Different functions by the hypotheses that one network fulfils."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from lightning_sym.ask import Asked, FellShort, TheoremRow, ask, paid_by_steps
+from lightning_sym.ask import Asked, FellShort, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.fibers.head_rows import (
     INDEPENDENT,
     NO_SUM_ZERO,
@@ -271,24 +271,13 @@ def one_head_theorem(causal: bool, tokens: int) -> Theorem | None:
 WORDS = (SCORES, SQUARES, SEEN, FLIPS)
 """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
 
-HYPOTHESES = (*WORDS, *RANKS, FORMAL, SEEN_IN_MEANS, SEEN_HALF)
+COROLLARY_5 = (*WORDS, *RANKS)
+BEYOND_WORDS = (FORMAL, SEEN_IN_MEANS, SEEN_HALF)
+THEOREM_11 = (*WORDS, *BEYOND_WORDS)
+HYPOTHESES = (*COROLLARY_5, *BEYOND_WORDS)
 
 
-class AskedNetwork(Asked, Protocol):
-    """A softmax network of which is asked what all weights with its function are."""
-
-    @property
-    def architecture(self) -> Architecture:
-        """The network."""
-
-    @property
-    def weaker_by(self) -> str:
-        """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
-
-
-def _determined(
-    number: str, about: Callable[[Architecture], bool], *needs: Hypothesis
-) -> TheoremRow[AskedNetwork, Theorem]:
+def _row(number: str, about: Callable[[Architecture], bool], *needs: Hypothesis) -> TheoremRow[Any, Theorem]:
     """What it costs to test hypotheses is paid when they are tested."""
     return TheoremRow(
         f"{number} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
@@ -297,19 +286,20 @@ def _determined(
 
 
 DETERMINED = (
-    _determined("Corollary 5", lambda shape: True, *WORDS, *RANKS),
-    _determined("Theorem 8", lambda shape: shape.depth == 1),
-    _determined("Theorem 7", lambda shape: shape.tokens == 2, *WORDS),
-    _determined("Theorem 11", lambda shape: shape.tokens > 2, *WORDS, FORMAL, SEEN_IN_MEANS, SEEN_HALF),
+    _row("Corollary 5", any_question, *COROLLARY_5),
+    _row("Theorem 8", lambda shape: shape.depth == 1),
+    _row("Theorem 7", lambda shape: shape.tokens == 2, *WORDS),
+    _row("Theorem 11", lambda shape: shape.tokens > 2, *THEOREM_11),
 )
-"""The strongest first."""
+"""What all weights with the function of given weights are, the strongest first."""
 
 
-def strongest_theorem(network: AskedNetwork) -> tuple[Theorem | None, tuple[FellShort, ...]]:
-    """The strongest theorem that says what all weights with this function are, and what was tried in vain."""
-    shape = network.architecture
-    if shape.heads == 1 and not shape.skip:
-        return one_head_theorem(shape.causal, shape.tokens), ()
+def strongest_theorem(network: Asked) -> tuple[Theorem | None, tuple[FellShort, ...]]:
+    """The strongest theorem that says what all weights with the function of a softmax network are, and what fell short.
+
+    Args:
+        network: with several heads or skip connections, and at least two tokens.
+    """
     return ask(network, DETERMINED, Work())
 
 

@@ -138,23 +138,20 @@ def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str,
 def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Weights:
     """The network with some heads of a layer replaced; the values inside its heads become as wide as is needed."""
     shape, matrices = weights.architecture(1), weights.named()
-    projected = shape.value_ranks is not None
     most = max([1, *(len(parts) for _, parts in changes.values())])
     for h in range(1, shape.heads + 1):
-        factor, parts = changes.get(h, (1, [(1, h)]))
-        query = "Q" + shape.head_name(layer, h)
-        matrices[query] = weights[query] * Fraction(factor)
-        names = [(Fraction(c), "V" + shape.head_name(layer, g), "O" + shape.head_name(layer, g)) for c, g in parts]
-        value, output = "V" + shape.head_name(layer, h), "O" + shape.head_name(layer, h)
-        if not projected:
-            zero = np.full(weights[value].shape, Fraction(0), dtype=object)
-            matrices[value] = sum((c * weights[v] for c, v, _ in names), start=zero)
+        name, (factor, parts) = shape.head_name(layer, h), changes.get(h, (1, [(1, h)]))
+        combined = [(Fraction(c), shape.head_name(layer, g)) for c, g in parts]
+        values = [c * weights[f"V{other}"] for c, other in combined]
+        nothing = Fraction(0) * weights[f"V{name}"]
+        matrices[f"Q{name}"] = weights[f"Q{name}"] * Fraction(factor)
+        if shape.value_ranks is None:
+            matrices[f"V{name}"] = sum(values, start=nothing)
             continue
-        blank = most - len(names)
-        empty = np.full(weights[value].shape, Fraction(0), dtype=object)
-        behind = np.full(weights[output].shape, Fraction(0), dtype=object)
-        matrices[value] = np.concatenate([*(c * weights[v] for c, v, _ in names), *[empty] * blank], axis=0)
-        matrices[output] = np.concatenate([*(weights[o] for _, _, o in names), *[behind] * blank], axis=1)
+        blank = most - len(parts)
+        outputs = [weights[f"O{other}"] for _, other in combined]
+        matrices[f"V{name}"] = np.concatenate([*values, *[nothing] * blank], axis=0)
+        matrices[f"O{name}"] = np.concatenate([*outputs, *[Fraction(0) * weights[f"O{name}"]] * blank], axis=1)
     return Weights.of(matrices, weights.form)
 
 

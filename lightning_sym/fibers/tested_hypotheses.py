@@ -7,7 +7,7 @@ otherwise it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.factored import added
 from lightning_sym.fibers.head_rows import Relation, Shown
-from lightning_sym.fibers.hypotheses import FORMAL, RANKS, SEEN_HALF, SEEN_IN_MEANS, WORDS, Hypothesis, narrow, places
+from lightning_sym.fibers.hypotheses import BEYOND_WORDS, COROLLARY_5, FORMAL, Hypothesis, narrow, places
 from lightning_sym.fibers.observed_network import MORE, SOFTMAX_OPTIONS, NetworkAtPoints, NetworkSpaces, points_needed
 from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_memory, unheard
@@ -56,17 +56,11 @@ class Condition:
     def __str__(self) -> str:
         return f"{self.name}, {'space' if self.is_rank else 'layer'} {self.layer}"
 
-
-def short(condition: Condition) -> str:
-    """Return that a condition falls short, with its evidence."""
-    return (
-        f"{condition} {'is not known to hold' if condition.holds is None else 'does not hold'} ({condition.evidence})"
-    )
-
-
-def weaker_by(conditions: Iterable[Condition]) -> str:
-    """What allows (a*), (a'*) where these conditions have them in place of (a), (a')."""
-    return "Proposition 15" if any(c.name.endswith("*)") for c in conditions) else ""
+    @property
+    def failing(self) -> str | None:
+        """What is wrong where it is not known to hold."""
+        said = {True: None, False: "does not hold", None: "is not known to hold"}[self.holds]
+        return said and f"{self} {said} ({self.evidence})"
 
 
 def require_softmax(weights: Weights, tokens: int) -> Architecture:
@@ -182,19 +176,19 @@ class SoftmaxConditions:
 
     def failing(self, needs: Sequence[Hypothesis]) -> str | None:
         """The first of these hypotheses that is not known to hold, with its evidence; those behind are not tested."""
-        known = (self.tested(hypothesis, i) for hypothesis, i in places(needs, self.architecture))
-        return next((short(condition) for condition in known if condition.holds is not True), None)
+        found = (self.tested(*at).failing for at in places(needs, self.architecture))
+        return next((why for why in found if why is not None), None)
 
     @property
     def weaker_by(self) -> str:
         """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
-        return weaker_by(self._known.values())
+        return "Proposition 15" if any(c.name.endswith("*)") for c in self._known.values()) else ""
 
     def all(self) -> tuple[Condition, ...]:
         """All conditions; those of Theorem 11 alone only where the ranks of Corollary 5 fall short."""
-        shape, known = self.architecture, [self.tested(*at) for at in places((*WORDS, *RANKS), self.architecture)]
+        shape, known = self.architecture, [self.tested(*at) for at in places(COROLLARY_5, self.architecture)]
         if shape.depth > 1 and shape.tokens > 2 and not all(c.holds for c in known if c.is_rank):
-            more = (FORMAL, SEEN_IN_MEANS, SEEN_HALF) if self._affords_formal_scores else (FORMAL,)
+            more = BEYOND_WORDS if self._affords_formal_scores else (FORMAL,)
             known += [self.tested(*at) for at in places(more, shape)]
         return tuple(known)
 
