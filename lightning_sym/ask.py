@@ -8,18 +8,18 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from lightning_sym.limits import Work
 
-Q = TypeVar("Q", bound="Asked")
+Q = TypeVar("Q", bound="HasHypotheses")
 E = TypeVar("E", covariant=True)
 
 
-class Asked(Protocol):
+class HasHypotheses(Protocol):
     """What is asked: it holds what theorems share."""
 
     def failing(self, needs: Sequence[Any]) -> str | None:
         """The first of these hypotheses that is not known to hold, with its evidence."""
 
 
-class Price(NamedTuple):
+class TheoremPrice(NamedTuple):
     """What a theorem costs, in seconds: it is paid before anything is begun.
 
     Attributes:
@@ -33,10 +33,10 @@ class Price(NamedTuple):
     is_needed: bool = False
 
 
-def paid_by_steps(question: object) -> Price:
+def paid_by_steps(question: object) -> TheoremPrice:
     """Nothing before it begins: what it costs is paid step by step, or was paid before."""
     del question
-    return Price((), "")
+    return TheoremPrice((), "")
 
 
 def any_question(question: object) -> bool:
@@ -69,7 +69,7 @@ class TheoremRow(Generic[Q, E]):
 
     citation: str
     about: Callable[[Q], bool]
-    price: Callable[[Q], Price]
+    price: Callable[[Q], TheoremPrice]
     prove: Callable[[Q], E | None]
     silence: str = "it proves nothing here"
     needs: tuple[Any, ...] = ()
@@ -86,7 +86,8 @@ def ask(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work) -> tuple[E 
         ...     def failing(self, needs):
         ...         return next((f"{self} is not {word}" for word, holds in needs if not holds(self)), None)
         >>> def row(name, price, needs):
-        ...     return TheoremRow(name, lambda n: n > 0, lambda n: Price((price,), name), lambda n: name, needs=needs)
+        ...     cost = TheoremPrice((price,), name)
+        ...     return TheoremRow(name, any_question, lambda n: cost, lambda n: name, needs=needs)
         >>> rows = [row("A", 0, [("even", lambda n: n % 2 == 0)]), row("B", 100, []), row("C", 1, [])]
         >>> answer, tried = ask(Number(3), rows, Work(60))
         >>> answer, [str(each) for each in tried]

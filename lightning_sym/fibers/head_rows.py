@@ -27,7 +27,7 @@ Relation: TypeAlias = tuple[Fraction | int, ...]
 """A number for each head: the combination of heads that a hypothesis forbids."""
 
 
-class Shown(NamedTuple):
+class Finding(NamedTuple):
     """What a test says: whether the hypothesis holds, `None` where that is not decided, and the evidence.
 
     `starred` says that what is shown is (a\\*) or (a'\\*) of Proposition 15 alone.
@@ -70,27 +70,27 @@ class HeadRows:
 
     # ---- tests
 
-    def independent(self) -> Shown:
+    def independent(self) -> Finding:
         """Whether the rows are linearly independent."""
         found, count = self.rank, len(self.entries)
-        return Shown(found == count, f"rank {found} of {count} {self.over}")
+        return Finding(found == count, f"rank {found} of {count} {self.over}")
 
-    def none_zero(self) -> Shown:
+    def none_zero(self) -> Finding:
         """Whether no row is zero."""
         zero = [str(h) for h, row in enumerate(self.entries, start=1) if not row.any()]
-        return Shown(not zero, f"{self._zero}: head {', '.join(zero)}" if zero else f"not zero {self.over}")
+        return Finding(not zero, f"{self._zero}: head {', '.join(zero)}" if zero else f"not zero {self.over}")
 
-    def different(self, *, opposites: bool, weaker: bool) -> Shown:
+    def different(self, *, opposites: bool, weaker: bool) -> Finding:
         """Whether no row is zero and no two are equal, with `opposites` also not opposite; independent rows are so."""
         shown = self.independent()
         if shown.holds:
             return shown
         if (fault := next(self.alike(opposites=opposites), None)) is None:
             more = ", not opposite" if opposites else ""
-            return Shown(True, f"scores not zero and pairwise different{more} {self.over}", starred=weaker)
-        return shown if self.prime is not None else Shown(False, _said_of_scores(fault))
+            return Finding(True, f"scores not zero and pairwise different{more} {self.over}", starred=weaker)
+        return shown if self.prime is not None else Finding(False, _said_of_scores(fault))
 
-    def no_sum_zero(self) -> Shown:
+    def no_sum_zero(self) -> Finding:
         """Whether the rows of no set of heads, with those of the pairs inside, add up to zero."""
         shown = self.independent()
         if shown.holds:
@@ -100,8 +100,8 @@ class HeadRows:
         what = "form of" if self._pairs else "sum over"
         if (chosen := next(self.sums(), None)) is not None:
             numbers = ", ".join(str(h) for h, c in enumerate(chosen, start=1) if c)
-            return Shown(False, f"the {what} heads {numbers} is {self._zero}")
-        return Shown(True, f"the {what} no set of heads is zero {self.over}")
+            return Finding(False, f"the {what} heads {numbers} is {self._zero}")
+        return Finding(True, f"the {what} no set of heads is zero {self.over}")
 
     # ---- relations that contradict them
 
@@ -157,7 +157,7 @@ def _said_of_scores(relation: Relation) -> str:
 class Demand(NamedTuple):
     """What is demanded of rows: how it is tested, and the relations of which each contradicts it."""
 
-    test: Callable[[HeadRows], Shown]
+    test: Callable[[HeadRows], Finding]
     contradicted_by: Callable[[HeadRows], Iterable[Relation]]
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from lightning_sym.ask import Asked, FellShort, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import FellShort, HasHypotheses, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.fibers.head_rows import (
     INDEPENDENT,
     NO_SUM_ZERO,
     NOT_ZERO,
     Demand,
+    Finding,
     HeadRows,
     Relation,
-    Shown,
     different,
 )
 from lightning_sym.fibers.observed_network import SOFTMAX_OPTIONS, NetworkAtPoints, ObservedNetwork
@@ -52,14 +52,14 @@ class Hypothesis:
     demand: Callable[[Architecture, int], Demand] = lambda shape, i: INDEPENDENT
     circuit: str = ""
     forbidden: Callable[[Network, int], HeadRows] | None = None
-    weaker: Callable[[Network, int, HeadRows | None], Shown] | None = None
+    weaker: Callable[[Network, int, HeadRows | None], Finding] | None = None
 
     @property
     def is_rank(self) -> bool:
         """Whether it is about the rank of a space."""
         return self.letter in RANK_LETTERS
 
-    def test(self, net: Network, i: int) -> Shown:
+    def test(self, net: Network, i: int) -> Finding:
         """What a network over a field shows of a layer."""
         rows = self.rows(net, i)
         if self.weaker is not None:
@@ -75,8 +75,8 @@ class Hypothesis:
 RANK_LETTERS = ("F", "U", "S")
 
 
-def _not_tested(net: Network, i: int) -> Shown:
-    return Shown(None, f"not tested for {len(net.net.layers[i - 1])} heads")
+def _not_tested(net: Network, i: int) -> Finding:
+    return Finding(None, f"not tested for {len(net.net.layers[i - 1])} heads")
 
 
 def _layers(
@@ -95,7 +95,7 @@ def _on_scores(shape: Architecture, i: int) -> Demand:
     return INDEPENDENT if two and not last else different(opposites=two, weaker=not last)
 
 
-def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Shown:
+def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
     """For three tokens it can be enough that none is zero (Proposition 15)."""
     shown = _not_tested(net, i) if rows is None else rows.independent()
     if net.shape.tokens == 2:
@@ -114,7 +114,7 @@ def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Shown:
     if not either.holds or below:
         return either._replace(starred=bool(either.holds) or net.prime is not None)
     evidence = f"scores of a layer below are dependent {rows.over}"
-    return Shown(None if below is None else False, evidence, starred=True)
+    return Finding(None if below is None else False, evidence, starred=True)
 
 
 def _independent_below(net: Network, i: int) -> bool | None:
@@ -225,7 +225,7 @@ RANKS = (
 )
 
 
-def narrow(shape: Architecture, letter: str, i: int) -> Shown | None:
+def narrow(shape: Architecture, letter: str, i: int) -> Finding | None:
     """Whether a rank falls short because the input or the output is narrower than the stream.
 
     Example:
@@ -240,7 +240,7 @@ def narrow(shape: Architecture, letter: str, i: int) -> Shown | None:
     else:
         return None
     width = shape.widths[i]
-    return Shown(False, f"rank at most {most}, the {name} width, of {width}") if most < width else None
+    return Finding(False, f"rank at most {most}, the {name} width, of {width}") if most < width else None
 
 
 # ---- theorems
@@ -294,7 +294,7 @@ DETERMINED = (
 """What all weights with the function of given weights are, the strongest first."""
 
 
-def strongest_theorem(network: Asked) -> tuple[Theorem | None, tuple[FellShort, ...]]:
+def strongest_theorem(network: HasHypotheses) -> tuple[Theorem | None, tuple[FellShort, ...]]:
     """The strongest theorem that says what all weights with the function of a softmax network are, and what fell short.
 
     Args:

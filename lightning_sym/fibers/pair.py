@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from lightning_sym.ask import FellShort, Price, TheoremRow
+from lightning_sym.ask import FellShort, TheoremPrice, TheoremRow
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
@@ -138,12 +138,12 @@ def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]
     return one, other
 
 
-def _coefficients_price(pair: Pair) -> Price:
+def _coefficients_price(pair: Pair) -> TheoremPrice:
     from lightning_sym.fibers.transformer_cost import coefficients_cost  # here: most answers need no coefficients
 
     shapes = [network.architecture(pair.tokens) for network in _on_what_is_read(*pair.weights)]
     steps = tuple(coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
-    return Price(steps, "all coefficients")
+    return TheoremPrice(steps, "all coefficients")
 
 
 def _by_coefficients(pair: Pair) -> Comparison | None:

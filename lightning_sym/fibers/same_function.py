@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import Price, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
@@ -70,10 +70,10 @@ class PlainPair(Pair):
         """Whether one is zero and the other is not, or both are homogeneous of different degrees."""
         return self.zero[0] != self.zero[1] or not (any(self.zero) or self.of_one_depth)
 
-    def virtual_price(self) -> Price:
+    def virtual_price(self) -> TheoremPrice:
         """What the virtual weights cost; all that is said needs them."""
         known = zip(self.weights, self._bits, self._fractions, strict=True)
-        return Price(tuple(virtual_weights_cost(*each) for each in known), "virtual weights", is_needed=True)
+        return TheoremPrice(tuple(virtual_weights_cost(*each) for each in known), "virtual weights", is_needed=True)
 
     def solving_cost(self) -> float:
         """Seconds for the group element that leads from one to the other."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from lightning_sym.ask import Price, TheoremRow, any_question, paid_by_steps
+from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, paid_by_steps
 from lightning_sym.fibers.arrangement import arranged, padded
 from lightning_sym.fibers.ball_pair import INPUT_SCALES, READABLE, PairInBalls
 from lightning_sym.fibers.common_streams import CommonStreams, common_streams
@@ -189,9 +189,11 @@ def _by_inputs(pair: PairInBalls, most_bits: int = MOST_BITS) -> Comparison | No
 # ---- what theorems are about, and what they cost
 
 
-def _each(cost: Callable[[Architecture, int], float], stage: str, *, is_needed: bool) -> Callable[[PairInBalls], Price]:
+def _each(
+    cost: Callable[[Architecture, int], float], stage: str, *, is_needed: bool
+) -> Callable[[PairInBalls], TheoremPrice]:
     """The price of a step for each network, by its shape and the bits of its numbers."""
-    return lambda pair: Price(tuple(map(cost, pair.shapes, pair.lengths)), stage, is_needed)
+    return lambda pair: TheoremPrice(tuple(map(cost, pair.shapes, pair.lengths)), stage, is_needed)
 
 
 def _has_one_head(pair: PairInBalls) -> bool:
@@ -203,8 +205,8 @@ def _fits_a_matrix(pair: PairInBalls) -> bool:
     return possible and sum(map(graph_memory, pair.shapes)) <= DEFAULT_MEMORY
 
 
-def _price_of_samples(pair: PairInBalls) -> Price:
-    return Price((sum(map(sampling_cost, pair.shapes)),), "streams at a random vector")
+def _price_of_samples(pair: PairInBalls) -> TheoremPrice:
+    return TheoremPrice((sum(map(sampling_cost, pair.shapes)),), "streams at a random vector")
 
 
 def _can_be_arranged(pair: PairInBalls) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.cost import entry_bits
 from lightning_sym.fibers.factored import added
-from lightning_sym.fibers.head_rows import Relation, Shown
+from lightning_sym.fibers.head_rows import Finding, Relation
 from lightning_sym.fibers.hypotheses import BEYOND_WORDS, COROLLARY_5, FORMAL, Hypothesis, narrow, places
 from lightning_sym.fibers.observed_network import MORE, SOFTMAX_OPTIONS, NetworkAtPoints, NetworkSpaces, points_needed
 from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
@@ -165,14 +165,14 @@ class SoftmaxConditions:
             shown = decided or shown._replace(holds=None, evidence=f"not shown: {shown.evidence}")
         return Condition(name.replace(")", "*)") if shown.starred else name, i, shown.holds, shown.evidence)
 
-    def _decided(self, hypothesis: Hypothesis, i: int) -> Shown | None:
+    def _decided(self, hypothesis: Hypothesis, i: int) -> Finding | None:
         """What is known over the rationals, by spaces of a small network, else by a relation of matrices."""
         if is_small(self.architecture) and (decided := hypothesis.test(self._spaces, i)).holds is not None:
             return decided
         circuits = _HeadsOfLayer(self._weights, self.architecture, i, idle_heads=self._idle_heads)
         refuted = map(partial(circuits.relation, hypothesis.circuit), hypothesis.refuted_by(self.residues, i))
         evidence = next((found for found in refuted if found is not None), None)
-        return None if evidence is None else Shown(False, evidence)
+        return None if evidence is None else Finding(False, evidence)
 
     def failing(self, needs: Sequence[Hypothesis]) -> str | None:
         """The first of these hypotheses that is not known to hold, with its evidence; those behind are not tested."""

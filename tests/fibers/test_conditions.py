@@ -16,7 +16,7 @@ from written_conditions import Written
 from lightning_sym import SOFTMAX, NetworkForm, Weights, certified_dimension, transformer_conditions
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.fibers.conditions import TransformerConditions
-from lightning_sym.fibers.head_rows import Shown
+from lightning_sym.fibers.head_rows import Finding
 from lightning_sym.fibers.hypotheses import HEADS_PAGE, SCORES, Theorem
 from lightning_sym.fibers.observed_network import NetworkAtPoints
 
@@ -193,7 +193,7 @@ def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: py
     monkeypatch.setattr(NetworkAtPoints, "__init__", spoiled)
     found: TransformerConditions = transformer_conditions(weights, 3)
     assert found.theorem is None
-    assert isinstance(SCORES.test(NetworkAtPoints.of(weights, 3), 1), Shown)
+    assert isinstance(SCORES.test(NetworkAtPoints.of(weights, 3), 1), Finding)
 
 
 @pytest.mark.parametrize(("width", "heads", "skip", "embed"), [(2, 1, True, 1), (3, 2, False, 2)])
