@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import NoReturn
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
-from lightning_sym.fibers.hypotheses import WORDS, Theorem, one_head_theorem, strongest_theorem
-from lightning_sym.fibers.tested_hypotheses import Condition, SoftmaxConditions, require_softmax
+from lightning_sym.fibers.hypotheses import WORDS, Hypothesis, Theorem, one_head_theorem, places, strongest_theorem
+from lightning_sym.fibers.tested_hypotheses import Condition, SoftmaxConditions, require_softmax, weaker_by
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.weights import Weights
@@ -24,12 +25,10 @@ class TransformerConditions(Result):
     Attributes:
         architecture: the network.
         conditions: in the order of the page; those of Theorem 11 only where the ranks of Corollary 5 fall short.
-        theorem: the strongest one that says what all weights with the same function are.
     """
 
     architecture: Architecture
     conditions: tuple[Condition, ...]
-    theorem: Theorem | None
 
     def lines(self) -> Lines:
         """Network, conditions, and the theorem that they make true of these weights."""
@@ -47,13 +46,30 @@ class TransformerConditions(Result):
         mine = [c.holds for c in self.conditions if c.name in names]
         return bool(mine) and all(holds is True for holds in mine)
 
+    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
+        """The first of these hypotheses that is not known to hold; one that was not tested is not."""
+        known = {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
+        asked = ((h.name, known.get((h.name, i))) for h, i in places(needs, self.architecture))
+        fell = (f"{name} was not tested" if c is None else c.failing for name, c in asked)
+        return next((why for why in fell if why is not None), None)
+
     @property
     def words_determined(self) -> bool:
         """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
-        words = {hypothesis.name for hypothesis in WORDS}
-        return bool(self.conditions) and all(
-            c.holds is True for c in self.conditions if c.name.replace("*", "") in words
-        )
+        return bool(self.conditions) and self.failing(WORDS) is None
+
+    @property
+    def weaker_by(self) -> str:
+        """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
+        return weaker_by(self.conditions)
+
+    @cached_property
+    def theorem(self) -> Theorem | None:
+        """The strongest theorem that says what all weights with the same function are."""
+        shape = self.architecture
+        if shape.heads == 1 and not shape.skip:
+            return one_head_theorem(shape.causal, shape.tokens)
+        return strongest_theorem(self)[0]
 
 
 def condition_lines(conditions: Iterable[Condition]) -> Lines:
@@ -103,6 +119,6 @@ def transformer_conditions(
     require_integer(tokens, "the number of tokens", 2)
     shape, budget = require_softmax(weights, tokens), Work(work, progress)
     if shape.heads == 1 and not shape.skip:
-        return TransformerConditions(shape, (), one_head_theorem(shape.causal, tokens))
+        return TransformerConditions(shape, ())
     tests = SoftmaxConditions(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
-    return TransformerConditions(shape, tests.all(), strongest_theorem(tests)[0])
+    return TransformerConditions(shape, tests.all())

@@ -7,7 +7,7 @@ otherwise it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -61,6 +61,11 @@ class Condition:
         """What is wrong where it is not known to hold."""
         said = {True: None, False: "does not hold", None: "is not known to hold"}[self.holds]
         return said and f"{self} {said} ({self.evidence})"
+
+
+def weaker_by(conditions: Iterable[Condition]) -> str:
+    """What allows (a*), (a'*) where these conditions have them in place of (a), (a')."""
+    return "Proposition 15" if any(c.name.endswith("*)") for c in conditions) else ""
 
 
 def require_softmax(weights: Weights, tokens: int) -> Architecture:
@@ -182,7 +187,7 @@ class SoftmaxConditions:
     @property
     def weaker_by(self) -> str:
         """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
-        return "Proposition 15" if any(c.name.endswith("*)") for c in self._known.values()) else ""
+        return weaker_by(self._known.values())
 
     def all(self) -> tuple[Condition, ...]:
         """All conditions; those of Theorem 11 alone only where the ranks of Corollary 5 fall short."""
