@@ -12,10 +12,10 @@ from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.virtual_weights import VirtualWeights
 
 if TYPE_CHECKING:
+    from lightning_sym.fibers.conditions import Condition
     from lightning_sym.fibers.hypotheses import Theorem
     from lightning_sym.fibers.local_dimension import LocalDimension
     from lightning_sym.fibers.second_networks import SecondNetwork
-    from lightning_sym.fibers.tested_hypotheses import Condition
 
 _MOST_SHOWN = 8
 """Components that a notebook shows."""

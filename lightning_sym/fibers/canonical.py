@@ -18,12 +18,12 @@ from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.fibers.arrangement import arranged
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.comparison import Answer
+from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, one_head_theorem, strongest_theorem
 from lightning_sym.fibers.normal_circuits import normal_layer, normal_stream, without_uniform_heads
 from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.same_function import same_function
 from lightning_sym.fibers.softmax import circuit_virtual_weights, is_blind
-from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
 from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer

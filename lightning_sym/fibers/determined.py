@@ -23,8 +23,8 @@ from lightning_sym.fibers.arrangement import padded
 from lightning_sym.fibers.circuit_weights import weights_of
 from lightning_sym.fibers.common_streams import common_streams
 from lightning_sym.fibers.comparison import Reason
+from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.hypotheses import COROLLARY_5, HEADS_PAGE, THEOREM_11, WORDS, Hypothesis, Theorem
-from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
 from lightning_sym.limits import Work
 from lightning_sym.network.circuits import HeadCircuits, NetworkCircuits
 from lightning_sym.network.weights import Weights

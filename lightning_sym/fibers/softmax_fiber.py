@@ -11,13 +11,13 @@ from collections.abc import Mapping
 
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
+from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
 from lightning_sym.fibers.factorizations import product_fiber_dimension
 from lightning_sym.fibers.hypotheses import ALONE, strongest_theorem
 from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.fibers.one_head import one_head_fiber
 from lightning_sym.fibers.second_networks import second_network
-from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions, require_softmax
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights

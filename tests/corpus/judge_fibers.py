@@ -8,9 +8,9 @@ from typing import Any
 from judge_functions import are_the_same
 
 from lightning_sym import Weights, fiber
+from lightning_sym.fibers.conditions import Condition
 from lightning_sym.fibers.hypotheses import HYPOTHESES, stream
 from lightning_sym.fibers.observed_network import NetworkAtPoints, NetworkSpaces
-from lightning_sym.fibers.tested_hypotheses import Condition
 from lightning_sym.network.form import NetworkForm
 
 Document = dict[str, Any]

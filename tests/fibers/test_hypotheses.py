@@ -15,10 +15,10 @@ from small_transformers import changed, drawn, shape
 from lightning_sym import Weights
 from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import TooLarge
+from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.head_rows import INDEPENDENT, NO_SUM_ZERO, NOT_ZERO, HeadRows, different
 from lightning_sym.fibers.hypotheses import DETERMINED, HYPOTHESES, RANKS, SQUARES, places, strongest_theorem
 from lightning_sym.fibers.observed_network import NetworkAtPoints, NetworkSpaces
-from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
 from lightning_sym.limits import Work
 
 PRIME = 4194301

@@ -17,8 +17,8 @@ from small_transformers import changed
 
 from lightning_sym import SOFTMAX, Architecture, Fiber, NetworkForm, Weights, fiber, network_output, save_weights
 from lightning_sym.errors import TooLarge
+from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.observed_network import points_needed
-from lightning_sym.fibers.tested_hypotheses import SoftmaxConditions
 from lightning_sym.limits import Work
 from lightning_sym.rings.rationals import RationalMatrix
 
