@@ -144,8 +144,10 @@ def test_a_price_is_paid_refused_or_passed_by() -> None:
     assert (found, short.why, work.left) == (None, "it takes more exact work than allowed, about 7 s", 6)
     with pytest.raises(TooLarge, match="work: exact work must take at most 10 s"):
         ask(Nothing(), [row(7, is_needed=True, **proved)], work)
-    needy = TheoremRow("another", any_question, paid_by_steps, lambda q: "proved", needs=("a hypothesis",))
-    silent = TheoremRow("", any_question, paid_by_steps, lambda q: None)
+    needy: TheoremRow[Any, str] = TheoremRow(
+        "another", any_question, paid_by_steps, lambda q: "proved", needs=("a hypothesis",)
+    )
+    silent: TheoremRow[Any, str] = TheoremRow("", any_question, paid_by_steps, lambda q: None)
     assert [str(each) for each in ask(Nothing(), [needy, silent], work)[1]] == ["another: a hypothesis"]
 
 
