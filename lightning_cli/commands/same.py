@@ -182,6 +182,12 @@ ANSWER = json_answer(
         optional(natural(1)),
         "with a mask, and too many tokens: inputs and outputs are those of the first so many tokens",
     ),
+    field(
+        "tried",
+        [str],
+        "theorems that were asked before in vain, each with its page and why",
+        lambda result: list(map(str, result.tried)),
+    ),
 )
 
 ANSWERS = (ANSWER, CHECKPOINTS)

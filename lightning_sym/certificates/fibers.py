@@ -10,11 +10,9 @@ from lightning_sym.certificates.functions import same_proof
 from lightning_sym.certificates.limits import require_heads
 from lightning_sym.certificates.numbers import number_document, weights_document
 from lightning_sym.errors import BadInput
-from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.answer import Fiber
-from lightning_sym.fibers.condition_tests import ConditionTests, Shown
-from lightning_sym.fibers.exact_conditions import ExactConditions
-from lightning_sym.fibers.failures import failing_relation
+from lightning_sym.fibers.hypotheses import HYPOTHESES, RANKS, stream
+from lightning_sym.fibers.observed_network import NetworkAtPoints, NetworkSpaces
 from lightning_sym.network.pieces import spaces
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES
@@ -22,16 +20,18 @@ from lightning_sym.rings.prime_field import PRIMES
 WIDEST, MOST = 64, 64
 """Widths, and heads in all, up to which a condition that fails is written down: its relation is checked exactly."""
 
-_LETTERS = {"rank E = d": "F", "rank U = d": "U", "F = R^d": "F", "rank Uh = d": "U", "rank S = d": "S"}
+_LETTERS = {hypothesis.name: hypothesis.letter for hypothesis in HYPOTHESES}
 
-_ORDER = ("a", "a'", "b", "b unmasked", "c", "e", "f", "F", "U", "S")
+_BY_LETTER = {letter: hypothesis for hypothesis in HYPOTHESES if (letter := hypothesis.letter) not in "FUS"}
+
+_ORDER = (*sorted(_BY_LETTER), "F", "U", "S")
 
 Place = tuple[str, int]
 """A condition by its name in certificates, and its layer."""
 
 
 def _place(name: str, layer: int) -> Place:
-    return _LETTERS.get(name, "".join(x for x in name if x not in "(*),")), layer
+    return _LETTERS[name.replace("*", "")], layer
 
 
 def fiber_certificate(found: Fiber, weights: Weights) -> Document:
@@ -116,15 +116,19 @@ def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) ->
         if not waiting:
             return
         try:
-            tests = ConditionTests(weights, tokens, primes=PRIMES[number:])
+            tests = NetworkAtPoints.of(weights, tokens, primes=PRIMES[number:])
         except BadInput:
             break
-        if tests.p != PRIMES[number]:
+        if tests.prime != PRIMES[number]:
             continue
-        spans = {(letter, i): shown.holds for letter, i, shown in tests.spans()}
+        spans = {(each.letter, i): each.test(tests, i).holds for each in RANKS for i in each.layers(tests.shape)}
         full = whole and all(spans.values())
-        held = [at for at in waiting if (full or spans.get(at) if at[0] in "FUS" else _test(tests, at).holds)]
-        yield from (_condition(at, {"prime": tests.p, "seed": 0}, holds=True) for at in held)
+        held = [
+            (name, i)
+            for name, i in waiting
+            if (full or spans.get((name, i)) if name in "FUS" else _BY_LETTER[name].test(tests, i).holds)
+        ]
+        yield from (_condition(at, {"prime": tests.prime, "seed": 0}, holds=True) for at in held)
         waiting = [at for at in waiting if at not in held]
     if (whole and waiting) or any(name not in "FUS" for name, _ in waiting):
         raise BadInput(f"a certificate needs conditions that residues show modulo one of the primes {PRIMES}")
@@ -132,14 +136,6 @@ def _held(places: list[Place], weights: Weights, tokens: int, *, whole: bool) ->
 
 def _condition(at: Place, evidence: Document, *, holds: bool) -> Document:
     return {"name": at[0], "layer": at[1], "holds": holds, "evidence": evidence}
-
-
-def _test(tests: ConditionTests, at: Place) -> Shown:
-    name, i = at
-    if name in ("b", "b unmasked"):
-        return tests.b(i, causal=tests.shape.causal and name == "b")
-    shown: Shown = {"a": tests.a, "a'": tests.a_prime, "c": tests.c, "e": tests.e, "f": tests.f}[name](i)
-    return shown
 
 
 # ---- conditions that fail
@@ -151,16 +147,9 @@ def _failing(places: list[Place], weights: Weights, tokens: int) -> Iterator[Doc
     largest = max(*shape.widths, shape.input_width, shape.output_width)
     if not places or largest > WIDEST or shape.heads * shape.depth > MOST:
         return
-    spaces = ExactConditions(weights, tokens)
-    for at in places:
-        name, i = at
+    over = NetworkSpaces(weights, tokens)
+    for name, i in places:
         if name in "FUS":
-            yield _condition(at, {"rank": _rank(spaces, name, i)}, holds=False)
-        elif (relation := failing_relation(spaces, name, i)) is not None:
-            yield _condition(at, {"relation": [number_document(x) for x in relation]}, holds=False)
-
-
-def _rank(spaces: ExactConditions, name: str, i: int) -> int:
-    if name == "S":
-        return Subspace.spanned(spaces.first[i]).dimension
-    return (spaces.words if name == "F" else spaces.readers)[i].dimension
+            yield _condition((name, i), {"rank": stream(over, name, i).rank}, holds=False)
+        elif (relation := next(iter(_BY_LETTER[name].refuted_by(over, i)), None)) is not None:
+            yield _condition((name, i), {"relation": [number_document(x) for x in relation]}, holds=False)

@@ -12,7 +12,8 @@ from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.virtual_weights import VirtualWeights
 
 if TYPE_CHECKING:
-    from lightning_sym.fibers.conditions import Condition, Theorem
+    from lightning_sym.fibers.conditions import Condition
+    from lightning_sym.fibers.hypotheses import Theorem
     from lightning_sym.fibers.local_dimension import LocalDimension
     from lightning_sym.fibers.second_networks import SecondNetwork
 

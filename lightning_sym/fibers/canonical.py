@@ -16,10 +16,11 @@ from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.fibers.comparison import Answer
-from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem, tested_conditions
+from lightning_sym.fibers.conditions import SoftmaxConditions
+from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, one_head_theorem, strongest_theorem
 from lightning_sym.fibers.plain_fiber import virtual_fiber
 from lightning_sym.fibers.same_function import same_function
-from lightning_sym.fibers.softmax import is_blind
+from lightning_sym.fibers.softmax import circuit_virtual_weights, is_blind
 from lightning_sym.fibers.transformer_cost import arrangement_cost
 from lightning_sym.fibers.virtual_moves import is_zero, is_zero_function, visible_weights
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
@@ -157,12 +158,10 @@ def _softmax(
     plain = weights if as_given and len(heads) == weights.architecture(tokens).depth else weights_of(circuits, tokens)
     if progress is not None:
         progress("conditions", 1, 3)
-    tested, _ = tested_conditions(
-        plain, tokens, seed=0, memory=memory, progress=progress, idle_heads=False, budget=budget
-    )
-    known = tested.theorem
+    tested = SoftmaxConditions(plain, tokens, budget, memory=memory, progress=progress, idle_heads=False)
+    known, _ = strongest_theorem(tested)
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):
-        short = next((c for c in tested.conditions if c.holds is not True), None)
+        short = next((c for c in tested.all() if c.holds is not True), None)
         why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
         raise BadInput(f"the canonical form needs Corollary 5 or Theorem 11 of {HEADS_PAGE}: {why}")
     if progress is not None:
@@ -182,11 +181,8 @@ def _no_layers(circuits: NetworkCircuits, embed: RationalMatrix, unembed: Ration
 
 def _visible(circuits: NetworkCircuits, tokens: int) -> NetworkCircuits:
     """One head a layer, no skip: what docs/softmax-fibers.md says that the function shows, on the input."""
-    stream, attention = circuits.embed, []
-    for [head] in circuits.layers:
-        attention.append((stream.mT @ head.attention @ stream).fractions())
-        stream = head.value @ stream
-    value = circuits.unembed @ stream
+    forms, value = circuit_virtual_weights(circuits)
+    attention = [form.fractions() for form in forms]
     if circuits.form.causal and tokens == 2:
         attention = _zeros_late(attention)
     elif not circuits.form.causal:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lightning_sym.ask import FellShort
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import no_truth_value
 from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
@@ -82,6 +83,7 @@ class Comparison(Result):
         theorem: for `VISIBLE`, `ONE_LAYER`, `WORDS` and `DETERMINED`, which one says so, with its page.
         prefix: with a mask, and too many tokens: inputs and outputs are those of the first so many tokens alone.
         networks: the two networks, where the answer is one of `same_function`.
+        tried: theorems that were asked before in vain, each with the reason.
     """
 
     answer: Answer
@@ -99,6 +101,7 @@ class Comparison(Result):
     theorem: str = ""
     prefix: int | None = None
     networks: tuple[Architecture, ...] = ()
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def because(self) -> str:

@@ -27,6 +27,8 @@ def comparison_lines(result: Any) -> Lines:
     lines = [*network, ("function", result.answer.value), *_evidence(result)]
     if result.prefix is not None and (result.input is not None or result.evaluations):
         lines.append(("tokens", f"inputs are of the first {result.prefix} alone: later ones change no output there"))
+    if result.answer.value == "undecided":
+        lines += [("" if number else "tried", str(each)) for number, each in enumerate(result.tried)]
     return [(label, cut_text(text)) for label, text in lines]
 
 

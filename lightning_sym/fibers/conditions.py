@@ -1,55 +1,57 @@
-"""Which conditions of the theorems on softmax networks given weights fulfil, each with its evidence.
+"""Which hypotheses of the theorems given weights of a softmax network fulfil: tested where a theorem asks for them.
 
-Conditions are tested modulo a prime (Proposition 13 of docs/transformer-fibers.md), which can only show that they hold;
-where that shows nothing they are decided over the rationals if the network is small, else refuted there if a simple
-reason is found, such as equal heads; otherwise they are unknown.
+Residues can only show that one holds (Proposition 13 of docs/transformer-fibers.md); where they show nothing it is
+decided over the rationals if the network is small, else refuted there if a simple reason is found, such as equal heads;
+otherwise it is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from fractions import Fraction
+from functools import cached_property
 from itertools import groupby
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
-from lightning_sym.fibers.condition_tests import MORE, ConditionTests, Shown, points_needed
 from lightning_sym.fibers.cost import entry_bits
-from lightning_sym.fibers.exact_conditions import ExactConditions, is_small
-from lightning_sym.fibers.exact_relations import LARGEST, Relations, narrow
+from lightning_sym.fibers.head_rows import Finding
+from lightning_sym.fibers.hypotheses import (
+    BEYOND_WORDS,
+    COROLLARY_5,
+    FORMAL,
+    WORDS,
+    Hypothesis,
+    Theorem,
+    narrow,
+    one_head_theorem,
+    places,
+    strongest_theorem,
+)
+from lightning_sym.fibers.observed_network import MORE, SOFTMAX_OPTIONS, NetworkAtPoints, NetworkSpaces, points_needed
 from lightning_sym.fibers.transformer_cost import conditions_cost, three_tokens_cost
-from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
+from lightning_sym.limits import (
+    DEFAULT_MEMORY,
+    DEFAULT_WORK,
+    Progress,
+    Work,
+    require_integer,
+    require_memory,
+    unheard,
+)
 from lightning_sym.network.architecture import Architecture, network_line
-from lightning_sym.network.pieces import SHAPED
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import added
 
-LONGEST_BITS = 2048
-"""Of the numbers up to which conditions are decided over the rationals."""
+SMALL, MOST_HEADS = 16, 32
+"""Widths, and heads in all, up to which hypotheses are decided over the rationals, by bases of spaces."""
 
-ALONE = "patterns of one token are 1"
-"""What decides networks with normalized scores at one token."""
-
-HEADS_PAGE, ONE_HEAD_PAGE = "docs/transformer-fibers.md", "docs/softmax-fibers.md"
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """A theorem by its number, the page with its proof, and what of that page allows weaker conditions."""
-
-    number: str
-    page: str
-    weaker_by: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.number}{' with ' * bool(self.weaker_by)}{self.weaker_by} of {self.page}"
-
-
-def one_head_theorem(causal: bool, tokens: int) -> Theorem | None:
-    """What decides networks with one softmax head a layer and no skip connection; of one token it is `ALONE`."""
-    return Theorem("Theorem 4" if causal else "Theorem 1", ONE_HEAD_PAGE) if tokens > 1 else None
+LARGEST, LONGEST_BITS = 256, 2048
+"""Widths, and bits of the numbers, up to which anything is asked over the rationals."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,19 @@ class Condition:
     holds: bool | None
     evidence: str
 
+    @property
+    def is_rank(self) -> bool:
+        """Whether it is about the rank of a space, not about a layer."""
+        return "=" in self.name
+
     def __str__(self) -> str:
-        return f"{self.name}, {'space' if '=' in self.name else 'layer'} {self.layer}"
+        return f"{self.name}, {'space' if self.is_rank else 'layer'} {self.layer}"
+
+    @property
+    def failing(self) -> str | None:
+        """What is wrong where it is not known to hold."""
+        said = {True: None, False: "does not hold", None: "is not known to hold"}[self.holds]
+        return said and f"{self} {said} ({self.evidence})"
 
 
 @no_truth_value("found.theorem is not None")
@@ -98,15 +111,22 @@ class TransformerConditions(Result):
         mine = [c.holds for c in self.conditions if c.name in names]
         return bool(mine) and all(holds is True for holds in mine)
 
+    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
+        """The first of these hypotheses that is not known to hold; one that was not tested is not."""
+        known = {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
+        asked = ((h.name, known.get((h.name, i))) for h, i in places(needs, self.architecture))
+        fell = (f"{name} was not tested" if c is None else c.failing for name, c in asked)
+        return next((why for why in fell if why is not None), None)
+
     @property
     def words_determined(self) -> bool:
         """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
-        return all(c.holds is True for c in self.conditions if c.name in _WORDS) and bool(self.conditions)
+        return bool(self.conditions) and self.failing(WORDS) is None
 
     @property
     def weaker_by(self) -> str:
         """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
-        return "Proposition 15" if any(c.name in _STARRED for c in self.conditions) else ""
+        return weaker_by(self.conditions)
 
     @cached_property
     def theorem(self) -> Theorem | None:
@@ -114,20 +134,7 @@ class TransformerConditions(Result):
         shape = self.architecture
         if shape.heads == 1 and not shape.skip:
             return one_head_theorem(shape.causal, shape.tokens)
-        if self.words_determined and all(c.holds is True for c in self.conditions if c.name in _SPANS):
-            return Theorem("Corollary 5", HEADS_PAGE, self.weaker_by)
-        if shape.depth == 1:
-            return Theorem("Theorem 8", HEADS_PAGE)
-        if self.words_determined and shape.tokens == 2:
-            return Theorem("Theorem 7", HEADS_PAGE)
-        if self.words_determined and self.hold("(e)") and (not shape.causal or self.hold("(f)", "(b), unmasked")):
-            return Theorem("Theorem 11", HEADS_PAGE, self.weaker_by)
-        return None
-
-
-_STARRED = ("(a*)", "(a'*)")
-_WORDS = ("(a)", "(a')", "(b)", "(c)", *_STARRED)
-_SPANS = ("rank E = d", "rank U = d", "F = R^d", "rank Uh = d", "rank S = d")
+        return strongest_theorem(self)[0]
 
 
 def condition_lines(conditions: Iterable[Condition]) -> Lines:
@@ -140,6 +147,157 @@ def condition_lines(conditions: Iterable[Condition]) -> Lines:
         said = {True: "holds", False: "does not hold", None: "unknown"}[holds]
         lines.append(("" if lines else "conditions", f"{name} {said}, {range_}: {evidence}"))
     return lines
+
+
+def weaker_by(conditions: Iterable[Condition]) -> str:
+    """What allows (a*), (a'*) where these conditions have them in place of (a), (a')."""
+    return "Proposition 15" if any(c.name.endswith("*)") for c in conditions) else ""
+
+
+def require_softmax(weights: Weights, tokens: int) -> Architecture:
+    """The network, refused unless it is a softmax network of numbers.
+
+    Raises:
+        BadInput: it is another one.
+    """
+    weights.require_numbers("the conditions of softmax networks")
+    shape = weights.architecture(tokens)
+    shape.require("the fiber of a softmax network", SOFTMAX_OPTIONS)
+    if shape.normalization != SOFTMAX:
+        raise BadInput(f"the network must be normalized by softmax, got {shape}")
+    return shape
+
+
+class SoftmaxConditions:
+    """A softmax network whose hypotheses are tested where a theorem asks for them, each once.
+
+    Args:
+        weights: the network.
+        tokens: at least two.
+        budget: of exact work.
+        seed: picks the points at which residues are taken.
+        memory: bytes that the residues may take.
+        progress: called with stage, steps done and steps in all.
+        idle_heads: without them heads whose values are 0 are left out: the conditions are of a network without them.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        tokens: int,
+        budget: Work,
+        *,
+        seed: int = 0,
+        memory: int = DEFAULT_MEMORY,
+        progress: Progress | None = None,
+        idle_heads: bool = True,
+    ) -> None:
+        shape = require_softmax(weights, tokens)
+        points = max(*shape.widths, points_needed(shape)) + MORE
+        beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
+        require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
+        budget.spend(conditions_cost(shape), "the conditions")
+        self._tell = unheard if progress is None else progress
+        self._tell("residues", 0, 1)
+        self.residues = NetworkAtPoints.of(weights, tokens, seed, idle_heads=idle_heads)
+        self._weights, self.architecture, self._budget, self._idle_heads = weights, shape, budget, idle_heads
+        self._known: dict[tuple[str, int], Condition] = {}
+
+    @cached_property
+    def _spaces(self) -> NetworkSpaces:
+        return NetworkSpaces(self._weights, self.architecture.tokens, idle_heads=self._idle_heads)
+
+    @cached_property
+    def _affords_formal_scores(self) -> bool:
+        """Whether the conditions for three tokens may be tested, which is then paid."""
+        seconds = three_tokens_cost(self.architecture)
+        if self._budget.allows(seconds):
+            self._budget.spend(seconds, "the conditions for three tokens")
+            return True
+        return False
+
+    @cached_property
+    def _decidable(self) -> bool:
+        """Whether anything is asked over the rationals."""
+        return max(self.architecture.widths) <= LARGEST and max(entry_bits(self._weights).values()) <= LONGEST_BITS
+
+    def tested(self, hypothesis: Hypothesis, i: int) -> Condition:
+        """What is known of a hypothesis on layer, or space, `i`."""
+        at = hypothesis.name, i
+        if at not in self._known:
+            self._known[at] = self._test(hypothesis, i)
+        return self._known[at]
+
+    def _test(self, hypothesis: Hypothesis, i: int) -> Condition:
+        name = hypothesis.name
+        if hypothesis.is_rank:
+            if (short := narrow(self.architecture, hypothesis.letter, i)) is not None:
+                return Condition(name, i, False, short.evidence)
+        else:
+            self._tell(f"condition {name}", i, self.architecture.depth)
+        if hypothesis is FORMAL and not self._affords_formal_scores:
+            return Condition(name, i, None, "not tested: more work than allowed")
+        shown = hypothesis.test(self.residues, i)
+        if not shown.holds:
+            decided = self._decided(hypothesis, i) if self._decidable else None
+            shown = decided or shown._replace(holds=None, evidence=f"not shown: {shown.evidence}")
+        return Condition(name.replace(")", "*)") if shown.starred else name, i, shown.holds, shown.evidence)
+
+    def _decided(self, hypothesis: Hypothesis, i: int) -> Finding | None:
+        """What is known over the rationals, by spaces of a small network, else by a relation of matrices."""
+        shape, weights = self.architecture, self._weights
+        is_small = max(*shape.widths, shape.input_width, shape.output_width) <= SMALL
+        if is_small and shape.heads * shape.depth <= MOST_HEADS:
+            decided = hypothesis.test(self._spaces, i)
+            if decided.holds is not None:
+                return decided
+        names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)] if hypothesis.circuit else []
+        numbers = [name for name in names if self._idle_heads or weights["V" + name].any()]
+        for relation in hypothesis.refuted_by(self.residues, i):
+            parts = [(c, number) for c, number in zip(relation, numbers, strict=True) if c]
+            if not added([_circuit(weights, hypothesis.circuit, number).scaled(c) for c, number in parts]):
+                return Finding(False, _in_words(hypothesis.circuit, parts))
+        return None
+
+    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
+        """The first of these hypotheses that is not known to hold, with its evidence; those behind are not tested."""
+        found = (self.tested(*at).failing for at in places(needs, self.architecture))
+        return next((why for why in found if why is not None), None)
+
+    @property
+    def weaker_by(self) -> str:
+        """What allows (a*), (a'*) where (a), (a') are not known to hold in full."""
+        return weaker_by(self._known.values())
+
+    def all(self) -> tuple[Condition, ...]:
+        """All conditions; those of Theorem 11 alone only where the ranks of Corollary 5 fall short."""
+        shape, known = self.architecture, [self.tested(*at) for at in places(COROLLARY_5, self.architecture)]
+        if shape.depth > 1 and shape.tokens > 2 and not all(c.holds for c in known if c.is_rank):
+            more = BEYOND_WORDS if self._affords_formal_scores else (FORMAL,)
+            known += [self.tested(*at) for at in places(more, shape)]
+        return tuple(known)
+
+
+def _circuit(weights: Weights, kind: str, number: str) -> RationalMatrix:
+    """A matrix of a head that a relation is about: its values, its scores, or twice their symmetric part."""
+    first, second = ("O", "V") if kind == "V" else ("K", "Q")
+    right = RationalMatrix.of(weights[second + number])
+    if first + number not in weights.all_held:
+        return right
+    left = RationalMatrix.of(weights[first + number])
+    if kind == "V":
+        return left @ right
+    scores = left.mT @ right
+    return scores + scores.mT if kind == "skew A" else scores
+
+
+def _in_words(kind: str, parts: list[tuple[Fraction | int, str]]) -> str:
+    """A relation that holds over the rationals, such as `A1.1 - 2 A1.3 = 0 over Q`."""
+    text = ""
+    for c, number in parts:
+        sign = (" - " if text else "-") if c < 0 else (" + " if text else "")
+        text += f"{sign}{'' if abs(c) == 1 else f'{abs(c)} '}{kind[-1]}{number}"
+    return text + (" is skew over Q" if kind == "skew A" else " = 0 over Q")
 
 
 def transformer_conditions(
@@ -178,99 +336,5 @@ def transformer_conditions(
     shape, budget = require_softmax(weights, tokens), Work(work, progress)
     if shape.heads == 1 and not shape.skip:
         return TransformerConditions(shape, ())
-    return tested_conditions(
-        weights, tokens, seed=seed, memory=memory, progress=progress, idle_heads=True, budget=budget
-    )[0]
-
-
-def tested_conditions(
-    weights: Weights,
-    tokens: int,
-    *,
-    seed: int,
-    memory: int,
-    progress: Progress | None,
-    idle_heads: bool,
-    budget: Work,
-) -> tuple[TransformerConditions, ConditionTests]:
-    """The same for a network with several heads or skip connections, and the residues that were made.
-
-    Without `idle_heads` those whose values are 0 are left out: the conditions are of a network without them.
-    """
-    shape = require_softmax(weights, tokens)
-    points = max(*shape.widths, points_needed(shape)) + MORE
-    beside = 8 * points * (sum(shape.widths) + shape.input_width + shape.output_width)
-    require_memory(8 * (3 * shape.parameter_count + beside), memory, "residues of the weights")
-    budget.spend(conditions_cost(shape), "the conditions")
-    if progress is not None:
-        progress("residues", 0, 1)
-    tests = ConditionTests(weights, tokens, seed, idle_heads=idle_heads)
-
-    @cache
-    def exact() -> ExactConditions | Relations | None:
-        if max(shape.widths) > LARGEST or max(entry_bits(weights).values()) > LONGEST_BITS:
-            return None
-        if is_small(shape):
-            return ExactConditions(weights, tokens, idle_heads=idle_heads)
-        return Relations(weights, tests)
-
-    found: list[Condition] = []
-
-    def add(name: str, layer: int, shown: Shown, decide: Callable[[ExactConditions | Relations], Shown | None]) -> None:
-        holds: bool | None = True
-        if not shown.holds:
-            decided = None if (over_q := exact()) is None else decide(over_q)
-            holds = None if decided is None else decided.holds
-            shown = decided or shown._replace(evidence=f"not shown: {shown.evidence}")
-        found.append(Condition(name.replace(")", "*)") if shown.starred else name, layer, holds, shown.evidence))
-
-    depth, layers = shape.depth, range(1, shape.depth + 1)
-
-    def each(name: str, chosen: Iterable[int], test: Callable[[int], Shown], exactly: str, **options: bool) -> None:
-        for i in chosen:
-            if progress is not None:
-                progress(f"condition {name}", i, depth)
-            add(name, i, test(i), lambda net, i=i: getattr(net, exactly)(i, **options))  # type: ignore[misc]
-
-    each("(a)", layers, tests.a, "a")
-    if not shape.causal:
-        each("(a')", range(1, depth), tests.a_prime, "a_prime")
-    each("(b)", layers, lambda i: tests.b(i, causal=shape.causal), "b", causal=shape.causal)
-    if tokens == 2:
-        each("(c)", layers, tests.c, "c")
-    for letter, i, shown in tests.spans():
-        name = {("F", 0): "rank E = d", ("U", depth): "rank U = d"}.get(
-            (letter, i), {"F": "F = R^d", "U": "rank Uh = d", "S": "rank S = d"}[letter]
-        )
-        if (short := narrow(shape, letter, i)) is not None:
-            found.append(Condition(name, i, False, short.evidence))
-            continue
-        add(name, i, shown, lambda net, letter=letter, i=i: net.span(letter, i))  # type: ignore[misc]
-    if tokens > 2 and depth > 1 and not all(c.holds for c in found if c.name in _SPANS):
-        seconds = three_tokens_cost(shape)
-        if not budget.allows(seconds):
-            found += [Condition("(e)", i, None, "not tested: more work than allowed") for i in layers]
-            return TransformerConditions(shape, tuple(found)), tests
-        budget.spend(seconds, "the conditions for three tokens")
-        for i in layers:
-            if progress is not None:
-                progress("condition (e)", i, depth)
-            add("(e)", i, tests.e(i), lambda _: None)
-        if shape.causal:
-            each("(b), unmasked", layers, lambda i: tests.b(i, causal=False), "b", causal=False)
-            each("(f)", layers, tests.f, "f")
-    return TransformerConditions(shape, tuple(found)), tests
-
-
-def require_softmax(weights: Weights, tokens: int) -> Architecture:
-    """The network, refused unless it is a softmax network of numbers.
-
-    Raises:
-        BadInput: it is another one.
-    """
-    weights.require_numbers("the conditions of softmax networks")
-    shape = weights.architecture(tokens)
-    shape.require("the fiber of a softmax network", SHAPED)
-    if shape.normalization != SOFTMAX:
-        raise BadInput(f"the network must be normalized by softmax, got {shape}")
-    return shape
+    tests = SoftmaxConditions(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
+    return TransformerConditions(shape, tests.all())

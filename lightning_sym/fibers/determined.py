@@ -12,13 +12,17 @@ are at most as large, their streams move together (the corollary of Theorem 11).
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
+from lightning_sym.ask import FellShort, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.comparison import Reason
-from lightning_sym.fibers.conditions import HEADS_PAGE, Theorem, tested_conditions
-from lightning_sym.limits import DEFAULT_MEMORY, Work
+from lightning_sym.fibers.conditions import SoftmaxConditions
+from lightning_sym.fibers.hypotheses import COROLLARY_5, HEADS_PAGE, THEOREM_11, WORDS, Hypothesis, Theorem
+from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import padded
@@ -102,6 +106,52 @@ def seen_apart(first: NetworkCircuits, second: NetworkCircuits, source: random.R
     )
 
 
+class _Determined:
+    """A softmax network, and another one with at most as many heads in each layer."""
+
+    def __init__(self, known: SoftmaxConditions, one: NetworkCircuits, other: NetworkCircuits, source: random.Random):
+        self.failing, self.tokens = known.failing, known.architecture.tokens
+        self.known, self.one, self.other, self.source = known, one, other, source
+
+    @property
+    def is_as_wide(self) -> bool:
+        """Whether its widths are at least as large."""
+        return all(b <= a for a, b in zip(self.one.widths, self.other.widths, strict=True))
+
+    @cached_property
+    def words_differ(self) -> bool:
+        """Whether numbers of heads differ, or words, or the scores of two tokens."""
+        heads, others = ([len(list(layer)) for layer in net.layers] for net in (self.one, self.other))
+        formal = not self.known.weaker_by
+        return heads != others or seen_apart(self.one, self.other, self.source, formal=formal)
+
+    @cached_property
+    def moves_together(self) -> bool:
+        """Whether the streams of both move together."""
+        return common_streams(self.one, self.other, self.tokens).same
+
+
+def _row(number: str, about: Callable[[_Determined], bool], *needs: Hypothesis) -> TheoremRow[_Determined, Any]:
+    """A theorem by which streams move together, or for Theorem 4 words and scores agree, if the functions are equal."""
+    words = needs == WORDS
+
+    def prove(pair: _Determined) -> tuple[Reason, str] | None:
+        if not (pair.words_differ if words else not pair.moves_together):
+            return None
+        return Reason.WORDS if words else Reason.DETERMINED, str(Theorem(number, HEADS_PAGE, pair.known.weaker_by))
+
+    silence = "words and scores of two tokens agree at random values" if words else "the streams of both move together"
+    return TheoremRow(f"{number} of {HEADS_PAGE}", about, paid_by_steps, prove, silence, needs)
+
+
+APART = (
+    _row("Theorem 4", any_question, *WORDS),
+    _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
+    _row("Theorem 11", lambda pair: pair.tokens > 2, *THEOREM_11),
+)
+"""Different functions by the hypotheses that one network fulfils."""
+
+
 def apart_by_theorem(
     weights: Weights | None,
     first: NetworkCircuits,
@@ -109,10 +159,10 @@ def apart_by_theorem(
     tokens: int,
     source: random.Random,
     budget: Work,
-) -> tuple[Reason, str] | None:
+) -> tuple[tuple[Reason, str] | None, tuple[FellShort, ...]]:
     """Whether two softmax networks are different functions, by the conditions that the first one fulfils.
 
-    What is given back is the reason and its theorem.
+    What is given back is the reason and its theorem, and which theorems fell short.
 
     Args:
         weights: of the first network, or `None` where it is only known by its circuits.
@@ -123,27 +173,17 @@ def apart_by_theorem(
         budget: of exact work; nothing is said where it does not allow the conditions to be tested.
     """
     if (both := padded(*(_without_idle(net) for net in (first, second)))) is None:
-        return None
-    one, other = both
+        return None, ()
     heads, others = ([len(list(layer)) for layer in net.layers] for net in both)
     if not all(heads) or any(b > a for a, b in zip(heads, others, strict=True)):
-        return None
+        return None, ()
     try:
-        known, _ = tested_conditions(
-            weights_of(first, tokens) if weights is None else weights, tokens,
-            seed=0, memory=DEFAULT_MEMORY, progress=None, idle_heads=False, budget=budget,
-        )  # fmt: skip
+        known = SoftmaxConditions(
+            weights_of(first, tokens) if weights is None else weights, tokens, budget, idle_heads=False
+        )
     except TooLarge:
-        return None
-    if known.words_determined and (heads != others or seen_apart(one, other, source, formal=not known.weaker_by)):
-        return Reason.WORDS, str(Theorem("Theorem 4", HEADS_PAGE, known.weaker_by))
-    theorem = known.theorem
-    if theorem is None or theorem.page != HEADS_PAGE or theorem.number not in ("Corollary 5", "Theorem 11"):
-        return None
-    narrow = all(b <= a for a, b in zip(one.widths, other.widths, strict=True))
-    if (narrow or theorem.number == "Theorem 11") and not common_streams(one, other, tokens).same:
-        return Reason.DETERMINED, str(theorem)
-    return None
+        return None, ()
+    return ask(_Determined(known, *both, source), APART, budget)
 
 
 def _without_idle(net: NetworkCircuits) -> NetworkCircuits:

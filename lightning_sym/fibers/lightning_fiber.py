@@ -8,10 +8,12 @@ are known, and the dimension of the fiber near the weights, from both sides.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.cost import entry_bits, product_cost
 from lightning_sym.fibers.local_dimension import local_dimension
-from lightning_sym.fibers.plain_fiber import VirtualFiber, described, virtual_fiber
+from lightning_sym.fibers.plain_fiber import described, virtual_fiber
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
@@ -74,27 +76,24 @@ def _one_layer(weights: Weights, shape: Architecture, budget: Work, seed: int) -
         value = named["U"] @ value
     plain = Weights.of({"Q1": query.fractions(), "K1": key.fractions(), "V1": value.fractions()})
     found = _with_reason(virtual_fiber(plain, shape.tokens, budget), shape)
-    return Fiber(
-        shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual,
-        components=found.components, near=local_dimension(weights, shape.tokens, seed=seed, budget=budget),
-        tried=found.tried,
-    )  # fmt: skip
+    return replace(found, architecture=shape, near=local_dimension(weights, shape.tokens, seed=seed, budget=budget))
 
 
-def _with_reason(found: VirtualFiber, shape: Architecture) -> VirtualFiber:
+def _with_reason(found: Fiber, shape: Architecture) -> Fiber:
     """With what says that the layer is like a plain one; nothing does where it is one, or one token sees no mask."""
     ends = shape.embed is not None or shape.unembed is not None
     if shape.options <= ({"causal"} if shape.tokens == 1 else set()):
         return found
     more = f"; {_PAGE}, Proposition 3" + "; U E is determined too" * (shape.skip and ends)
-    return found._replace(reason=found.reason + more)
+    return replace(found, reason=found.reason + more)
 
 
-def _masked(weights: Weights, shape: Architecture, budget: Work) -> VirtualFiber | None:
+def _masked(weights: Weights, shape: Architecture, budget: Work) -> Fiber | None:
     """Proposition 4: where Theorem 3.7 applies without the mask, the fiber is the same with it; or one token."""
     plain = weights.with_form(NetworkForm())
     if shape.tokens == 1:
         return virtual_fiber(plain, 1, budget)
     found = virtual_fiber(plain, shape.tokens, budget, search=False)
-    applies = found.complete_over == "R" and not is_zero_function(found.virtual, shape.tokens)
-    return found._replace(reason=f"{found.reason}; {_PAGE}, Proposition 4") if applies else None
+    if found.complete_over != "R" or found.virtual is None or is_zero_function(found.virtual, shape.tokens):
+        return None
+    return replace(found, reason=f"{found.reason}; {_PAGE}, Proposition 4")

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.conditions import Theorem, one_head_theorem
 from lightning_sym.fibers.cost import entries_cost, entry_bits, product_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
+from lightning_sym.fibers.hypotheses import Theorem, one_head_theorem
+from lightning_sym.fibers.softmax import circuit_virtual_weights
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -60,12 +61,7 @@ def one_head_fiber(weights: Weights, tokens: int, budget: Work) -> OneHeadFiber:
     """
     shape = weights.architecture(tokens)
     budget.spend(_cost(weights), "virtual weights")
-    net = NetworkCircuits.of(weights)
-    product, forms = net.embed, []
-    for (head,) in net.layers:
-        forms.append(head.scores(product, product))
-        product = head.carried(product)
-    value = net.unembed @ product
+    forms, value = circuit_virtual_weights(NetworkCircuits.of(weights))
     theorem, depth = one_head_theorem(shape.causal, tokens), shape.depth
     if tokens == 1 or not value:
         why = "there is one token" if tokens == 1 else "V~ = 0, the zero function"

@@ -1,40 +1,21 @@
-"""Two networks that are compared: their outputs for the same input, in balls or exact."""
+"""Two networks of one form that are compared, and what is found out about them on the way."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import inf, isfinite, log2
 from typing import Any
 
-import numpy.typing as npt
-
-from lightning_sym.errors import BadInput
+from lightning_sym.ask import FellShort, TheoremPrice, TheoremRow
+from lightning_sym.errors import ProgramError, TooLarge
+from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.transformer_cost import outputs_cost
-from lightning_sym.limits import DEFAULT_MEMORY, Work
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.limits import Work
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.ball_matrices import BallMatrix, DecimalBall, LaterBalls
-from lightning_sym.rings.balls import precision
-from lightning_sym.rings.dyadic import dyadic_bits, is_plain
-from lightning_sym.rings.normalization import SOFTMAX
-from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.arrangement import Arrangement
-from lightning_sym.system.circuits import NetworkCircuits
-
-READABLE = 3
-"""Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""
-
-INPUT_SCALES = (1, 4, 16, 64, 256)
-"""Denominators of inputs: where scores are large, softmax attends to one token alone, and outputs hardly differ."""
-
-MOST_SCALES = 12
-"""More of them that are tried, for heads whose scores are larger by far, or smaller."""
+from lightning_sym.rings.rationals import RationalMatrix, map_entries
 
 LARGE_INPUT = 2**31
 """Entries of integer inputs of lightning networks, for a small error bound."""
@@ -42,44 +23,58 @@ LARGE_INPUT = 2**31
 PREFIX = 8
 """Tokens of inputs where `t x t` scores are too many: the first outputs of a causal network are of these alone."""
 
+MOST_TRIES = 64
+"""Inputs that are tried where the functions are known to differ."""
 
-@dataclass(eq=False)
+
 class Pair:
-    """Two networks of one form, and what is found out about them on the way."""
+    """Two networks of one form.
 
-    weights: tuple[Weights, Weights]
-    tokens: int
-    evaluations: int
-    memory: int
-    work: Work
-    source: random.Random
-    shapes: tuple[Architecture, Architecture] = field(init=False)
-    prefix: int | None = field(init=False, default=None)
-    arrangements: tuple[Arrangement, Arrangement] | None = field(init=False, default=None)
-    evaluated: tuple[Architecture, ...] = field(init=False)
-    bits: int = field(init=False, default=0)
-    agreed: int = field(init=False, default=0)
-    large: int = field(init=False, default=0)
-    distance: Fraction | None = field(init=False, default=None)
+    Attributes:
+        weights, tokens: the networks.
+        evaluations: how many inputs with large entries are tried.
+        memory: bytes that polynomials may take.
+        work: of all exact work.
+        source: of random inputs.
+        shapes: the networks without their weights; `evaluated`, with the tokens that inputs have.
+        agreed: inputs at which the outputs were not seen to differ; `large` of these had large entries.
+        tried: theorems that were asked beside those of the list.
+    """
 
-    def __post_init__(self) -> None:
-        first, second = self.weights
-        self.shapes = first.architecture(self.tokens), second.architecture(self.tokens)
-        self.evaluated = self.shapes
-        cost = 10 * sum(self._outputs_cost(number, 128) for number in range(2))
-        if self.shapes[0].causal and (200 * self.tokens**2 > DEFAULT_MEMORY or not self.work.allows(cost)):
-            self.prefix = min(PREFIX, self.tokens)
-        self.evaluated = tuple(w.architecture(self.prefix or self.tokens) for w in self.weights)
+    prefix: int | None = None
 
-    @cached_property
-    def circuits(self) -> tuple[NetworkCircuits, NetworkCircuits]:
-        """What the functions see."""
-        return NetworkCircuits.of(self.weights[0]), NetworkCircuits.of(self.weights[1])
+    def __init__(
+        self, weights: tuple[Weights, Weights], tokens: int, evaluations: int, memory: int, work: Work, seed: int
+    ) -> None:
+        self.weights, self.tokens, self.evaluations = weights, tokens, evaluations
+        self.memory, self.work, self.source = memory, work, random.Random(seed)
+        self.shapes = weights[0].architecture(tokens), weights[1].architecture(tokens)
+        self.evaluated, self.agreed, self.large = self.shapes, 0, 0
+        self.tried = list[FellShort]()
+
+    def failing(self, needs: Sequence[Any]) -> str | None:
+        """Theorems on two networks have no hypotheses on one alone."""
+        del needs
+        return None
+
+    @property
+    def of_one_depth(self) -> bool:
+        """Whether both have as many layers."""
+        return self.shapes[0].depth == self.shapes[1].depth
+
+    @property
+    def has_polynomials(self) -> bool:
+        """Whether their coefficients can be compared."""
+        raise NotImplementedError
 
     @cached_property
     def lengths(self) -> list[int]:
         """Bits of the longest entry of either."""
-        return [max(map(_length, w.all_held.values())) for w in self.weights]
+        raise NotImplementedError
+
+    def exact_cost(self, bound: int) -> float:
+        """Seconds for exact outputs of both at integers up to `bound`."""
+        raise NotImplementedError
 
     @cached_property
     def exact(self) -> list[list[RationalMatrix]]:
@@ -90,25 +85,7 @@ class Pair:
         """
         return [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
 
-    def in_balls(self, number: int) -> list[BallMatrix] | list[LaterBalls]:
-        """All matrices of a network; those of a large one when they are needed."""
-        if self.weights[number].as_given:
-            return list(map(LaterBalls, self.weights[number].all_held.values()))
-        return list(map(BallMatrix.of, self.exact[number]))
-
-    @cached_property
-    def scales(self) -> tuple[Fraction | int, ...]:
-        """Denominators of inputs, for each head one at which its scores are moderate, whatever the seed."""
-        found = {k for w, shape in zip(self.weights, self.shapes, strict=True) for k in _moderate(w, shape)}
-        more = sorted((k for k in found if not 0 <= k <= 8), key=abs)[:MOST_SCALES]  # the others are near those above
-        return (*INPUT_SCALES, *(Fraction(2) ** k for k in more))
-
-    @property
-    def form_is_softmax(self) -> bool:
-        """Whether the theorems about softmax apply."""
-        return self.shapes[0].normalization == SOFTMAX
-
-    def draw(self, bound: int, denominator: Fraction | int) -> RationalMatrix:
+    def draw(self, bound: int, denominator: Fraction | int = 1) -> RationalMatrix:
         """A random input."""
         rows, columns = self.shapes[0].input_width, self.evaluated[0].tokens
         entries = [
@@ -116,102 +93,73 @@ class Pair:
         ]
         return RationalMatrix.of(entries)
 
-    def by_balls(self, x: RationalMatrix, bits: int) -> Comparison | None:
-        """Whether balls tell the outputs apart."""
-        for number in range(2):
-            self.work.spend(self._outputs_cost(number, bits), f"outputs in balls of {bits} bits", number, 2)
-        if bits > self.bits:  # what is said of agreement is about the highest precision
-            self.bits, self.agreed, self.distance = bits, 0, None
-        with precision(bits):
-            one, other = (
-                network_output(BallMatrix.of(x), shape, self.in_balls(number))
-                for number, shape in enumerate(self.evaluated)
-            )
-            place, farthest = one.apart(other), one.farthest(other)
-            if place is None or farthest is None:
-                known = farthest is not None and (self.distance is not None or not self.agreed)
-                self.distance = max(farthest, self.distance or Fraction(0)) if known and farthest is not None else None
-                self.agreed += 1
-                return None
-            try:
-                outputs = one.decimals(), other.decimals()
-            except BadInput:  # numbers of millions of digits
-                return None
-        first, second = (y[place] for y in outputs)
-        if not isinstance(first, DecimalBall) or first.meets(second):  # rounded outwards too far
-            return None
-        entry = place[0] + 1, place[1] + 1
-        found = Comparison(Answer.DIFFERENT, Reason.BALLS, input=x.fractions(), outputs=outputs)
-        return replace(found, entry=entry, precision=bits, prefix=self.prefix)
-
-    def at_a_large_input(self) -> Comparison | None:
-        """The same as `exactly`, at an input with a small error bound."""
-        self.large += 1
-        return self.exactly(self.draw(LARGE_INPUT, 1))
-
-    def exactly(self, x: RationalMatrix) -> Comparison | None:
-        """Whether exact outputs of lightning networks differ."""
-        self.work.spend(self.exact_cost(), "exact outputs")
+    def exactly(self, bound: int) -> Comparison | None:
+        """Whether exact outputs of lightning networks differ at a random input of integers up to `bound`."""
+        x = self.draw(bound)
+        self.work.spend(self.exact_cost(bound), "exact evaluations")
+        self.large += bound == LARGE_INPUT
         one, other = (network_output(x, s, m) for s, m in zip(self.evaluated, self.exact, strict=True))
         if one == other:
             self.agreed += 1
             return None
         outputs = one.fractions(), other.fractions()
-        return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x.fractions(), outputs=outputs, prefix=self.prefix)
+        whole = map_entries(int, x.fractions())
+        return Comparison(Answer.DIFFERENT, Reason.INPUT, input=whole, outputs=outputs, prefix=self.prefix)
 
-    def _outputs_cost(self, number: int, bits: int) -> float:
-        return outputs_cost(self.evaluated[number], bits, combined=not self.weights[number].as_given)
+    def witness(self) -> Comparison:
+        """An input where the outputs differ, of lightning networks whose functions are known to differ."""
+        for _ in range(MOST_TRIES):
+            if (found := self.exactly(LARGE_INPUT)) is not None:
+                return found
+        raise ProgramError(f"the functions differ and {MOST_TRIES} evaluations agree")
 
-    def affords_balls(self, bits: int) -> bool:
-        """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
-        known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
-        cost = sum(self._outputs_cost(number, bits) for number in range(2))
-        return known and self._few_tokens and self.work.allows(cost)
-
-    @property
-    def polynomial(self) -> bool:
-        """Whether these are lightning networks, shallow enough for exact outputs."""
-        if self.shapes[0].normalization is not None or not self._few_tokens:
-            return False
-        return self.work.allows(2 * self.evaluations * self.exact_cost())
-
-    @property
-    def _few_tokens(self) -> bool:
-        return 200 * self.evaluated[0].tokens ** 2 <= DEFAULT_MEMORY
-
-    def exact_cost(self) -> float:
-        """Seconds for exact outputs of both."""
-        return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
+    def undecided(self) -> Comparison:
+        """What is said where nothing was proved: how often exact outputs agreed."""
+        each = min(Fraction(1), Fraction(max(s.degree for s in self.shapes), 2 * LARGE_INPUT + 1))
+        bound = each**self.large
+        return Comparison(Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=self.large, error_bound=bound)
 
 
-def _moderate(weights: Weights, shape: Architecture) -> Iterator[int]:
-    """Yield for each head the power of two by which inputs are divided so that its scores are about 1, roughly."""
-    held = weights.all_held
+def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]:
+    """Both networks on the inputs that `(E, E')` tells apart: fewer variables where it has more columns than its rank.
 
-    def size(*names: str) -> float:
-        return sum(_size(held[name]) for name in names)
-
-    stream = size("E") if "E" in held else 0.0
-    for i in range(1, shape.depth + 1):
-        written = stream if shape.skip else -inf
-        for name in (shape.head_name(i, h) for h in range(1, shape.heads + 1)):
-            scores = 2 * stream + size("Q" + name, "K" + name)
-            if isfinite(scores):
-                yield round(scores / 2)
-            values = size(*(letter + name for letter in "VO" if letter + name in held))
-            written = max(written, stream + values)
-        stream = written
-
-
-def _size(matrix: npt.NDArray[Any]) -> float:
-    """The logarithm of the largest absolute value, to the base 2; for zero that of nothing."""
-    if is_plain(matrix):
-        largest = float(abs(matrix.astype(float)).max())
-        return log2(largest) if largest else -inf
-    largest = max((abs(x) for x in matrix.ravel()), default=0)
-    return log2(largest.numerator) - log2(largest.denominator) if largest else -inf
+    With `(E, E') = B R`, columns of full rank times rows, outputs at all inputs agree if those of `B` do.
+    """
+    if not ("E" in first.all_held and "E" in second.all_held):
+        return first, second
+    embeds = RationalMatrix.of(first["E"]), RationalMatrix.of(second["E"])
+    pivots = row_echelon(embeds[0].above(embeds[1])).pivots
+    if not 0 < len(pivots) < embeds[0].shape[1]:
+        return first, second
+    one, other = (
+        Weights.of(w.named() | {"E": columns_of(e, pivots).fractions()}, w.form)
+        for w, e in zip((first, second), embeds, strict=True)
+    )
+    return one, other
 
 
-def _length(matrix: npt.NDArray[Any]) -> int:
-    """Bits of the longest entry over a common denominator."""
-    return dyadic_bits(matrix) if is_plain(matrix) else RationalMatrix.of(matrix).bits
+def _coefficients_price(pair: Pair) -> TheoremPrice:
+    from lightning_sym.fibers.transformer_cost import coefficients_cost  # here: most answers need no coefficients
+
+    shapes = [network.architecture(pair.tokens) for network in _on_what_is_read(*pair.weights)]
+    steps = tuple(coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
+    return TheoremPrice(steps, "all coefficients")
+
+
+def _by_coefficients(pair: Pair) -> Comparison | None:
+    """Lightning networks that are small: all coefficients of both polynomials."""
+    from lightning_sym.network.polynomial_map import polynomial_map  # here too
+
+    if not pair.work.allows(2 * pair.exact_cost(LARGE_INPUT)):
+        return None
+    networks = _on_what_is_read(*pair.weights)
+    try:
+        first, second = (
+            polynomial_map(w.architecture(pair.tokens), w, memory=pair.memory).ring_coefficients() for w in networks
+        )
+    except TooLarge:
+        return None
+    return Comparison(Answer.SAME, Reason.COEFFICIENTS) if first == second else pair.witness()
+
+
+ALL_COEFFICIENTS = TheoremRow("", lambda pair: pair.has_polynomials, _coefficients_price, _by_coefficients)

@@ -28,7 +28,6 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 
@@ -81,18 +80,6 @@ RECONSTRUCTION = 0.05
 """Seconds, measured and rough, for a reconstruction, by the cube of the width and the words of a number."""
 
 
-class VirtualFiber(NamedTuple):
-    """The fiber in virtual weights: families, the field over which they are all, what says so, why it applies, and the
-    theorem that was tried before and does not."""
-
-    virtual: VirtualWeights
-    components: tuple[Component, ...]
-    complete_over: str | None
-    source: str
-    reason: str
-    tried: str = ""
-
-
 def plain_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -> Fiber:
     """The weights of a one-head lightning network with nothing added that have the same function.
 
@@ -116,8 +103,8 @@ def plain_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -
     return described(weights, weights.architecture(tokens), found, budget, seed)
 
 
-def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool = True) -> VirtualFiber:
-    """The same in virtual weights; without `search` no more is looked for where no theorem applies.
+def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool = True) -> Fiber:
+    """The same in virtual weights alone; without `search` no more is looked for where no theorem applies.
 
     Raises:
         BadInput: another network.
@@ -139,22 +126,23 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
         families_at_most = 1 + depth + (depth * (depth - 1) // 2 if tokens > 1 else 0)
         budget.spend(COMPONENT * families_at_most * depth * square, "the components of the zero function")
         families, source, reason = zero_function(shape, virtual)
-        return VirtualFiber(virtual, families, "R", source, reason)
+        return Fiber(shape, source, "R", reason=reason, virtual=virtual, components=families)
     if tokens == 1 and shape.depth == 1:
         reason = "t = 1: only the quadratic form of A and its product with V x are visible"
-        return VirtualFiber(virtual, tuple(one_token(virtual)), "R", "unique factorization", reason)
+        components = tuple(one_token(virtual))
+        return Fiber(shape, "unique factorization", "R", reason=reason, virtual=virtual, components=components)
     components = tuple(orbits(shape, virtual))
     # what is not seen is no property of the function
     visible = visible_weights(virtual, tokens)
     complete, source, reason, tried = _theorem(shape, visible)
+    over = "R" if complete else None
     if not complete and search and (solutions := _rational_solutions(shape, visible, budget)) is not None:
         components += tuple(_unexplained(shape, components, solutions))
-        source = "reconstruction from the polynomial, complete over Q"
-        return VirtualFiber(virtual, components, "Q", source, "two layers, t >= 2", tried)
-    return VirtualFiber(virtual, components, "R" if complete else None, source, reason, tried)
+        over, source, reason = "Q", "reconstruction from the polynomial, complete over Q", "two layers, t >= 2"
+    return Fiber(shape, source, over, reason=reason, virtual=virtual, components=components, tried=tried)
 
 
-def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget: Work, seed: int) -> Fiber:
+def described(weights: Weights, shape: Architecture, found: Fiber, budget: Work, seed: int) -> Fiber:
     """The fiber with its components as families of weights like the given ones, and its dimension near these.
 
     Raises:
@@ -169,24 +157,24 @@ def described(weights: Weights, shape: Architecture, found: VirtualFiber, budget
             break
         if (more := find()) is not None:
             near = more if near is None else near.with_bounds(more)
-    return Fiber(
-        shape, found.source, found.complete_over, reason=found.reason, virtual=found.virtual, components=components,
-        near=near, tried=found.tried,
-    )  # fmt: skip
+    return replace(found, architecture=shape, components=components, near=near)
 
 
 def _more_bounds(
-    weights: Weights, shape: Architecture, found: VirtualFiber, components: Sequence[Component], budget: Work
+    weights: Weights, shape: Architecture, found: Fiber, components: Sequence[Component], budget: Work
 ) -> Iterator[Callable[[], LocalDimension | None]]:
     """Ways to bounds by ranks of products, until they meet."""
     # where the fiber in virtual weights is known whole, it is that without a mask and a skip connection
     plain = weights.with_form(NetworkForm())
-    if is_zero_function(found.virtual, shape.tokens):
+    if found.virtual is None:
+        return
+    virtual = found.virtual
+    if is_zero_function(virtual, shape.tokens):
         yield lambda: zero_dimension(plain, shape.tokens, budget)
         return
     complete = found.complete_over == "R"
     if complete:
-        yield lambda: _dimension_by_theorem(shape, found.virtual, components)
+        yield lambda: _dimension_by_theorem(shape, virtual, components)
     if complete and shape.depth == 1 and shape.tokens == 1:
         yield lambda: dimension_at_one_token(plain, budget)
     elif complete or shape.is_plain:

@@ -31,6 +31,7 @@ from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.virtual_weights import VirtualWeights, exact_virtual_weights
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray, exact_matrix, exact_number
+from lightning_sym.rings.rationals import RationalMatrix
 
 LONGEST_POWER = 2**22
 """Bits of the powers of a parameter: a scale of the first of `l` layers is raised to the power `3^(l-1)`."""
@@ -260,11 +261,7 @@ def _power(factor: Fraction, times: int) -> Fraction:
 
 def _ratio(old: ObjectArray, new: ObjectArray) -> Fraction:
     """The number `c` with `new = c old`; 1 where there is none."""
-    for before, after in zip(old.ravel(), new.ravel(), strict=True):
-        if before:
-            c = Fraction(after / before)
-            return c if c and (new == c * old).all() else Fraction(1)
-    return Fraction(1)
+    return RationalMatrix.of(old).ratio(RationalMatrix.of(new)) or Fraction(1)
 
 
 def _realized(origin: Weights, target: VirtualWeights) -> Weights:

@@ -2,163 +2,123 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-
-import numpy as np
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, cast
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.errors import BadInput, ProgramError, ShapeError, TooLarge
+from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.transformer_cost import coefficients_cost
+from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT, Pair
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
-from lightning_sym.network.attention import forward
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.rationals import RationalMatrix
 
 __all__ = ["Answer", "Comparison", "Reason", "same_function"]
 
 COEFFICIENT_MEMORY = 2**25
 """Bytes that the polynomials may take when all coefficients are compared; a few seconds of work."""
 
-SMALL_INPUT, LARGE_INPUT = 3, 2**31
-"""Largest absolute value of the entries of inputs: first for a readable witness, then for a small error bound."""
-
-SMALL_TRIES = 8
-MORE_TRIES = 64
-"""Inputs that are tried where the functions are known to differ."""
+SMALL_INPUT, SMALL_TRIES = 3, 8
+"""Largest absolute value of the entries of the first inputs, for a readable witness, and how many there are."""
 
 DEEPEST = 9
 """Deeper networks are compared by their virtual weights only: values have some 3^l digits."""
 
 
-@dataclass(eq=False)
-class _Question:
-    """Two networks, and what the strategies share."""
+class PlainPair(Pair):
+    """Two lightning networks with one head and nothing added, and what they depend on."""
 
-    weights: tuple[Weights, Weights]
-    tokens: int
-    evaluations: int
-    memory: int
-    work: Work
-    source: random.Random
-    virtual: tuple[VirtualWeights, VirtualWeights] = field(init=False)
-    zero: list[bool] = field(init=False)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        # an evaluation forms t x t scores, exact numbers each
+        require_memory(200 * self.tokens**2, DEFAULT_MEMORY, f"an exact evaluation at {self.tokens:,} tokens")
+        self._bits = [entry_bits(w) for w in self.weights]
+        self._fractions = [fraction_bits(w) for w in self.weights]
 
-    def __post_init__(self) -> None:
-        self.shapes = [w.architecture(self.tokens) for w in self.weights]
-        self.depths = [shape.depth for shape in self.shapes]
-        # both before the first: what is refused has not begun
-        self.bits = [entry_bits(w) for w in self.weights]
-        self.fractions = [fraction_bits(w) for w in self.weights]
-        sizes = zip(self.weights, self.bits, self.fractions, strict=True)
-        costs = [virtual_weights_cost(w, bits, fractions) for w, bits, fractions in sizes]
-        for number, cost in enumerate(costs):
-            self.work.spend(cost, "virtual weights", number, 2)
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Bits of the longest entry of either."""
+        return [max(bits.values()) for bits in self._bits]
+
+    @cached_property
+    def virtual(self) -> tuple[VirtualWeights, VirtualWeights]:
+        """The virtual weights of both."""
         first, second = (rational_virtual_weights(w) for w in self.weights)
-        self.virtual = first, second
-        self.zero = [is_zero_function(v, self.tokens) for v in self.virtual]
+        return first, second
 
-    def _evaluation_cost(self, bound: int) -> float:
-        known = zip(self.weights, self.bits, self.fractions, strict=True)
-        return sum(evaluation_cost(w, bits, fractions, self.tokens, bound) for w, bits, fractions in known)
+    @cached_property
+    def zero(self) -> list[bool]:
+        """Which of them is the zero function."""
+        return [is_zero_function(virtual, self.tokens) for virtual in self.virtual]
 
     @property
-    def shallow(self) -> bool:
+    def has_polynomials(self) -> bool:
         """Whether the networks can be evaluated."""
-        return max(self.depths) <= DEEPEST
+        return max(shape.depth for shape in self.shapes) <= DEEPEST
 
-    def difference(self, bound: int) -> Comparison | None:
-        """Evaluate both at one random integer input, exactly."""
-        rows = self.shapes[0].widths[0]
-        self.work.spend(self._evaluation_cost(bound), "exact evaluations")
-        entries = [[self.source.randint(-bound, bound) for _ in range(self.tokens)] for _ in range(rows)]
-        x = np.array(entries, dtype=object)
-        one, other = (forward(RationalMatrix.of(x), w.rational_layers) for w in self.weights)
-        if one == other:
-            return None
-        return Comparison(Answer.DIFFERENT, Reason.INPUT, input=x, outputs=(one.fractions(), other.fractions()))
+    def exact_cost(self, bound: int) -> float:
+        """Seconds for exact outputs of both at integers up to `bound`."""
+        known = zip(self.weights, self._bits, self._fractions, strict=True)
+        return sum(evaluation_cost(w, bits, fractions, self.tokens, bound) for w, bits, fractions in known)
 
-    def witness(self) -> Comparison:
-        """An input where the outputs differ, for functions that are known to differ."""
-        for _ in range(MORE_TRIES):
-            if (found := self.difference(LARGE_INPUT)) is not None:
-                return found
-        raise ProgramError(f"the functions differ and {MORE_TRIES} evaluations agree")
+    def are_of_two_kinds(self) -> bool:
+        """Whether one is zero and the other is not, or both are homogeneous of different degrees."""
+        return self.zero[0] != self.zero[1] or not (any(self.zero) or self.of_one_depth)
 
+    def virtual_price(self) -> TheoremPrice:
+        """What the virtual weights cost; all that is said needs them."""
+        known = zip(self.weights, self._bits, self._fractions, strict=True)
+        return TheoremPrice(tuple(virtual_weights_cost(*each) for each in known), "virtual weights", is_needed=True)
 
-def _both_zero(question: _Question) -> Comparison | None:
-    return Comparison(Answer.SAME, Reason.ZERO) if all(question.zero) else None
+    def solving_cost(self) -> float:
+        """Seconds for the group element that leads from one to the other."""
+        return sum(solving_cost(w, bits) for w, bits in zip(self.weights, self._bits, strict=True))
 
 
-def _by_symmetry(question: _Question) -> Comparison | None:
-    if question.depths[0] != question.depths[1] or any(question.zero):
-        return None
-    if (found := connect(*question.virtual, question.tokens)) is None:
+def _both_zero(pair: PlainPair) -> Comparison | None:
+    return Comparison(Answer.SAME, Reason.ZERO) if all(pair.zero) else None
+
+
+def _by_symmetry(pair: PlainPair) -> Comparison | None:
+    if (found := connect(*pair.virtual, pair.tokens)) is None:
         return None
     connection, path = found
-    if question.shapes[0] == question.shapes[1] and question.shallow:
-        cost = sum(solving_cost(w, b) for w, b in zip(question.weights, question.bits, strict=True))
-        if question.work.allows(cost):
-            question.work.spend(cost, "the group element")
-            connection = with_weights(*question.weights, connection, path)
+    if pair.shapes[0] == pair.shapes[1] and pair.has_polynomials:
+        if pair.work.allows(cost := pair.solving_cost()):
+            pair.work.spend(cost, "the group element")
+            connection = with_weights(*pair.weights, connection, path)
         else:  # the answer stands without it
             connection = replace(connection, sought=False)
     return Comparison(Answer.SAME, Reason.SYMMETRY, connection)
 
 
-def _by_inputs(question: _Question) -> Comparison | None:
-    tries = question.evaluations if question.shallow else 0
-    for bound in [SMALL_INPUT] * (SMALL_TRIES if tries else 0) + [LARGE_INPUT] * tries:
-        if (found := question.difference(bound)) is not None:
-            return found
-    return None
+def _by_inputs(pair: PlainPair) -> Comparison | None:
+    tries = [SMALL_INPUT] * (SMALL_TRIES if pair.evaluations else 0) + [LARGE_INPUT] * pair.evaluations
+    return next((found for bound in tries if (found := pair.exactly(bound)) is not None), None)
 
 
-def _by_kind(question: _Question) -> Comparison | None:
-    """One is zero and the other is not, or both are homogeneous of different degrees: different, with an input if
-    they can be evaluated."""
-    one_is_zero = question.zero[0] != question.zero[1]
-    if not one_is_zero and (any(question.zero) or question.depths[0] == question.depths[1]):
-        return None
-    if question.shallow:
-        return question.witness()
-    return Comparison(Answer.DIFFERENT, Reason.ZERO if one_is_zero else Reason.DEGREE)
+def _by_kind(pair: PlainPair) -> Comparison | None:
+    """Functions that differ, with an input if they can be evaluated."""
+    reason = Reason.ZERO if any(pair.zero) else Reason.DEGREE
+    return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
 
-def _by_coefficients(question: _Question) -> Comparison | None:
-    if not question.shallow:
-        return None
-    from lightning_sym.network.polynomial_map import polynomial_map  # here: most answers need no coefficients
-
-    cost = sum(coefficients_cost(s, max(b.values())) for s, b in zip(question.shapes, question.bits, strict=True))
-    if not question.work.allows(cost):
-        return None
-    question.work.spend(cost, "all coefficients")
-    try:
-        first, second = (
-            polynomial_map(shape, weights, memory=question.memory).ring_coefficients()
-            for shape, weights in zip(question.shapes, question.weights, strict=True)
-        )
-    except TooLarge:
-        return None
-    return Comparison(Answer.SAME, Reason.COEFFICIENTS) if first == second else question.witness()
-
-
-STRATEGIES: tuple[Callable[[_Question], Comparison | None], ...] = (
-    _both_zero,
-    _by_symmetry,
-    _by_inputs,
-    _by_kind,
-    _by_coefficients,
-)
-"""Each gives an answer that it has proved, or none; the first answer stands."""
+PLAIN: tuple[TheoremRow[Any, Comparison], ...] = (
+    TheoremRow("", any_question, PlainPair.virtual_price, _both_zero),
+    TheoremRow(
+        "Theorem 3.7, Eq. 13", lambda pair: pair.of_one_depth and not any(pair.zero), paid_by_steps, _by_symmetry,
+        "no moves and no rescaling lead from the virtual weights of one network to those of the other",
+    ),
+    TheoremRow("", lambda pair: pair.has_polynomials, paid_by_steps, _by_inputs),
+    TheoremRow("", PlainPair.are_of_two_kinds, paid_by_steps, _by_kind),
+    ALL_COEFFICIENTS,
+)  # fmt: skip
+"""In the order of asking, for lightning networks with one head and nothing added."""
 
 
 def same_function(
@@ -222,20 +182,12 @@ def same_function(
         return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
     if first.form != second.form:
         raise BadInput(f"both networks must be of one form, got {first.form} and {second.form}")
-    if not (shapes[0].is_plain and shapes[1].is_plain):
-        from lightning_sym.fibers.pair import Pair
-        from lightning_sym.fibers.same_transformers import compare  # here: plain networks need none of its files
+    rows, pair_of = PLAIN, cast("type[Pair]", PlainPair)
+    if not (shapes[0].is_plain and shapes[1].is_plain):  # plain networks need none of these files
+        from lightning_sym.fibers.ball_pair import PairInBalls
+        from lightning_sym.fibers.same_transformers import TRANSFORMERS
 
-        pair = Pair((first, second), tokens, evaluations, memory, budget, random.Random(seed))
-        return replace(compare(pair), networks=shapes)
-    # an evaluation forms t x t scores, exact numbers each
-    require_memory(200 * tokens * tokens, DEFAULT_MEMORY, f"an exact evaluation at {tokens:,} tokens")
-    question = _Question((first, second), tokens, evaluations, memory, budget, random.Random(seed))
-    for strategy in STRATEGIES:
-        if (found := strategy(question)) is not None:
-            return replace(found, networks=shapes)
-    tried = evaluations if question.shallow else 0
-    bound_each = min(Fraction(1), Fraction(max(shape.degree for shape in shapes), 2 * LARGE_INPUT + 1))
-    return Comparison(
-        Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=tried, error_bound=bound_each**tried, networks=shapes
-    )
+        rows, pair_of = TRANSFORMERS, PairInBalls
+    pair = pair_of((first, second), tokens, evaluations, memory, budget, seed)
+    found, tried = ask(pair, rows, budget)
+    return replace(pair.undecided() if found is None else found, networks=shapes, tried=(*tried, *pair.tried))

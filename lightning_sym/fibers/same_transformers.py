@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from lightning_sym.errors import TooLarge
-from lightning_sym.exact.echelon import columns_of, row_echelon
+from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, paid_by_steps
+from lightning_sym.fibers.ball_pair import INPUT_SCALES, READABLE, PairInBalls
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.conditions import ALONE, HEADS_PAGE, one_head_theorem
 from lightning_sym.fibers.determined import apart_by_theorem
-from lightning_sym.fibers.pair import INPUT_SCALES, LARGE_INPUT, READABLE, Pair
-from lightning_sym.fibers.softmax import first_difference
+from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, ONE_HEAD_PAGE, one_head_theorem
+from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT
+from lightning_sym.fibers.softmax import circuit_virtual_weights, first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.fibers.transformer_cost import (
     arrangement_cost,
-    coefficients_cost,
     graph_cost,
     graph_memory,
     sampling_cost,
@@ -25,10 +25,8 @@ from lightning_sym.fibers.transformer_cost import (
 )
 from lightning_sym.limits import DEFAULT_MEMORY, require_memory
 from lightning_sym.network.architecture import Architecture
-from lightning_sym.network.polynomial_map import polynomial_map
-from lightning_sym.network.virtual_weights import VirtualWeights
+from lightning_sym.network.virtual_weights import in_fractions
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.arrangement import arranged, padded
 from lightning_sym.system.circuits import NetworkCircuits
 from lightning_sym.system.common_streams import CommonStreams, common_streams
@@ -46,16 +44,16 @@ def _names(shape: Architecture) -> list[list[str]]:
     return [[shape.head_name(i + 1, h + 1) for h in range(shape.heads)] for i in range(shape.depth)]
 
 
-def _by_few_inputs(pair: Pair) -> Comparison | None:
+def _by_few_inputs(pair: PairInBalls) -> Comparison | None:
     """Different networks are most often told apart at once."""
     for scale in INPUT_SCALES[::3]:
-        found = pair.exactly(pair.draw(READABLE, 1)) if pair.polynomial else _with_bits_enough(pair, scale)
+        found = pair.exactly(READABLE) if pair.polynomial else _with_bits_enough(pair, scale)
         if found is not None:
             return found
     return None
 
 
-def _with_bits_enough(pair: Pair, scale: int) -> Comparison | None:
+def _with_bits_enough(pair: PairInBalls, scale: int) -> Comparison | None:
     """Balls at one input, with more bits as long as they are too large to say anything."""
     bits = FIRST_BITS
     if not pair.affords_balls(bits):
@@ -70,14 +68,8 @@ def _with_bits_enough(pair: Pair, scale: int) -> Comparison | None:
     return None
 
 
-def _by_graph(pair: Pair) -> Comparison | None:
+def _by_graph(pair: PairInBalls) -> Comparison | None:
     """Large networks whose streams are a matrix times each other: before balls, which take longer."""
-    if not GraphStreams.possible(*pair.weights, pair.tokens):
-        return None
-    cost = sum(map(sampling_cost, pair.shapes))
-    if sum(map(graph_memory, pair.shapes)) > DEFAULT_MEMORY or not pair.work.allows(cost):
-        return None
-    pair.work.spend(cost, "streams at a random vector")
     # a matrix that takes the wider stream to the narrower one is not unique
     wider = pair.shapes[0].widths[0] > pair.shapes[1].widths[0]
     graph = GraphStreams(*(pair.weights[::-1] if wider else pair.weights), pair.tokens)
@@ -93,7 +85,7 @@ def _by_graph(pair: Pair) -> Comparison | None:
     return _moving_together(pair, streams)
 
 
-def _moving_together(pair: Pair, streams: CommonStreams) -> Comparison:
+def _moving_together(pair: PairInBalls, streams: CommonStreams) -> Comparison:
     """Equal functions, with the group element where there is one."""
     symmetry = StreamSymmetry(head_classes(streams, (_names(pair.shapes[0]), _names(pair.shapes[1]))))
     element = group_element(*pair.weights, streams)
@@ -102,51 +94,23 @@ def _moving_together(pair: Pair, streams: CommonStreams) -> Comparison:
     return Comparison(Answer.SAME, Reason.STREAMS, symmetry=symmetry)
 
 
-def _by_streams(pair: Pair) -> Comparison | None:
-    if pair.shapes[0].depth != pair.shapes[1].depth:
-        return None
-    for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
-        pair.work.spend(streams_cost(shape, bits), "common streams", number, 2)
+def _by_streams(pair: PairInBalls) -> Comparison | None:
     needed = sum(streams_memory(s, bits, s.heads) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
     require_memory(needed, DEFAULT_MEMORY, "the heads of a layer and the embeddings")
     streams = common_streams(*pair.circuits, pair.tokens, pair.work.tell)
     return _moving_together(pair, streams) if streams.same else None
 
 
-def _by_virtual_weights(pair: Pair) -> Comparison | None:
-    """Softmax, one head in each layer and no skip connections: docs/softmax-fibers.md, Theorems 1 and 4."""
-    if not pair.form_is_softmax or pair.shapes[0].skip or pair.shapes[0].heads > 1 or pair.shapes[1].heads > 1:
-        return None
-    for number, (shape, bits) in enumerate(zip(pair.shapes, pair.lengths, strict=True)):
-        pair.work.spend(streams_cost(shape, shape.depth * bits), "virtual weights", number, 2)
-    return _decided_by_virtual_weights(pair, pair.circuits)
-
-
-def _decided_by_virtual_weights(pair: Pair, circuits: tuple[NetworkCircuits, NetworkCircuits]) -> Comparison:
-    one, other = map(_virtual_weights, circuits)
+def _decided_by_virtual_weights(pair: PairInBalls, circuits: tuple[NetworkCircuits, NetworkCircuits]) -> Comparison:
+    one, other = (in_fractions(circuit_virtual_weights(net)) for net in circuits)
     differing = first_difference(one, other, pair.tokens, pair.shapes[0].causal)
     answer = Answer.SAME if differing is None else Answer.DIFFERENT
     theorem = one_head_theorem(pair.shapes[0].causal, pair.tokens) or ALONE
     return Comparison(answer, Reason.VISIBLE, differing=differing, theorem=str(theorem))
 
 
-def _virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
-    """Of one head a layer: scores and output in terms of the input."""
-    stream, attention = circuits.embed, []
-    for [head] in map(list, circuits.layers):
-        attention.append((stream.mT @ head.attention @ stream).fractions())
-        stream = head.value @ stream
-    return VirtualWeights(tuple(attention), (circuits.unembed @ stream).fractions())
-
-
-def _by_arrangement(pair: Pair) -> Comparison | None:
+def _by_arrangement(pair: PairInBalls) -> Comparison | None:
     """Heads merged, left out and moved to earlier layers, in both."""
-    for shape, bits in zip(pair.shapes, pair.lengths, strict=True):
-        cost = arrangement_cost(shape, bits)
-        needed = streams_memory(shape, bits, shape.depth * shape.heads)
-        if not pair.work.allows(cost) or needed > DEFAULT_MEMORY // 2:
-            return None
-        pair.work.spend(cost, "heads in the earliest layers")
     one, other = (arranged(circuits, pair.tokens) for circuits in pair.circuits)
     pair.arrangements = one, other
     if one.zero and other.zero:
@@ -174,45 +138,43 @@ def _by_arrangement(pair: Pair) -> Comparison | None:
     )
 
 
-def _by_one_layer(pair: Pair) -> Comparison | None:
-    """Softmax, one layer: streams that do not move together are different functions, by Theorem 8."""
-    if not pair.form_is_softmax:
-        return None
+def _has_one_layer(pair: PairInBalls) -> bool:
+    """Whether no more than one layer is left in both, heads being merged and moved where that was tried."""
     depths = [shape.depth for shape in pair.shapes]
-    if pair.arrangements is not None:
-        both = padded(*(a.circuits for a in pair.arrangements))
-        depths = depths if both is None else [len(c.layers) for c in both]
-    return None if max(depths) > 1 else _with_an_input(pair, Reason.ONE_LAYER, f"Theorem 8 of {HEADS_PAGE}")
+    if pair.arrangements is not None and (both := padded(*(a.circuits for a in pair.arrangements))) is not None:
+        depths = [len(c.layers) for c in both]
+    return max(depths) <= 1
 
 
-def _with_an_input(pair: Pair, reason: Reason, theorem: str) -> Comparison:
+def _by_one_layer(pair: PairInBalls) -> Comparison:
+    """Softmax, one layer: streams that do not move together are different functions, by Theorem 8."""
+    return _with_an_input(pair, Reason.ONE_LAYER, f"Theorem 8 of {HEADS_PAGE}")
+
+
+def _with_an_input(pair: PairInBalls, reason: Reason, theorem: str) -> Comparison:
     """Different functions: by an input that shows it if there is one at hand, else by the theorem that says so."""
     found = _by_inputs(pair, FIRST_BITS)
     return Comparison(Answer.DIFFERENT, reason, theorem=theorem) if found is None else found
 
 
-def _by_conditions(pair: Pair) -> Comparison | None:
+def _by_conditions(pair: PairInBalls) -> Comparison | None:
     """Softmax, two tokens or more: one network fulfils conditions under which its function determines it."""
-    if not pair.form_is_softmax or pair.tokens < 2:
-        return None
-    cost = sum(10 * streams_cost(s, bits) for s, bits in zip(pair.shapes, pair.lengths, strict=True))
-    if not pair.work.allows(cost):
-        return None
-    pair.work.spend(cost, "conditions of theorems")
     nets: list[tuple[Weights | None, NetworkCircuits]] = list(zip(pair.weights, pair.circuits, strict=True))
     if pair.arrangements is not None:
         nets = [(None, a.circuits) for a in pair.arrangements]
         if pair.tokens == 2:
             nets = [(None, without_uniform_heads(circuits)) for _, circuits in nets]
     for (weights, one), (_, other) in (nets, nets[::-1]):
-        if (shown := apart_by_theorem(weights, one, other, pair.tokens, pair.source, pair.work)) is not None:
+        shown, tried = apart_by_theorem(weights, one, other, pair.tokens, pair.source, pair.work)
+        if shown is not None:
             return _with_an_input(pair, *shown)
+        pair.tried += tried
     return None
 
 
-def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
+def _by_inputs(pair: PairInBalls, most_bits: int = MOST_BITS) -> Comparison | None:
     if pair.polynomial:
-        return next((c for _ in range(pair.evaluations) if (c := pair.at_a_large_input()) is not None), None)
+        return next((c for _ in range(pair.evaluations) if (c := pair.exactly(LARGE_INPUT)) is not None), None)
     bits = FIRST_BITS
     while bits <= most_bits:
         for scale in pair.scales:
@@ -224,67 +186,60 @@ def _by_inputs(pair: Pair, most_bits: int = MOST_BITS) -> Comparison | None:
     return None
 
 
-def _by_coefficients(pair: Pair) -> Comparison | None:
-    """Lightning networks that are small: all coefficients of both polynomials."""
-    if pair.shapes[0].normalization is not None or pair.prefix is not None:
-        return None
-    networks = _on_what_is_read(*pair.weights)
-    shapes = [network.architecture(pair.tokens) for network in networks]
-    cost = sum(coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
-    if not pair.work.allows(cost + 2 * pair.exact_cost()):
-        return None
-    try:
-        maps = [polynomial_map(s, w, memory=pair.memory) for s, w in zip(shapes, networks, strict=True)]
-    except TooLarge:
-        return None
-    pair.work.spend(cost, "all coefficients")
-    first, second = (phi.ring_coefficients() for phi in maps)
-    if first == second:
-        return Comparison(Answer.SAME, Reason.COEFFICIENTS)
-    while True:  # they hardly ever agree by chance, and each time is paid
-        if (found := pair.at_a_large_input()) is not None:
-            return found
+# ---- what theorems are about, and what they cost
 
 
-def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]:
-    """Both networks on the inputs that `(E, E')` tells apart: fewer variables where it has more columns than its rank.
-
-    With `(E, E') = B R`, columns of full rank times rows, outputs at all inputs agree if those of `B` do.
-    """
-    if not ("E" in first.all_held and "E" in second.all_held):
-        return first, second
-    embeds = RationalMatrix.of(first["E"]), RationalMatrix.of(second["E"])
-    pivots = row_echelon(embeds[0].above(embeds[1])).pivots
-    if not 0 < len(pivots) < embeds[0].shape[1]:
-        return first, second
-    one, other = (
-        Weights.of(w.named() | {"E": columns_of(e, pivots).fractions()}, w.form)
-        for w, e in zip((first, second), embeds, strict=True)
-    )
-    return one, other
+def _each(
+    cost: Callable[[Architecture, int], float], stage: str, *, is_needed: bool
+) -> Callable[[PairInBalls], TheoremPrice]:
+    """The price of a step for each network, by its shape and the bits of its numbers."""
+    return lambda pair: TheoremPrice(tuple(map(cost, pair.shapes, pair.lengths)), stage, is_needed)
 
 
-STRATEGIES: tuple[Callable[[Pair], Comparison | None], ...] = (
-    _by_virtual_weights,
-    _by_graph,
-    _by_few_inputs,
-    _by_streams,
-    _by_arrangement,
-    _by_one_layer,
-    _by_conditions,
-    _by_inputs,
-    _by_coefficients,
-)
-"""Each gives an answer that it has proved, or none; the first answer stands."""
+def _has_one_head(pair: PairInBalls) -> bool:
+    return pair.form_is_softmax and not pair.shapes[0].skip and all(shape.heads == 1 for shape in pair.shapes)
 
 
-def compare(pair: Pair) -> Comparison:
-    """The first answer that is proved, else undecided with what was tried."""
-    for strategy in STRATEGIES:
-        if (found := strategy(pair)) is not None:
-            return found
-    if (tried := pair.large) and pair.prefix is None:
-        each = min(Fraction(1), Fraction(max(s.degree for s in pair.shapes), 2 * LARGE_INPUT + 1))
-        return Comparison(Answer.UNDECIDED, Reason.EVALUATIONS, evaluations=tried, error_bound=each**tried)
-    found = Comparison(Answer.UNDECIDED, Reason.AGREEMENT, evaluations=pair.agreed)
-    return replace(found, distance=pair.distance, precision=pair.bits or None, prefix=pair.prefix)
+def _fits_a_matrix(pair: PairInBalls) -> bool:
+    possible = GraphStreams.possible(*pair.weights, pair.tokens)
+    return possible and sum(map(graph_memory, pair.shapes)) <= DEFAULT_MEMORY
+
+
+def _price_of_samples(pair: PairInBalls) -> TheoremPrice:
+    return TheoremPrice((sum(map(sampling_cost, pair.shapes)),), "streams at a random vector")
+
+
+def _can_be_arranged(pair: PairInBalls) -> bool:
+    needed = (streams_memory(s, b, s.depth * s.heads) for s, b in zip(pair.shapes, pair.lengths, strict=True))
+    return max(needed) <= DEFAULT_MEMORY // 2
+
+
+STREAMS = f"Theorem 1 of {HEADS_PAGE}"
+TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
+    TheoremRow(
+        f"Theorems 1 and 4 of {ONE_HEAD_PAGE}", _has_one_head,
+        _each(lambda s, bits: streams_cost(s, s.depth * bits), "virtual weights", is_needed=True),
+        lambda pair: _decided_by_virtual_weights(pair, pair.circuits),
+    ),
+    TheoremRow(
+        STREAMS, _fits_a_matrix, _price_of_samples, _by_graph,
+        "no matrix was found that takes the streams of one network to those of the other",
+    ),
+    TheoremRow("", any_question, paid_by_steps, _by_few_inputs),
+    TheoremRow(
+        STREAMS, lambda pair: pair.of_one_depth, _each(streams_cost, "common streams", is_needed=True),
+        _by_streams, "the streams do not move together in all layers",
+    ),
+    TheoremRow(
+        STREAMS, _can_be_arranged, _each(arrangement_cost, "heads in the earliest layers", is_needed=False),
+        _by_arrangement, "nor do they after heads are merged, left out and moved to earlier layers",
+    ),
+    TheoremRow("", lambda pair: pair.form_is_softmax and _has_one_layer(pair), paid_by_steps, _by_one_layer),
+    TheoremRow(
+        "", lambda pair: pair.form_is_softmax and pair.tokens > 1,
+        _each(lambda s, bits: 10 * streams_cost(s, bits), "conditions of theorems", is_needed=False), _by_conditions,
+    ),
+    TheoremRow("", any_question, paid_by_steps, _by_inputs),
+    ALL_COEFFICIENTS,
+)  # fmt: skip
+"""In the order of asking, for networks with heads, skip connections, masks, embeddings or normalized scores."""

@@ -23,8 +23,8 @@ import numpy as np
 
 from lightning_sym.display import Lines, Result, latex_words
 from lightning_sym.exact.subspaces import Subspace
-from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.cost import entry_bits
+from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
@@ -61,7 +61,7 @@ class SecondNetwork(Result):
         return latex_words(self.description)
 
 
-def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> SecondNetwork | None:
+def second_network(weights: Weights, tests: NetworkAtPoints, budget: Work) -> SecondNetwork | None:
     """Another network with the same function; `None` if none of the known ones is there, or `budget` does not allow it.
 
     Args:
@@ -74,7 +74,7 @@ def second_network(weights: Weights, tests: ConditionTests, budget: Work) -> Sec
         >>> from lightning_sym.rings.normalization import SOFTMAX
         >>> one, form = [[1]], NetworkForm(SOFTMAX, skip=True)
         >>> w = Weights.of({f"{c}1.{h}": one for c in "QKV" for h in (1, 2)}, form)
-        >>> found = second_network(w, ConditionTests(w, tokens=3), Work())
+        >>> found = second_network(w, NetworkAtPoints.of(w, tokens=3), Work())
         >>> found.description, found.weights["V1.1"].tolist()
         ('heads 1 and 2 of layer 1 as one', [[Fraction(2, 1)]])
     """
@@ -103,15 +103,15 @@ Change = tuple[Fraction | int, Sequence[tuple[Fraction | int, int]]]
 """Of a head: the factor of its scores, and its values as a combination of those of heads of the layer."""
 
 
-def _candidates(weights: Weights, tests: ConditionTests) -> Iterator[tuple[str, Weights]]:
+def _candidates(weights: Weights, tests: NetworkAtPoints) -> Iterator[tuple[str, Weights]]:
     """Networks that may have the same function, with what was changed."""
-    shape, p = tests.shape, tests.p
+    shape, p = tests.shape, tests.prime
     for i, heads in enumerate(tests.net.layers, start=1):
-        scores, written = [tuple(row) for row in tests.scores(i)], tests.written(i)
-        negative = [tuple(np.mod(-row, p)) for row in tests.scores(i)]
-        seen = [bool(row.any()) for row in written]
+        scores, written = [tuple(row) for row in tests.scores(i).entries], tests.seen_of_words(i)
+        negative = [tuple(np.mod(-row, p)) for row in tests.scores(i).entries]
+        seen = [bool(row.any()) for row in written.entries]
         for h in range(1, len(heads) + 1):
-            if not seen[h - 1] and weights[_name("V", i, h, shape.heads)].any():
+            if not seen[h - 1] and weights["V" + shape.head_name(i, h)].any():
                 yield f"head {h} of layer {i} left out", _changed(weights, i, {h: (1, [])})
             elif not seen[h - 1] and any(scores[h - 1]):
                 yield f"other scores for head {h} of layer {i}", _changed(weights, i, {h: (2, [(1, h)])})
@@ -124,7 +124,8 @@ def _candidates(weights: Weights, tests: ConditionTests) -> Iterator[tuple[str, 
                 elif shape.tokens == 2 and scores[g - 1] == negative[h - 1]:
                     split: dict[int, Change] = {g: (1, [(1, g), (-1, h)]), h: (0, [(2, h)])}
                     yield f"head {h} of layer {i}, opposite to head {g}, with scores 0", _changed(weights, i, split)
-        if shape.tokens == 2 and (chosen := tests.vanishing(written)) and len(chosen) > 1:
+        flipped = next(written.sums(), ()) if shape.tokens == 2 and not written.independent().holds else ()
+        if len(chosen := [h for h, c in enumerate(flipped, start=1) if c]) > 1:
             flips: dict[int, Change] = {h: (-1, [(-1, h)]) for h in chosen}
             named = ", ".join(map(str, chosen))
             yield f"heads {named} of layer {i} with opposite A and V", _changed(weights, i, flips)
@@ -133,30 +134,23 @@ def _candidates(weights: Weights, tests: ConditionTests) -> Iterator[tuple[str, 
         yield f"twice the scores of layer {shape.depth}, behind a blind one", _changed(weights, shape.depth, every)
 
 
-def _name(letter: str, layer: int, head: int, heads: int) -> str:
-    return f"{letter}{layer}" if heads == 1 else f"{letter}{layer}.{head}"
-
-
 def _changed(weights: Weights, layer: int, changes: Mapping[int, Change]) -> Weights:
     """The network with some heads of a layer replaced; the values inside its heads become as wide as is needed."""
     shape, matrices = weights.architecture(1), weights.named()
-    projected = shape.value_ranks is not None
     most = max([1, *(len(parts) for _, parts in changes.values())])
     for h in range(1, shape.heads + 1):
-        factor, parts = changes.get(h, (1, [(1, h)]))
-        query = _name("Q", layer, h, shape.heads)
-        matrices[query] = weights[query] * Fraction(factor)
-        names = [(Fraction(c), _name("V", layer, g, shape.heads), _name("O", layer, g, shape.heads)) for c, g in parts]
-        value, output = _name("V", layer, h, shape.heads), _name("O", layer, h, shape.heads)
-        if not projected:
-            zero = np.full(weights[value].shape, Fraction(0), dtype=object)
-            matrices[value] = sum((c * weights[v] for c, v, _ in names), start=zero)
+        name, (factor, parts) = shape.head_name(layer, h), changes.get(h, (1, [(1, h)]))
+        combined = [(Fraction(c), shape.head_name(layer, g)) for c, g in parts]
+        values = [c * weights[f"V{other}"] for c, other in combined]
+        nothing = Fraction(0) * weights[f"V{name}"]
+        matrices[f"Q{name}"] = weights[f"Q{name}"] * Fraction(factor)
+        if shape.value_ranks is None:
+            matrices[f"V{name}"] = sum(values, start=nothing)
             continue
-        blank = most - len(names)
-        empty = np.full(weights[value].shape, Fraction(0), dtype=object)
-        behind = np.full(weights[output].shape, Fraction(0), dtype=object)
-        matrices[value] = np.concatenate([*(c * weights[v] for c, v, _ in names), *[empty] * blank], axis=0)
-        matrices[output] = np.concatenate([*(weights[o] for _, _, o in names), *[behind] * blank], axis=1)
+        blank = most - len(parts)
+        outputs = [weights[f"O{other}"] for _, other in combined]
+        matrices[f"V{name}"] = np.concatenate([*values, *[nothing] * blank], axis=0)
+        matrices[f"O{name}"] = np.concatenate([*outputs, *[Fraction(0) * weights[f"O{name}"]] * blank], axis=1)
     return Weights.of(matrices, weights.form)
 
 
@@ -194,8 +188,8 @@ def _with_moved_head(weights: Weights, layer: int, head: int) -> Weights:
     matrices: dict[str, ObjectArray] = {name: weights[name] for name in "EU" if name in weights.matrices}
     for i in range(1, shape.depth + 1):
         for letter in letters:
-            mine = [weights[_name(letter, i, h, shape.heads)] for h in range(1, shape.heads + 1)]
-            more = weights[_name(letter, layer + 1 if i == layer else i, head, shape.heads)]
+            mine = [weights[letter + shape.head_name(i, h)] for h in range(1, shape.heads + 1)]
+            more = weights[letter + shape.head_name(layer + 1 if i == layer else i, head)]
             if letter == letters[-1]:  # what a head writes
                 if i == layer + 1:
                     mine[head - 1] = mine[head - 1] * Fraction(0)

@@ -13,10 +13,28 @@ from fractions import Fraction
 
 from lightning_sym.fibers.virtual_moves import is_zero, symmetric_part
 from lightning_sym.network.virtual_weights import VirtualWeights
+from lightning_sym.network.weights import Weights  # noqa: F401 - for the example below
 from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.system.circuits import NetworkCircuits
 
 PROVED = (frozenset({"normalization"}), frozenset({"normalization", "causal"}))
 """The options that Theorems 1 and 4 are about; and of all normalizations they are about softmax."""
+
+
+def circuit_virtual_weights(circuits: NetworkCircuits) -> VirtualWeights:
+    """Scores and output of a network with one head a layer and no skip connection, in terms of the input.
+
+    Example:
+        >>> w = Weights.of({"E": [[2]], "Q1": [[3]], "K1": [[1]], "V1": [[5]]})
+        >>> a, v = circuit_virtual_weights(NetworkCircuits.of(w))
+        >>> a[0].fractions().tolist(), v.fractions().tolist()
+        ([[Fraction(12, 1)]], [[Fraction(10, 1)]])
+    """
+    stream, attention = circuits.embed, []
+    for [head] in map(list, circuits.layers):
+        attention.append(head.scores(stream, stream))
+        stream = head.carried(stream)
+    return VirtualWeights(tuple(attention), circuits.unembed @ stream)
 
 
 def is_blind(attention: ObjectArray, tokens: int) -> bool:

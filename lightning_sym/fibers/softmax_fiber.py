@@ -7,19 +7,21 @@ that they allow says what the fiber is; if that is not Corollary 5, another netw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
-from lightning_sym.fibers.condition_tests import ConditionTests
-from lightning_sym.fibers.conditions import ALONE, require_softmax, tested_conditions
+from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
 from lightning_sym.fibers.factorizations import product_fiber_dimension
+from lightning_sym.fibers.hypotheses import ALONE, strongest_theorem
 from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.fibers.one_head import one_head_fiber
 from lightning_sym.fibers.second_networks import second_network
 from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.arrays import ObjectArray
+from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 
 
@@ -69,10 +71,8 @@ def softmax_fiber(
             ("all Q, K", "all else with this product"),
             near=local_dimension(weights, tokens, seed=seed, budget=budget),
         )  # fmt: skip
-    found, tests = tested_conditions(
-        weights, tokens, seed=seed, memory=memory, progress=progress, budget=budget, idle_heads=True
-    )
-    theorem = found.theorem
+    tests = SoftmaxConditions(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
+    conditions, (theorem, fell_short) = tests.all(), strongest_theorem(tests)
     number = "" if theorem is None else theorem.number
     generic = number == "Corollary 5"
     return Fiber(
@@ -81,12 +81,13 @@ def softmax_fiber(
         None if theorem is None else "R",
         _described(shape, number),
         symmetry_generators(shape),
-        conditions=found.conditions,
+        conditions=conditions,
         theorem=theorem,
         near=None if generic else local_dimension(weights, tokens, seed=seed, budget=budget),
-        total=_orbit_dimension(weights, tests) if generic else None,
+        total=_orbit_dimension(weights, tests.residues) if generic else None,
         minimal=_MINIMAL if generic else "",
-        second=None if generic else second_network(weights, tests, budget),
+        second=None if generic else second_network(weights, tests.residues, budget),
+        tried="; ".join(map(str, fell_short)),
     )
 
 
@@ -110,7 +111,7 @@ def _described(shape: Architecture, number: str) -> str:
     return known.get(number, AT_LEAST)
 
 
-def _orbit_dimension(weights: Weights, tests: ConditionTests) -> int:
+def _orbit_dimension(weights: Weights, tests: NetworkAtPoints) -> int:
     """Of the fiber of Corollary 5: bases of the stream act without fixed points, and factors vary for themselves."""
     shape = tests.shape
     widths, ends = shape.widths, (shape.embed is not None, shape.unembed is not None)
@@ -118,45 +119,27 @@ def _orbit_dimension(weights: Weights, tests: ConditionTests) -> int:
         total = widths[0] ** 2 if all(ends) else 0
     else:
         total = sum(d * d for d in widths[1:-1]) + ends[0] * widths[0] ** 2 + ends[1] * widths[-1] ** 2
-    ranks = _Ranks(weights, tests)
     for i, a in enumerate(shape.attention_ranks, start=1):
         before, behind = widths[i - 1], widths[i]
-        for h in range(1, shape.heads + 1):
+        for h, head in enumerate(tests.net.layers[i - 1], start=1):
             name = shape.head_name(i, h)
-            total += product_fiber_dimension(before, before, a, ranks.scores(i, h, name))
-            if shape.value_ranks is not None:
-                b = shape.value_ranks[i - 1]
-                total += product_fiber_dimension(behind, before, b, ranks.values(i, h, name))
+            known = _product_rank(weights, tests.prime, {f"K{name}": head.key, f"Q{name}": head.query})
+            total += product_fiber_dimension(before, before, a, known)
+            if shape.value_ranks is not None and head.output is not None:
+                known = _product_rank(weights, tests.prime, {f"O{name}": head.output, f"V{name}": head.inner_value})
+                total += product_fiber_dimension(behind, before, shape.value_ranks[i - 1], known)
     return total
 
 
-class _Ranks:
-    """Exact ranks of products: residues show that they are as large as they can be, else they are computed over Q."""
-
-    def __init__(self, weights: Weights, tests: ConditionTests) -> None:
-        self._weights, self._net, self._p = weights, tests.net, tests.p
-
-    def scores(self, i: int, h: int, name: str) -> int:
-        """Of `K^T Q`."""
-        head = self._net.layers[i - 1][h - 1]
-        most: int = min(head.key.shape)
-        if all(rank_mod_p(m.entries, self._p) == most for m in (head.key, head.query)) and most == head.key.shape[0]:
-            return most
-        return _product_rank(self._weights[f"K{name}"].T, self._weights[f"Q{name}"])
-
-    def values(self, i: int, h: int, name: str) -> int:
-        """Of `O V`."""
-        head = self._net.layers[i - 1][h - 1]
-        inner = head.inner_value.shape[0]
-        if rank_mod_p(head.inner_value.entries, self._p) == inner == rank_mod_p(head.output.entries, self._p):
-            return inner
-        return _product_rank(self._weights[f"O{name}"], self._weights[f"V{name}"])
-
-
-def _product_rank(left: ObjectArray, right: ObjectArray) -> int:
-    """Of `left @ right`: over the reals a matrix maps onto the same space as its product with its transpose."""
-    a, b = RationalMatrix.of(left), RationalMatrix.of(right)
-    inner = left.shape[1]
-    if inner < min(left.shape[0], right.shape[1]):
-        return rank(((a.mT @ a) @ (b @ b.mT)).fractions())
-    return rank((a @ b).fractions())
+def _product_rank(weights: Weights, prime: int, residues: Mapping[str, PrimeFieldMatrix]) -> int:
+    """The rank of `K^T Q`, or of `O V`: residues may show that it is the inner width, else it is computed over Q."""
+    (left, _), (right, last) = residues.items()
+    inner = last.shape[0]
+    if all(rank_mod_p(matrix.entries, prime) == inner for matrix in residues.values()):
+        return inner
+    a, b = RationalMatrix.of(weights[left]), RationalMatrix.of(weights[right])
+    if left[0] == "K":
+        a = a.mT
+    if inner < min(a.shape[0], b.shape[1]):  # over the reals a matrix maps onto the same space as with its transpose
+        a, b = a.mT @ a, b @ b.mT
+    return (a @ b).rank()

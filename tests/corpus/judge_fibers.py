@@ -8,9 +8,9 @@ from typing import Any
 from judge_functions import are_the_same
 
 from lightning_sym import Weights, fiber
-from lightning_sym.fibers.condition_tests import ConditionTests
 from lightning_sym.fibers.conditions import Condition
-from lightning_sym.fibers.exact_conditions import ExactConditions
+from lightning_sym.fibers.hypotheses import HYPOTHESES, stream
+from lightning_sym.fibers.observed_network import NetworkAtPoints, NetworkSpaces
 from lightning_sym.network.form import NetworkForm
 
 Document = dict[str, Any]
@@ -26,19 +26,15 @@ def _known(listed: tuple[Condition, ...]) -> dict[tuple[str, int], bool | None]:
 
 def _decided(weights: Weights, t: int, name: str, i: int, known: dict[tuple[str, int], bool | None]) -> bool | None:
     """Whether a condition holds: exactly if that is decided, else by residues at other points."""
-    spaces, causal = ExactConditions(weights, t), weights.form.causal
+    spaces = NetworkSpaces(weights, t)
     if name in "FUS":
-        return spaces.span(name, i).holds
-    if name in ("b", "b unmasked"):
-        return spaces.b(i, causal=causal and name == "b").holds
-    tests = {"a": spaces.a, "a'": spaces.a_prime, "c": spaces.c, "f": spaces.f}
-    shown = tests[name](i) if name in tests else None
-    if shown is not None:
-        return shown.holds
+        return stream(spaces, name, i).rank == spaces.shape.widths[i]
+    [hypothesis] = [each for each in HYPOTHESES if each.letter == name]
+    if (holds := hypothesis.test(spaces, i).holds) is not None:
+        return holds
     if known.get((name, i)) is not None:
         return known[name, i]
-    other = ConditionTests(weights, t, seed=7)
-    return {"e": other.e, "c": other.c, "a'": other.a_prime}[name](i).holds or None
+    return hypothesis.test(NetworkAtPoints.of(weights, t, seed=7), i).holds or None
 
 
 def _is_there(shape: Any, name: str, i: int) -> bool:

@@ -15,9 +15,10 @@ from written_conditions import Written
 
 from lightning_sym import SOFTMAX, NetworkForm, Weights, certified_dimension, transformer_conditions
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.fibers import conditions as module
-from lightning_sym.fibers.condition_tests import ConditionTests, Shown
 from lightning_sym.fibers.conditions import TransformerConditions
+from lightning_sym.fibers.head_rows import Finding
+from lightning_sym.fibers.hypotheses import HEADS_PAGE, SCORES, Theorem
+from lightning_sym.fibers.observed_network import NetworkAtPoints
 
 
 @st.composite
@@ -126,8 +127,8 @@ def test_large_networks_say_unknown_where_a_test_shows_nothing() -> None:
 
 def test_theorem_11_needs_formal_scores_and_theorem_7_does_not() -> None:
     causal = drawn(shape(3, widths=(3, 3, 3), causal=True, embed=2, a=2), seed=2, bound=5)
-    assert transformer_conditions(causal, 3).theorem == module.Theorem("Theorem 11", module.HEADS_PAGE)
-    assert transformer_conditions(causal, 2).theorem == module.Theorem("Theorem 7", module.HEADS_PAGE)
+    assert transformer_conditions(causal, 3).theorem == Theorem("Theorem 11", HEADS_PAGE)
+    assert transformer_conditions(causal, 2).theorem == Theorem("Theorem 7", HEADS_PAGE)
     # rational weights have a relation here: skew parts of 2 x 2 forms are one number for each head
     free = transformer_conditions(causal.with_form(NetworkForm(SOFTMAX, skip=True)), 3)
     assert [c.holds for c in free.conditions if c.name == "(e)"] == [None, True]
@@ -176,22 +177,23 @@ def test_refusals_are_one_line() -> None:
         bool(transformer_conditions(weights, 2))
 
 
-@pytest.mark.parametrize("broken", ["words", "first", "means"])
+@pytest.mark.parametrize("broken", ["embedded", "first", "means"])
 def test_a_test_at_wrong_points_shows_nothing_false(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant: points that are all zero must make every test fall short, never succeed."""
     weights = drawn(shape(3, widths=(20, 20, 20)), seed=1)
-    original = ConditionTests.__init__
+    original = NetworkAtPoints.__init__
 
-    def spoiled(self: ConditionTests, *arguments: Any, **options: Any) -> None:
-        original(self, *arguments, **options)
-        for matrix in getattr(self, broken):
+    def spoiled(self: NetworkAtPoints, *arguments: Any) -> None:
+        original(self, *arguments)
+        found = getattr(self, broken)
+        for matrix in found if isinstance(found, list) else [found]:
             matrix.entries = np.zeros_like(matrix.entries)
 
     assert transformer_conditions(weights, 3).theorem is not None
-    monkeypatch.setattr(ConditionTests, "__init__", spoiled)
+    monkeypatch.setattr(NetworkAtPoints, "__init__", spoiled)
     found: TransformerConditions = transformer_conditions(weights, 3)
     assert found.theorem is None
-    assert isinstance(ConditionTests(weights, 3).a(1), Shown)
+    assert isinstance(SCORES.test(NetworkAtPoints.of(weights, 3), 1), Finding)
 
 
 @pytest.mark.parametrize(("width", "heads", "skip", "embed"), [(2, 1, True, 1), (3, 2, False, 2)])
@@ -200,6 +202,6 @@ def test_theorem_11_against_the_certified_dimension(width: int, heads: int, skip
     architecture = shape(3, widths=(width,) * 3, heads=heads, causal=True, skip=skip, embed=embed)
     weights = Weights.random(architecture, seed=6, bound=9, denominator=9)
     dimension = certified_dimension(architecture).value
-    assert transformer_conditions(weights, 3).theorem == module.Theorem("Theorem 11", module.HEADS_PAGE)
+    assert transformer_conditions(weights, 3).theorem == Theorem("Theorem 11", HEADS_PAGE)
     assert dimension is not None
     assert has_rank(weights, 3, dimension, inputs=12)

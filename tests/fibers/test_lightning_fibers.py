@@ -17,8 +17,8 @@ from small_transformers import changed
 
 from lightning_sym import SOFTMAX, Architecture, Fiber, NetworkForm, Weights, fiber, network_output, save_weights
 from lightning_sym.errors import TooLarge
-from lightning_sym.fibers.condition_tests import points_needed
-from lightning_sym.fibers.conditions import tested_conditions as conditions_tested
+from lightning_sym.fibers.conditions import SoftmaxConditions
+from lightning_sym.fibers.observed_network import points_needed
 from lightning_sym.limits import Work
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -208,7 +208,7 @@ def test_matrices_that_no_embedding_leads_to_are_named() -> None:
 def test_work_bounds_conditions_and_components() -> None:
     many = Weights.random(Architecture((1, 1), (1,), 3, SOFTMAX, heads=600, skip=True), seed=1, bound=2)
     began = time.monotonic()
-    conditions_tested(many, 3, seed=0, memory=2**32, progress=None, idle_heads=True, budget=Work())
+    SoftmaxConditions(many, 3, Work(), memory=2**32).all()
     assert time.monotonic() - began < 30  # 50 s when there were points for all pairs of heads; less than one now
     deep = Architecture((2,) * 1001, (1,) * 1000, 2)
     zero = Weights.random(deep, seed=1, bound=1)

@@ -117,13 +117,13 @@ def test_each_strategy_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
         "_by_kind": (deep, deeper, Reason.DEGREE),
         "_by_coefficients": (two(skew, flat), two(flat, skew), Reason.COEFFICIENTS),
     }
-    every = file.STRATEGIES
-    assert {strategy.__name__ for strategy in every} == {*questions, "_by_inputs"}
+    every = file.PLAIN
+    assert {row.prove.__name__ for row in every} == {*questions, "_by_inputs"}
     for name, (first, second, reason) in questions.items():
         assert same_function(first, second).reason is reason
-        monkeypatch.setattr(file, "STRATEGIES", tuple(s for s in every if s.__name__ != name))
+        monkeypatch.setattr(file, "PLAIN", tuple(row for row in every if row.prove.__name__ != name))
         assert same_function(first, second).reason is not reason
-        monkeypatch.setattr(file, "STRATEGIES", every)
+        monkeypatch.setattr(file, "PLAIN", every)
 
 
 def test_zero_or_not_is_decided_without_room_for_anything() -> None:

@@ -198,8 +198,9 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_streams_are_noticed(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[mutant])
-    behind = same_transformers.STRATEGIES.index(same_transformers._by_few_inputs) + 1  # balls would come first
-    monkeypatch.setattr(same_transformers, "STRATEGIES", same_transformers.STRATEGIES[behind:])
+    asked = [row.prove for row in same_transformers.TRANSFORMERS]
+    behind = asked.index(same_transformers._by_few_inputs) + 1  # balls would come first
+    monkeypatch.setattr(same_transformers, "TRANSFORMERS", same_transformers.TRANSFORMERS[behind:])
     pairs = [
         (network([(A, V)], [(B, W)], form=form), network([(B, W)], [(A, V)], form=form), tokens)
         for form in (SKIP, NO_SKIP) for tokens in (2, 3)

@@ -50,6 +50,7 @@ COMPUTES_NOTHING = {
     "Fiber.__init__",
     "Formula.at",
     "Held.__init__",
+    "Hypothesis.__init__",
     "OrbitTable.__init__",
     "PolynomialMap.__init__",
     "QueryPlan.__init__",
@@ -66,7 +67,8 @@ COMPUTES_NOTHING = {
 def entries() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public function and method of the library, and of the options, that takes an `Architecture`."""
     for module, label, function, kinds in public_functions([*modules_of(lightning_sym), lightning_cli.options]):
-        if label not in COMPUTES_NOTHING and any("Architecture" in kind for kind in kinds.values()):
+        can_be_called = label not in COMPUTES_NOTHING and not inspect.isabstract(function)
+        if can_be_called and any("Architecture" in kind for kind in kinds.values()):
             yield f"{module}.{label}", function
 
 
@@ -98,7 +100,8 @@ def argument(name: str, network: Architecture) -> Any:
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
             "field": Q, "held": None, "idle": None,
         "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
-        "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
+        "form": LIGHTNING, "net": None, "prime": P, "count": 1,
+        "needs": (), "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]
 

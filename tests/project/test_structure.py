@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 # a file of lightning_sym imports from its own room, without circles, and from the rooms and files that stand above it
 ORDER = [
-    "lazy", "errors", "extras", "version", "arguments", "limits", "whole_files", "processes", "threads", "display",
-    "rings", "exact", "network", "system", "symmetries", "dimension", "fibers", "varieties", "geometry", "certificates",
-    "atlas",
+    "lazy", "errors", "extras", "version", "arguments", "limits", "ask", "whole_files", "processes", "threads",
+    "display", "rings", "exact", "network", "system", "symmetries", "dimension", "fibers", "varieties", "geometry",
+    "certificates", "atlas",
     "checkpoints", "testing", "__init__",
 ]  # fmt: skip
 PACKAGES = ["lightning_sym", "proofs_check", "lightning_cli"]

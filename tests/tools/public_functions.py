@@ -28,5 +28,5 @@ def public_functions(modules: Iterable[ModuleType]) -> Iterator[tuple[str, str, 
                 members[f"{name}.__init__"] = value
             for label, function in members.items():
                 source = function.__init__ if inspect.isclass(function) else function
-                kinds = getattr(source, "__annotations__", {})
+                kinds = getattr(source, "__annotations__", {}) if callable(source) else {}  # else fields of a constant
                 yield module.__name__, label, function, {key: str(k) for key, k in kinds.items() if key != "return"}

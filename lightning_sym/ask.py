@@ -1,0 +1,111 @@
+"""The road of a question: its theorems are asked in their order until one of them proves an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from lightning_sym.limits import Work
+
+Q = TypeVar("Q", bound="HasHypotheses")
+E = TypeVar("E", covariant=True)
+
+
+class HasHypotheses(Protocol):
+    """What is asked: it holds what theorems share."""
+
+    def failing(self, needs: Sequence[Any]) -> str | None:
+        """The first of these hypotheses that is not known to hold, with its evidence."""
+
+
+class TheoremPrice(NamedTuple):
+    """What a theorem costs, in seconds: it is paid before anything is begun.
+
+    Attributes:
+        steps: seconds of each step.
+        stage: what is done, in words.
+        is_needed: whether a question that cannot pay is refused; else it passes this theorem by.
+    """
+
+    steps: tuple[float, ...]
+    stage: str
+    is_needed: bool = False
+
+
+def paid_by_steps(question: object) -> TheoremPrice:
+    """Nothing before it begins: what it costs is paid step by step, or was paid before."""
+    del question
+    return TheoremPrice((), "")
+
+
+def any_question(question: object) -> bool:
+    """What a theorem is about that is about all."""
+    return question is not None
+
+
+class FellShort(NamedTuple):
+    """A theorem that was asked and proved nothing, and why."""
+
+    citation: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.citation}: {self.why}"
+
+
+@dataclass(frozen=True)
+class TheoremRow(Generic[Q, E]):
+    """A theorem and how it is applied.
+
+    Attributes:
+        citation: its number and page; empty for what is no theorem, such as an input where two functions differ.
+        about: the questions that it is about.
+        price: what it costs.
+        prove: what it proves, or nothing.
+        silence: what is said where it proves nothing, its hypotheses being fulfilled.
+        needs: its hypotheses.
+    """
+
+    citation: str
+    about: Callable[[Q], bool]
+    price: Callable[[Q], TheoremPrice]
+    prove: Callable[[Q], E | None]
+    silence: str = "it proves nothing here"
+    needs: tuple[Any, ...] = ()
+
+
+def ask(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
+    """The first answer that a theorem proves, and what was asked before in vain.
+
+    Raises:
+        TooLarge: a theorem that is needed costs more than is left of `work`.
+
+    Example:
+        >>> class Number(int):
+        ...     def failing(self, needs):
+        ...         return next((f"{self} is not {word}" for word, holds in needs if not holds(self)), None)
+        >>> def row(name, price, needs):
+        ...     cost = TheoremPrice((price,), name)
+        ...     return TheoremRow(name, any_question, lambda n: cost, lambda n: name, needs=needs)
+        >>> rows = [row("A", 0, [("even", lambda n: n % 2 == 0)]), row("B", 100, []), row("C", 1, [])]
+        >>> answer, tried = ask(Number(3), rows, Work(60))
+        >>> answer, [str(each) for each in tried]
+        ('C', ['A: 3 is not even', 'B: it takes more exact work than allowed, about 100 s'])
+    """
+    tried = list[FellShort]()
+    for row in rows:
+        if not row.about(question):
+            continue
+        steps, stage, is_needed = row.price(question)
+        if is_needed or work.allows(sum(steps)):
+            for number, seconds in enumerate(steps):
+                work.spend(seconds, stage, number, len(steps))
+            why = question.failing(row.needs) if row.needs else None
+            if why is None and (found := row.prove(question)) is not None:
+                return found, tuple(tried)
+        else:
+            why = f"it takes more exact work than allowed, about {sum(steps):,.3g} s"
+        if row.citation:
+            tried.append(FellShort(row.citation, why or row.silence))
+    return None, tuple(tried)

@@ -1,0 +1,309 @@
+r"""The hypotheses of the theorems of docs/transformer-fibers.md on a softmax network, each stated once, over any field.
+
+Residues at random points show that one holds, and nothing else (Proposition 13); bases of spaces over the rationals
+decide most of them; a relation of heads over the rationals shows that one fails (docs/certificate.md, section 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from lightning_sym.ask import FellShort, HasHypotheses, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.fibers.head_rows import (
+    INDEPENDENT,
+    NO_SUM_ZERO,
+    NOT_ZERO,
+    Demand,
+    Finding,
+    HeadRows,
+    Relation,
+    different,
+)
+from lightning_sym.fibers.observed_network import SOFTMAX_OPTIONS, NetworkAtPoints, ObservedNetwork
+from lightning_sym.limits import Work
+from lightning_sym.network.architecture import Architecture
+
+Network: TypeAlias = ObservedNetwork[Any]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A hypothesis on each of some layers, or on each of some spaces.
+
+    Attributes:
+        name: as the page has it.
+        letter: as certificates have it.
+        sentence: what it says of a layer.
+        layers: of a network; for a rank the numbers of the spaces.
+        rows: what it is about, mostly a row for each head of a layer; `None` where that is not written out.
+        demand: what it demands of them, in a layer.
+        circuit: relations of the heads' `A`, of their symmetric parts, or of `V`, contradict it as those of rows do.
+        forbidden: the rows of heads of which no relation may be there, where these are others.
+        weaker: a test of its own, for what Proposition 15 asks in its place.
+    """
+
+    name: str
+    letter: str
+    sentence: str
+    layers: Callable[[Architecture], Iterable[int]]
+    rows: Callable[[Network, int], HeadRows | None]
+    demand: Callable[[Architecture, int], Demand] = lambda shape, i: INDEPENDENT
+    circuit: str = ""
+    forbidden: Callable[[Network, int], HeadRows] | None = None
+    weaker: Callable[[Network, int, HeadRows | None], Finding] | None = None
+
+    @property
+    def is_rank(self) -> bool:
+        """Whether it is about the rank of a space."""
+        return self.letter in RANK_LETTERS
+
+    def test(self, net: Network, i: int) -> Finding:
+        """What a network over a field shows of a layer."""
+        rows = self.rows(net, i)
+        if self.weaker is not None:
+            return self.weaker(net, i, rows)
+        return _not_tested(net, i) if rows is None else self.demand(net.shape, i).test(rows)
+
+    def refuted_by(self, net: Network, i: int) -> Iterable[Relation]:
+        """Relations of the heads of a layer: each contradicts it, if it is one over the rationals."""
+        rows = (self.forbidden or self.rows)(net, i) if self.circuit else None
+        return () if rows is None else self.demand(net.shape, i).contradicted_by(rows)
+
+
+RANK_LETTERS = ("F", "U", "S")
+
+
+def _not_tested(net: Network, i: int) -> Finding:
+    return Finding(None, f"not tested for {len(net.net.layers[i - 1])} heads")
+
+
+def _layers(
+    applies: Callable[[Architecture], bool] = lambda shape: True, *, but_the_last: bool = False
+) -> Callable[[Architecture], range]:
+    """Each layer of the networks that a hypothesis is about."""
+    return lambda shape: range(1, shape.depth + 1 - but_the_last if applies(shape) else 1)
+
+
+# ---- scores
+
+
+def _on_scores(shape: Architecture, i: int) -> Demand:
+    """In the last layer, and for three tokens, different scores are enough (Proposition 15)."""
+    two, last = shape.tokens == 2, i == shape.depth
+    return INDEPENDENT if two and not last else different(opposites=two, weaker=not last)
+
+
+def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
+    """For three tokens it can be enough that none is zero (Proposition 15)."""
+    shown = _not_tested(net, i) if rows is None else rows.independent()
+    if net.shape.tokens == 2:
+        return shown
+    below = _independent_below(net, i)
+    if shown.holds and below:
+        return shown
+    # of each head one of two forms, this one without conditions on layers below; without skip connections the stream
+    # may be narrower behind a layer
+    first = net.quadratic(i, net.embedded) if net.net.skip or i == 1 else None
+    if first is not None and (alone := first.none_zero()).holds:
+        return alone._replace(starred=True)
+    if rows is None:
+        return shown
+    either = (rows if first is None else first.beside(rows)).none_zero()
+    if not either.holds or below:
+        return either._replace(starred=bool(either.holds) or net.prime is not None)
+    evidence = f"scores of a layer below are dependent {rows.over}"
+    return Finding(None if below is None else False, evidence, starred=True)
+
+
+def _independent_below(net: Network, i: int) -> bool | None:
+    """Whether scores and squares of all layers below are independent; `None` if that is not known."""
+    rows = [each for j in range(1, i) for each in (net.scores(j), net.squares(j))]
+    if any(each is not None and not each.independent().holds for each in rows):
+        return False
+    return None if None in rows else True
+
+
+def _forms_that_words_see(net: Network, i: int) -> HeadRows:
+    r"""Forms of the heads on all that (a') and (a'\*) look at."""
+    _, columns = net.words[i - 1]
+    if net.shape.tokens > 2 and net.net.skip:
+        columns = net.combined([columns, net.embedded])
+    return net.quadratic(i, columns)
+
+
+SCORES = Hypothesis(
+    "(a)", "a", "the scores of its heads are independent; in the last layer not zero and different is enough",
+    _layers(), lambda net, i: net.scores(i), _on_scores, "A",
+)  # fmt: skip
+SQUARES = Hypothesis(
+    "(a')", "a'", "the quadratic forms of its heads are independent on what the layer before writes",
+    _layers(lambda shape: not shape.causal, but_the_last=True), lambda net, i: net.squares(i),
+    lambda shape, i: INDEPENDENT if shape.tokens == 2 else NOT_ZERO, "skew A",
+    _forms_that_words_see, _squares_or_weaker,
+)  # fmt: skip
+FORMAL = Hypothesis(
+    "(e)", "e", "no combination of formal scores of three tokens is free of the patterns of the layer before",
+    _layers(lambda shape: shape.tokens > 2),
+    lambda net, i: net.formal_differences(i) if isinstance(net, NetworkAtPoints) else None,
+)  # fmt: skip
+
+# ---- values
+
+
+def _seen_in_means(net: Network, i: int) -> HeadRows:
+    return net.seen(i, net.means[i], net.words[i - 1][0])
+
+
+def _seen(net: Network, i: int) -> HeadRows:
+    return net.seen_of_words(i) if net.shape.causal else _seen_in_means(net, i)
+
+
+def _flips(net: Network, i: int) -> HeadRows | None:
+    """What sets of heads may not add up to; `None` where it is no sum: in all but the last layer with mask and skip."""
+    if not net.shape.causal:
+        return net.seen(i, net.means[i], net.words[i - 1][1])
+    if not net.net.skip:
+        return net.seen_of_words(i)
+    return net.seen(i, net.means[i], net.first[i - 1]) if i == net.shape.depth else None
+
+
+def _flips_or_forms(net: Network, i: int) -> HeadRows | None:
+    return _flips(net, i) or (net.flip_forms(i) if isinstance(net, NetworkAtPoints) else None)
+
+
+def _flips_or_written(net: Network, i: int) -> HeadRows:
+    """The sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
+    return _flips(net, i) or net.rows(i, lambda head: net.entries(head.carried(net.first[i - 1])))
+
+
+def _not_zero(shape: Architecture, i: int) -> Demand:
+    return NOT_ZERO
+
+
+SEEN = Hypothesis("(b)", "b", "every head is seen", _layers(), _seen, _not_zero, "V")
+FLIPS = Hypothesis(
+    "(c)", "c", "no set of its heads can be flipped, A and V to -A and -V",
+    _layers(lambda shape: shape.tokens == 2), _flips_or_forms, lambda shape, i: NO_SUM_ZERO, "V", _flips_or_written,
+)  # fmt: skip
+SEEN_IN_MEANS = Hypothesis(
+    "(b), unmasked", "b unmasked", "every head is seen in the means of all tokens",
+    _layers(lambda shape: shape.tokens > 2 and shape.causal), _seen_in_means, _not_zero, "V",
+)  # fmt: skip
+SEEN_HALF = Hypothesis(
+    "(f)", "f", "every head is seen where the first of three tokens is seen with weight one half",
+    _layers(lambda shape: shape.tokens > 2 and shape.causal),
+    lambda net, i: net.seen(i, net.means[i], net.halved(i - 1)), _not_zero, "V",
+)  # fmt: skip
+
+# ---- ranks
+
+
+def stream(net: Network, letter: str, i: int) -> HeadRows:
+    """Coordinates of what is written into space `i`, is read of it, or is reached there by the first token."""
+    wide = net.at_more_points if isinstance(net, NetworkAtPoints) else net
+    if letter == "F":
+        columns = wide.words[i][0] if i else wide.embedded
+    elif letter == "U":
+        columns = wide.readers[i] if i < net.shape.depth else wide.unembedded
+    else:
+        columns = wide.first[i]
+    return HeadRows(wide.entries(columns), net.prime)
+
+
+def _rank(name: str, letter: str, sentence: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:
+    return Hypothesis(name, letter, sentence, spaces, lambda net, i: stream(net, letter, i))
+
+
+RANKS = (
+    _rank("rank E = d", "F", "the embedding is onto", lambda shape: range(shape.embed is not None)),
+    _rank("rank U = d", "U", "the output shows all", lambda shape: (shape.depth,) if shape.unembed is not None else ()),
+    _rank("F = R^d", "F", "words span the stream", _layers(lambda shape: not shape.skip)),
+    _rank("rank Uh = d", "U", "all of the stream is read", lambda shape: range(0 if shape.skip else shape.depth)),
+    _rank("rank S = d", "S", "the first token reaches all of the stream", lambda shape: range(1, shape.depth)),
+)
+
+
+def narrow(shape: Architecture, letter: str, i: int) -> Finding | None:
+    """Whether a rank falls short because the input or the output is narrower than the stream.
+
+    Example:
+        >>> narrow(Architecture((4, 4), (1,), 2, embed=3), "F", 0).evidence
+        'rank at most 3, the input width, of 4'
+    """
+    shape.require("ranks of a narrow network", SOFTMAX_OPTIONS)
+    if letter == "S" or (letter, i) == ("F", 0):
+        most, name = shape.input_width, "input"
+    elif (letter, i) == ("U", shape.depth):
+        most, name = shape.output_width, "output"
+    else:
+        return None
+    width = shape.widths[i]
+    return Finding(False, f"rank at most {most}, the {name} width, of {width}") if most < width else None
+
+
+# ---- theorems
+
+ALONE = "patterns of one token are 1"
+"""What decides networks with normalized scores at one token."""
+
+HEADS_PAGE, ONE_HEAD_PAGE = "docs/transformer-fibers.md", "docs/softmax-fibers.md"
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem by its number, the page with its proof, and what of that page allows weaker conditions."""
+
+    number: str
+    page: str
+    weaker_by: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.number}{' with ' * bool(self.weaker_by)}{self.weaker_by} of {self.page}"
+
+
+def one_head_theorem(causal: bool, tokens: int) -> Theorem | None:
+    """What decides networks with one softmax head a layer and no skip connection; of one token it is `ALONE`."""
+    return Theorem("Theorem 4" if causal else "Theorem 1", ONE_HEAD_PAGE) if tokens > 1 else None
+
+
+WORDS = (SCORES, SQUARES, SEEN, FLIPS)
+"""Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
+
+COROLLARY_5 = (*WORDS, *RANKS)
+BEYOND_WORDS = (FORMAL, SEEN_IN_MEANS, SEEN_HALF)
+THEOREM_11 = (*WORDS, *BEYOND_WORDS)
+HYPOTHESES = (*COROLLARY_5, *BEYOND_WORDS)
+
+
+def _row(number: str, about: Callable[[Architecture], bool], *needs: Hypothesis) -> TheoremRow[Any, Theorem]:
+    """What it costs to test hypotheses is paid when they are tested."""
+    return TheoremRow(
+        f"{number} of {HEADS_PAGE}", lambda net: about(net.architecture), paid_by_steps,
+        lambda net: Theorem(number, HEADS_PAGE, net.weaker_by if needs else ""), needs=needs,
+    )  # fmt: skip
+
+
+DETERMINED = (
+    _row("Corollary 5", any_question, *COROLLARY_5),
+    _row("Theorem 8", lambda shape: shape.depth == 1),
+    _row("Theorem 7", lambda shape: shape.tokens == 2, *WORDS),
+    _row("Theorem 11", lambda shape: shape.tokens > 2, *THEOREM_11),
+)
+"""What all weights with the function of given weights are, the strongest first."""
+
+
+def strongest_theorem(network: HasHypotheses) -> tuple[Theorem | None, tuple[FellShort, ...]]:
+    """The strongest theorem that says what all weights with the function of a softmax network are, and what fell short.
+
+    Args:
+        network: with several heads or skip connections, and at least two tokens.
+    """
+    return ask(network, DETERMINED, Work())
+
+
+def places(needs: Iterable[Hypothesis], shape: Architecture) -> Iterator[tuple[Hypothesis, int]]:
+    """Each of these hypotheses, with each layer or space of a network that it is about."""
+    shape.require("the hypotheses of theorems", SOFTMAX_OPTIONS)
+    return ((hypothesis, i) for hypothesis in needs for i in hypothesis.layers(shape))

@@ -1,0 +1,316 @@
+r"""What reaches each layer of a softmax network and what is read behind it, over a field: what hypotheses are about.
+
+The letters are those of section 1 of docs/transformer-fibers.md. Over GF(p) columns are at random points, which are
+columns here: $M_i(\gamma_k) E \xi_k$. Over the rationals they span all that there is. A hypothesis is stated once, by
+products with such columns.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Generic
+
+import numpy as np
+import numpy.typing as npt
+
+from lightning_sym.exact.subspaces import Subspace
+from lightning_sym.fibers.head_rows import HeadRows
+from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.weights import Weights
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
+from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import HeadOver, M, NetworkCircuits, NetworkOver, added, residue_network
+
+SOFTMAX_OPTIONS = frozenset({"normalization", "causal", "skip", "heads", "value_ranks", "embed", "unembed"})
+"""The options of networks that docs/transformer-fibers.md is about."""
+
+MORE = 8
+"""Points beyond those that are needed."""
+
+MOST_RESIDUES = 2**26
+"""Residues of the forms of all pairs of heads at all points; of more heads these are not tested."""
+
+
+def points_needed(shape: Architecture) -> int:
+    """Points at which residues are taken: more than heads; for *Forms* of Proposition 13 more than pairs of heads.
+
+    Raises:
+        BadInput: the network has an option for which the conditions are not proved.
+
+    Example:
+        >>> points_needed(Architecture((2, 2), (1,), 3, heads=4))
+        12
+    """
+    shape.require("the conditions", SOFTMAX_OPTIONS)
+    heads, pairs = shape.heads, shape.heads * (shape.heads + 1) // 2
+    forms = shape.tokens == 2 and shape.causal and shape.skip and shape.depth > 1
+    return MORE + (pairs if forms and (heads + 1) ** 2 * heads * pairs <= MOST_RESIDUES else heads)
+
+
+class ObservedNetwork(ABC, Generic[M]):
+    """A network over a field, and columns that stand for all that reaches a layer, or is read behind it.
+
+    Attributes:
+        net: its circuits.
+        shape: the network.
+        prime: `None` over the rationals.
+    """
+
+    prime: int | None = None
+
+    def __init__(self, net: NetworkOver[M], shape: Architecture) -> None:
+        shape.require("the conditions", SOFTMAX_OPTIONS)
+        self.net, self.shape = net, shape
+
+    @abstractmethod
+    def everything(self, size: int) -> M:
+        """Columns that stand for all vectors of a length."""
+
+    @abstractmethod
+    def combined(self, parts: Sequence[M]) -> M:
+        """Columns that stand for all combinations of the columns of matrices."""
+
+    @abstractmethod
+    def products(self, left: M, right: M) -> npt.NDArray[Any]:
+        """The products of the columns on the left with those on the right."""
+
+    @abstractmethod
+    def entries(self, matrix: M) -> npt.NDArray[Any]:
+        """The numbers of a matrix."""
+
+    # ---- what reaches a layer, and what is read behind it
+
+    @cached_property
+    def embedded(self) -> M:
+        r"""$E \xi$."""
+        return self.net.embedded(self.everything(self.shape.input_width))
+
+    @cached_property
+    def unembedded(self) -> M:
+        r"""The transpose of $\rho^\top U$."""
+        return self.net.before_unembedding(self.everything(self.shape.output_width))
+
+    @cached_property
+    def words(self) -> list[tuple[M, M]]:
+        r"""$M_i(\gamma) E \xi$ and $N_i(\gamma) E \xi$ for $i = 0, \dots, l$."""
+        found = [(self.embedded, self.embedded)]
+        for heads in self.net.layers:
+            before = found[-1][0]
+            written = self.combined([head.carried(before) for head in heads])
+            found.append((self.combined([before, written]) if self.net.skip else written, written))
+        return found
+
+    @cached_property
+    def readers(self) -> list[M]:
+        r"""The transposes of $\rho^\top U T_i(\gamma)$ for $i = 0, \dots, l$."""
+        found = [self.unembedded]
+        for heads in reversed(self.net.layers):
+            read = [head.read(found[-1]) for head in heads]
+            found.append(self.combined([found[-1], *read] if self.net.skip else read))
+        return found[::-1]
+
+    @cached_property
+    def first(self) -> list[M]:
+        r"""$S_i \eta$ for $i = 0, \dots, l$."""
+        return self.net.first(self.everything(self.shape.input_width))
+
+    @cached_property
+    def means(self) -> list[M]:
+        r"""The transposes of $\rho^\top Y_i$ for $i = 0, \dots, l$."""
+        return self.net.means(self.everything(self.shape.output_width))
+
+    def halved(self, i: int) -> M:
+        r"""A multiple of $M_i(\frac12) E \xi$."""
+        columns = self.embedded
+        for j in range(1, i + 1):
+            behind = self.net.after(j, columns)
+            columns = columns + behind if self.net.skip else behind
+        return columns
+
+    # ---- a row for each head of layer i
+
+    def rows(self, i: int, row: Callable[[HeadOver[M]], npt.NDArray[Any]]) -> HeadRows:
+        """A row for each head."""
+        return HeadRows(np.array([row(head).ravel() for head in self.net.layers[i - 1]]), self.prime)
+
+    def scores(self, i: int) -> HeadRows:
+        r"""$(N_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$."""
+        (_, keys), queries = self.words[i - 1], self.first[i - 1]
+        return self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
+
+    def quadratic(self, i: int, x: M) -> HeadRows:
+        """Twice the quadratic forms of the heads at these columns."""
+
+        def row(head: HeadOver[M]) -> npt.NDArray[Any]:
+            keys, queries = head.offered(x), head.query @ x
+            found: npt.NDArray[Any] = self.products(keys, queries) + self.products(queries, keys)
+            return found
+
+        return self.rows(i, row)
+
+    def squares(self, i: int) -> HeadRows | None:
+        r"""$q_{A_{ih}}(N_{i-1}(\gamma) E \xi)$; `None` where that is not written out."""
+        return self.quadratic(i, self.words[i - 1][1])
+
+    def seen(self, i: int, above: M, below: M) -> HeadRows:
+        """What is seen above of what each head carries from below."""
+        return self.rows(i, lambda head: self.products(above, head.carried(below)))
+
+    def seen_of_words(self, i: int) -> HeadRows:
+        """What of each head is seen, on every word."""
+        return self.seen(i, self.readers[i], self.words[i - 1][0])
+
+
+class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
+    """A network modulo a prime, at random points. What is not zero there is not zero."""
+
+    prime: int
+
+    def __init__(
+        self,
+        net: NetworkOver[PrimeFieldMatrix],
+        shape: Architecture,
+        prime: int,
+        generator: np.random.Generator,
+        count: int,
+    ) -> None:
+        super().__init__(net, shape)
+        self.prime, self._generator, self.count = prime, generator, count
+
+    @classmethod
+    def of(
+        cls, weights: Weights, tokens: int, seed: int = 0, *, idle_heads: bool = True, primes: Sequence[int] = PRIMES
+    ) -> NetworkAtPoints:
+        """As many points as the rows of heads need.
+
+        Args:
+            weights: the network, softmax, at least two tokens.
+            tokens: $t$.
+            seed: picks the points.
+            idle_heads: keep heads whose values are 0 too.
+            primes: the first that divides no denominator is taken.
+        """
+        net, prime = residue_network(weights, idle_heads=idle_heads, primes=primes)
+        shape = weights.architecture(tokens)
+        return cls(net, shape, prime, np.random.default_rng(seed), points_needed(shape))
+
+    @cached_property
+    def at_more_points(self) -> NetworkAtPoints:
+        """The same network at more points than the widest stream has coordinates, for ranks of streams."""
+        return NetworkAtPoints(self.net, self.shape, self.prime, self._generator, max(self.net.widths) + MORE)
+
+    def _random(self, *size: int) -> PrimeFieldMatrix:
+        return random_residues(self._generator, size, self.prime)
+
+    def everything(self, size: int) -> PrimeFieldMatrix:
+        """Random vectors."""
+        return self._random(size, self.count)
+
+    def combined(self, parts: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix:
+        """A random combination at each point."""
+        return added([part * self._random(1, self.count) for part in parts])
+
+    def products(self, left: PrimeFieldMatrix, right: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
+        """The products of column with column."""
+        residues: npt.NDArray[np.int64] = (left * right).entries.sum(axis=0).astype(np.int64)
+        return residues
+
+    def entries(self, matrix: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
+        """The residues."""
+        return matrix.residues()
+
+    def flip_forms(self, i: int) -> HeadRows | None:
+        """*Forms* of Proposition 13 of layer `i`, not the last; `None` for more heads than there are points for."""
+        heads, above = self.net.layers[i - 1], self.net.layers[i]
+        size = len(heads)
+        if size * (size + 1) // 2 > self.count:
+            return None
+        u = self.first[i - 1]
+        v, c = [head.carried(u) for head in heads], self.net.after(i, u)
+        # entries q_g(v_h, v_h') for all heads g of the next layer, points in one axis; number 0 is c
+        keys, queries = (
+            [[w @ x for x in (c, *v)] for w in part] for part in zip(*((g.key, g.query) for g in above), strict=True)
+        )
+
+        def scored(left: int, right: int) -> npt.NDArray[np.int64]:
+            return np.concatenate([self.products(k[left], q[right]) for k, q in zip(keys, queries, strict=True)])
+
+        places = range(1, size + 1)
+        rows = [scored(0, h) - scored(h, h) for h in places]
+        rows += [-scored(h, j) - scored(j, h) for h, j in combinations(places, 2)]
+        return HeadRows(np.array(rows), self.prime, pairs=True)
+
+    def formal_differences(self, i: int) -> HeadRows:
+        """Formal scores of three tokens, a row for each head and pair of tokens; in the last layer of query 3 alone."""
+        heads, queries = self.net.layers[i - 1], (2,) if i == self.shape.depth else (0, 1, 2)
+        pairs = [(j, k) for k in queries for j in range(3) if (j < k if self.shape.causal else j != k)]
+        columns = []
+        for _ in range(len(heads) * len(pairs) + MORE):
+            start = self.net.embedded(self._random(self.shape.input_width, 3))
+            for layer in self.net.layers[: max(i - 2, 0)]:
+                start = self._formal(start, layer)
+            streams = [self._formal(start, self.net.layers[i - 2]) for _ in range(2)] if i > 1 else [start]
+            one, *other = (np.array([_differences(head, x, pairs) for head in heads]).ravel() for x in streams)
+            columns.append(one - sum(other))
+        return HeadRows(np.array(columns).T, self.prime)
+
+    def _formal(self, stream: PrimeFieldMatrix, heads: Sequence[Any]) -> PrimeFieldMatrix:
+        """A layer with random patterns whose columns have the sum 1."""
+        parts = []
+        for head in heads:
+            pattern = self._random(3, 3).residues()
+            if self.shape.causal:
+                pattern = np.triu(pattern)
+            for k in range(3):
+                pattern[k, k] = 1 - (pattern[:, k].sum() - pattern[k, k])
+            parts.append(head.carried(stream) @ PrimeFieldMatrix.of(pattern, self.prime))
+        behind: PrimeFieldMatrix = added([stream, *parts] if self.net.skip else parts)
+        return behind
+
+
+def _differences(head: Any, stream: PrimeFieldMatrix, pairs: list[tuple[int, int]]) -> list[int]:
+    scores = head.scores(stream, stream).residues()
+    return [int(scores[j, k] - scores[k, k]) for j, k in pairs]
+
+
+class NetworkSpaces(ObservedNetwork[RationalMatrix]):
+    """A network over the rationals, and bases of the spaces of all that reaches a layer, or is read behind it."""
+
+    def __init__(self, weights: Weights, tokens: int, *, idle_heads: bool = True) -> None:
+        net = NetworkCircuits.of(weights, idle_heads=idle_heads).in_memory()
+        super().__init__(net, weights.architecture(tokens))
+
+    def everything(self, size: int) -> RationalMatrix:
+        """The identity."""
+        return RationalMatrix.identity(size)
+
+    def combined(self, parts: Sequence[RationalMatrix]) -> RationalMatrix:
+        """A basis of what they span."""
+        return Subspace.spanned(*parts).basis
+
+    def products(self, left: RationalMatrix, right: RationalMatrix) -> npt.NDArray[Any]:
+        """All products."""
+        return (left.mT @ right).fractions()
+
+    def entries(self, matrix: RationalMatrix) -> npt.NDArray[Any]:
+        """The fractions."""
+        return matrix.fractions()
+
+    def squares(self, i: int) -> HeadRows | None:
+        """Written out in the first two layers, and behind an onto embedding with skip connections."""
+        if i == 1:
+            return super().squares(i)
+        if i > 2 and not (self.net.skip and self.embedded.rank() == self.net.widths[0]):
+            return None
+        inner = self.embedded if i == 2 else RationalMatrix.identity(self.net.widths[0])
+        columns = [head.carried(inner) for head in self.net.layers[i - 2]]
+        pairs = [(b, c) for n, b in enumerate(columns) for c in columns[n:]]
+
+        def row(head: HeadOver[RationalMatrix]) -> npt.NDArray[Any]:
+            halves = (head.scores(b, c) + head.scores(c, b).mT for b, c in pairs)
+            return np.concatenate([(half + half.mT).fractions().ravel() for half in halves])
+
+        return self.rows(i, row)
