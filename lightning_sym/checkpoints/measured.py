@@ -75,6 +75,11 @@ class Measured(_Parts):
         """The unit of each entry."""
         return np.asarray(np.sqrt(self.square))
 
+    def beyond(self, limit: float) -> Any:
+        """Which entries are off 0 by more units, or by what is no number."""
+        fine = (np.abs(self.value) <= limit * self.units) & np.isfinite(self.square)
+        return ~fine & (self.value != 0)
+
     def __getitem__(self, index: Any) -> Measured:
         return Measured(self.value[index], self.square[index])
 
@@ -94,9 +99,9 @@ class Measured(_Parts):
 class Fitted(_Parts):
     """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
 
-    Where `g` was fitted to `g W = W'`, an entry of `g x` is off by the root of `square_i x^T gram x`: of the mean
-    square of the units of row `i` of `W'` times what the inverse of `W W^T` makes of `x`, for a column of `W` its
-    leverage.
+    Where `g` was fitted to `g W = W'`, row `i` of it is off by `e_i W^T (W W^T)^-1`, `e_i` the errors of row `i` of
+    `W'`. With units that are products of one number for each row of `W'` and one for each column, an entry of `g x` is
+    off by the root of `square_i x^T gram x`.
 
     Attributes:
         value: `(..., a, a)`.
@@ -113,7 +118,13 @@ class Fitted(_Parts):
 
     def inverse(self) -> Fitted:
         """The inverses, to be transposed before they stand on the left."""
-        return Fitted(np.linalg.inv(self.value), self.other_square, self.other_gram, self.square, self.gram)
+        return Fitted(
+            np.asarray(np.linalg.inv(self.value), np.float64),
+            self.other_square,
+            self.other_gram,
+            self.square,
+            self.gram,
+        )
 
     def swapaxes(self, first: int, second: int) -> Fitted:
         """The matrices transposed: what they are multiplied with from the one side, they were from the other."""
@@ -136,7 +147,7 @@ def _forms(rows: Floats, gram: Floats) -> Floats:
 def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
     """Matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, and writers, `(..., l, a)`, times `g^-1`.
 
-    Both sides were rounded, so that the units of what is made count twice.
+    Both sides were rounded, so that squares of the units of what is made count twice.
 
     Args:
         matrices: those.
@@ -145,14 +156,14 @@ def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, ro
     """
     value = np.asarray(matrices, dtype=np.float64)
     share = max(rows, readers.shape[-1]) / readers.shape[-1]
-    parts: list[Floats] = []
+    parts: list[Any] = []
     for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value))):
         if side is not None:
-            products = share * side.value.swapaxes(-1, -2) @ side.value
-            parts += [
-                2 * (side.square @ np.square(by)).mean(axis=-2),
-                np.linalg.pinv(products, rcond=1e-12, hermitian=True),
-            ]
+            squares, across = side.square @ np.square(by), side.value.swapaxes(-1, -2)
+            inverse = np.linalg.pinv(across @ side.value, rcond=1e-12, hermitian=True)
+            each, least = squares.mean(axis=-1, keepdims=True), np.finfo(float).tiny
+            parts.append(2 / share * squares.mean(axis=-2) / np.maximum(each.mean(axis=-2), least))
+            parts.append(inverse @ (across @ (each * side.value)) @ inverse)
     return Fitted(value, *(parts if writers is not None else 2 * parts))
 
 

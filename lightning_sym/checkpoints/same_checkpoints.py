@@ -238,7 +238,9 @@ class _Found:
                 each[np.flatnonzero(each)[min(counts) :]] = False
             self.exact = False
         groups = max(form.groups for form in forms)
-        lacking = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
+        lacking: dict[str, Any] = {
+            name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)
+        }
         pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
         first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
         inner = replace(forms[1], inner=len(second.up), groups=groups)
