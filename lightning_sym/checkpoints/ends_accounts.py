@@ -30,9 +30,10 @@ from lightning_sym.checkpoints.walk import (
     dense_off,
     differences,
     drop_unread,
-    exact_ones,
     gain_to_be_had,
     gain_ways,
+    look_at,
+    off,
     rewritten,
     shift_reader,
     shift_writer,
@@ -106,10 +107,6 @@ class EndsFound:
         """Nothing differs."""
         return self.exact and not any(worst.differing for worst in self.tensors.values())
 
-    def off(self, limit: float) -> int:
-        """How many pieces are off by more than the limit."""
-        return sum(not worst.units <= limit for worst in self.tensors.values())
-
 
 def compare_ends(
     first: Ends, second: Ends, forms: tuple[CheckpointForm, CheckpointForm], stream: Stream,
@@ -127,9 +124,9 @@ def compare_ends(
     tried = []
     for had in (True in ways and False not in ways,) if tied else ways:
         tried.append((_compared(pair, had), had))
-        if not tried[-1][0].off(limit):
+        if not off(tried[-1][0].tensors, limit):
             break
-    found = min(tried, key=lambda each: (each[0].off(limit), each[1]))[0]
+    found = min(tried, key=lambda each: (off(each[0].tensors, limit), each[1]))[0]
     found.why_not = found.why_not or why_not
     return found
 
@@ -154,11 +151,8 @@ class _Walk:
     def __init__(self, pair: EndsPair, had: bool, exactly: bool) -> None:
         self.pair, self.had, self.exactly = pair, had, exactly
         self.shift: dict[bool, Any] = {}
-        self.tensors: dict[str, Worst] = {}
+        self.tensors: dict[bool, dict[str, Worst]] = {False: {}, True: {}}
         self.parts: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
-        self.shifted = (
-            set(TALL) if pair.form.norm == "layer" or (pair.form.theta is None and not pair.form.tied) else set()
-        )
         self.why_not = self.unread = ""
 
     def found(self) -> EndsFound:
@@ -168,15 +162,16 @@ class _Walk:
         )
         for start in range(0, longest, CHUNK):
             self._some(start)
-        equal = self.exactly and not any(worst.differing for worst in self.tensors.values())
-        parts: dict[str, Any] = {name: np.concatenate(numbers) for name, numbers in self.parts[equal].items()}
-        if (moved := self.shift.get(equal)) is not None:
+        limit = self.pair.limit  # one account or the other: never the best of both
+        exact = self.exactly and off(self.tensors[True], limit) <= off(self.tensors[False], limit)
+        parts: dict[str, Any] = {name: np.concatenate(numbers) for name, numbers in self.parts[exact].items()}
+        if (moved := self.shift.get(exact)) is not None:
             parts["moved"] = moved
         parts = {name: value_of(x) if isinstance(x, Measured) else x for name, x in parts.items()}
         parts = {name: part for name, part in parts.items() if np.asarray(part != 0).any()}
         if self.had and not self.pair.form.tied:
             parts["final_gain"] = np.asarray(self.pair.second.final_gain)
-        return EndsFound(self.tensors, self.exactly, parts, self.unread, "" if equal else self.why_not)
+        return EndsFound(self.tensors[exact], exact, parts, self.unread, "" if exact else self.why_not)
 
     def _some(self, start: int) -> None:
         first, second, form, there = self.pair.rows(start)
@@ -193,12 +188,10 @@ class _Walk:
             for name, part in settled.parts.items():
                 if name.removesuffix("_shift") in there:
                     self.parts[settled is exactly].setdefault(name, []).append(part)
-        for name in left.left.keys() & there:
-            worst = self.tensors.setdefault(name, Worst())
-            values, mask = left.left[name].value, None
-            if exactly is not None:
-                values, mask = exact_ones(exactly.left[name], values, 1 if name in self.shifted else None)
-            worst.add(values, left.left[name].units, value_of(getattr(second, name)), start, mask)
+            for name in left.left.keys() & there:
+                worst = self.tensors[settled is exactly].setdefault(name, Worst())
+                told = settled.left[name] if settled is exactly else None
+                look_at(worst, left.left[name], told, getattr(second, name), start)
 
     def _settled(self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: Any, start: int) -> Settled:
         """Some rows, rewritten, less those of the second, and less what additive symmetries take up."""

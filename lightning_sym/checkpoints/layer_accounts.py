@@ -22,15 +22,15 @@ from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import (
     READERS,
-    WRITERS,
     Differences,
     LayerWalk,
     Ring,
     Settled,
     Stream,
     dense_off,
-    exact_ones,
     gain_ways,
+    look_at,
+    off,
 )
 from lightning_sym.errors import BadInput, TooLarge
 
@@ -208,31 +208,28 @@ def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
             exactly = _walk(pair, account.guess, account.gains, exactly=True).settle(account.choices)
         except (BadInput, TooLarge) as error:
             why_not = why_not or str(error)
-    tensors = {}
-    for name, each in account.settled.left.items():
-        tensors[name] = _worst(pair, name, each, None if exactly is None else exactly.left.get(name))
-    equal = exactly is not None and not any(worst.differing for worst in tensors.values())
-    settled = exactly if equal and exactly is not None else account.settled
+    tensors = _tensors(pair, account.settled, None)
+    settled, exact = account.settled, False
+    if exactly is not None and off(told := _tensors(pair, settled, exactly), pair.limit) <= off(tensors, pair.limit):
+        settled, exact, tensors = exactly, True, told  # one account or the other: never the best of both
+    equal = exact and not any(worst.differing for worst in tensors.values())
     symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
-    return LayerFound(symmetry, account.guess, tensors, exactly is not None, equal, settled.unread, why_not)
+    return LayerFound(symmetry, account.guess, tensors, exact, equal, settled.unread, why_not)
+
+
+def _tensors(pair: LayerPair, settled: Settled, exactly: Settled | None) -> dict[str, Worst]:
+    """How far each piece is off, exactly if that is known."""
+    tensors = {}
+    for name, left in settled.left.items():
+        tensors[name] = Worst()
+        look_at(tensors[name], left, None if exactly is None else exactly.left[name], getattr(pair.second, name))
+    return tensors
 
 
 def _mostly_off(pair: LayerPair, left: Differences) -> bool:
     """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
     dense = [dense_off(left[name], pair.stored(name)) for name in MATRICES if name in left]
     return 2 * sum(dense) > len(dense)
-
-
-def _worst(pair: LayerPair, name: str, left: Measured, exactly: Any) -> Worst:
-    """The largest difference of a piece, of the exact ones where there are such."""
-    values, mask = left.value, None
-    if exactly is not None:
-        axis = WRITERS.get(name, -1) if name in (*WRITERS, *MATRICES) and pair.form.norm == "layer" else None
-        values, mask = exact_ones(exactly, left.value, axis)
-    worst = Worst()
-    entries = getattr(pair.second, name)
-    worst.add(values, left.units, np.zeros(left.shape) if entries is None else value_of(entries), mask=mask)
-    return worst
 
 
 def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:

@@ -35,7 +35,7 @@ from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, Worst, number_residual, number_type
-from lightning_sym.checkpoints.walk import Stream
+from lightning_sym.checkpoints.walk import Stream, off
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -137,7 +137,7 @@ class _Found:
             for found, filled in streams(self.first, self.second):
                 stream = stream_of(found, self.first, self.second)
                 ends = self._ends(stream)
-                if not ends.off(self.units):
+                if not off(ends.tensors, self.units):
                     return stream, filled, ends
                 trial = _Found(self.first, self.second, self.units, unheard)
                 trial.under(stream, ends, layers=1)

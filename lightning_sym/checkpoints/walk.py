@@ -8,7 +8,7 @@ one function (docs/checkpoints.md, Propositions 1 to 12).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,6 @@ import numpy as np
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
@@ -26,7 +25,7 @@ from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
-from lightning_sym.checkpoints.units import DIGITS
+from lightning_sym.checkpoints.units import DIGITS, Worst
 
 Ring = Measuring | Exact
 Differences = dict[str, Any]
@@ -307,13 +306,22 @@ def dense_off(left: Measured, stored: str) -> bool:
     return bool(left.beyond(NOISE * 2.0 ** DIGITS[stored][0]).mean() > 0.5)
 
 
-def exact_ones(exactly: Any, values: Floats, axis: int | None) -> tuple[Floats, Any]:
-    """Exact differences as floats, and where there are some; with a multiple of ones taken out, floats tell how large.
+def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, start: int = 0) -> None:
+    """Look at some rows of a piece: at what is left in units, or at what is left exactly, if that is known.
 
-    Along an axis on which most entries differ all do: three entries told a wrong multiple.
+    Args:
+        worst: the largest difference so far.
+        units: what is left, with units.
+        exactly: what is left exactly, or `None`.
+        entries: of the second; `None` where it has none.
+        start: the first row.
     """
-    mask = np.asarray(exactly != 0, dtype=bool)
-    if axis is None:
-        return value_of(exactly), mask
-    mask |= 2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis]
-    return values, mask
+    values, mask = units.value, None
+    if exactly is not None:
+        values, mask = value_of(exactly), np.asarray(exactly != 0, dtype=bool)
+    worst.add(values, units.units, np.zeros(units.shape) if entries is None else value_of(entries), start, mask)
+
+
+def off(tensors: Mapping[str, Worst], limit: float) -> int:
+    """How many pieces are off by more than the limit."""
+    return sum(not worst.units <= limit for worst in tensors.values())
