@@ -238,16 +238,19 @@ class _Walk:
         excesses = {}
         for name, sign in (("embedding", 1), ("positions", -1)):
             excess = left[name] if sign > 0 else -left[name]
-            excesses[name] = ring.plus(excess, -ring.common(excess, 1)) if form.norm == "layer" else excess
+            if form.norm == "layer":  # rows may have moved along ones: what is in common has mean 0
+                share = np.full((form.width, form.width), 1 / form.width)
+                excess = ring.plus(excess, -ring.product(excess, share))
+            excesses[name] = excess
         told = sorted(
             (ring.common(excess, 0)[0] for excess in excesses.values()), key=lambda each: float(each.square.max())
         )
 
-        def off(guess: Any) -> float:
-            rest = (ring.plus(excess, -guess) for excess in excesses.values())
+        def unexplained(guess: Any) -> float:
+            rest = (Measured(each.value - value_of(guess), each.square) for each in excesses.values())
             return sum(float(each.beyond(self.pair.limit).any(axis=1).mean()) for each in rest)
 
-        best = min([np.zeros(form.width), *told], key=off)
+        best = min([np.zeros(form.width), *told], key=unexplained)
         return best if isinstance(best, Measured) else None
 
     def _shift_unembedding(self, found: Settled, made: Ends, ring: Ring) -> None:
