@@ -7,7 +7,7 @@ have moved along the vector of ones. Both are read off the differences, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,17 +20,24 @@ from lightning_sym.checkpoints.pieces import SHAPELESS
 from lightning_sym.checkpoints.stream_fit import CHUNK
 from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
-from lightning_sym.checkpoints.units import DIGITS, Worst
+from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import (
     Differences,
     Ring,
     Settled,
     Stream,
     common,
+    dense_off,
     differences,
-    exact_ones,
+    drop_unread,
+    gain_to_be_had,
+    gain_ways,
+    look_at,
+    off,
     rewritten,
-    without,
+    shift_reader,
+    shift_writer,
+    sum_of_quotients,
 )
 from lightning_sym.errors import BadInput, TooLarge
 
@@ -100,10 +107,6 @@ class EndsFound:
         """Nothing differs."""
         return self.exact and not any(worst.differing for worst in self.tensors.values())
 
-    def off(self, limit: float) -> int:
-        """How many pieces are off by more than the limit."""
-        return sum(not worst.units <= limit for worst in self.tensors.values())
-
 
 def compare_ends(
     first: Ends, second: Ends, forms: tuple[CheckpointForm, CheckpointForm], stream: Stream,
@@ -111,38 +114,21 @@ def compare_ends(
 ) -> EndsFound:  # fmt: skip
     """Compare under a stream map, the final norm carried along or with the gain of the second, what explains more."""
     tied = forms[0].tied and forms[1].tied
-    both = (
+    old, new = (
         ends if tied or ends.unembedding is not None else replace(ends, unembedding=ends.embedding)
         for ends in (first, second)
     )
-    pair = EndsPair(*both, replace(forms[1], tied=tied), stream, stored, limit)
-    found = None
-    for had, why_not in _gains(pair):
-        other = _compared(pair, had)
-        other.why_not = other.why_not or why_not
-        if found is None or (other.off(limit), had) < (found.off(limit), not had):
-            found = other
-        if not found.off(limit):
+    pair = EndsPair(old, new, replace(forms[1], tied=tied), stream, stored, limit)
+    mine, theirs = (measured(ends.final_gain, stored("final_gain")) for ends in (old, new))
+    ways, why_not = gain_ways(stream.measured, mine, theirs, limit, "the final norm")
+    tried = []
+    for had in (True in ways and False not in ways,) if tied else ways:
+        tried.append((_compared(pair, had), had))
+        if not off(tried[-1][0].tensors, limit):
             break
-    assert found is not None  # noqa: S101 - there is a way
+    found = min(tried, key=lambda each: (off(each[0].tensors, limit), each[1]))[0]
+    found.why_not = found.why_not or why_not
     return found
-
-
-def _gains(pair: EndsPair) -> Iterator[tuple[bool, str]]:
-    """Whether the final norm has the gain of the second, what is likelier first; and why it cannot, in one line."""
-    new = measured(pair.second.final_gain, pair.stored("final_gain"))
-    carried = pair.stream.measured.carried(measured(pair.first.final_gain, pair.stored("final_gain")))
-    if carried is None:
-        yield True, "the final norm has gains that are 0 in the second checkpoint" if (new == 0).any() else ""
-    elif pair.form.tied or np.array_equal(carried.value, new.value):
-        yield False, ""
-    elif (new == 0).any():
-        yield False, "gains of the final norm are 0 in the second checkpoint, and not those of the first, moved"
-    else:
-        units = np.sqrt(np.maximum(carried.square, new.square))
-        near = bool((np.abs(carried.value - new.value) <= pair.limit * units).all())
-        yield not near, ""
-        yield near, ""
 
 
 def _compared(pair: EndsPair, had: bool) -> EndsFound:
@@ -165,11 +151,8 @@ class _Walk:
     def __init__(self, pair: EndsPair, had: bool, exactly: bool) -> None:
         self.pair, self.had, self.exactly = pair, had, exactly
         self.shift: dict[bool, Any] = {}
-        self.tensors: dict[str, Worst] = {}
+        self.tensors: dict[bool, dict[str, Worst]] = {False: {}, True: {}}
         self.parts: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
-        self.shifted = (
-            set(TALL) if pair.form.norm == "layer" or (pair.form.theta is None and not pair.form.tied) else set()
-        )
         self.why_not = self.unread = ""
 
     def found(self) -> EndsFound:
@@ -179,47 +162,40 @@ class _Walk:
         )
         for start in range(0, longest, CHUNK):
             self._some(start)
-        equal = self.exactly and not any(worst.differing for worst in self.tensors.values())
-        parts = {name: np.concatenate(numbers) for name, numbers in self.parts[equal].items()}
-        if (moved := self.shift.get(equal)) is not None:
+        limit = self.pair.limit  # one account or the other: never the best of both
+        exact = self.exactly and off(self.tensors[True], limit) <= off(self.tensors[False], limit)
+        parts: dict[str, Any] = {name: np.concatenate(numbers) for name, numbers in self.parts[exact].items()}
+        if (moved := self.shift.get(exact)) is not None:
             parts["moved"] = moved
         parts = {name: value_of(x) if isinstance(x, Measured) else x for name, x in parts.items()}
         parts = {name: part for name, part in parts.items() if np.asarray(part != 0).any()}
-        if self.had:
+        if self.had and not self.pair.form.tied:
             parts["final_gain"] = np.asarray(self.pair.second.final_gain)
-        return EndsFound(self.tensors, self.exactly, parts, self.unread, "" if equal else self.why_not)
+        return EndsFound(self.tensors[exact], exact, parts, self.unread, "" if exact else self.why_not)
 
     def _some(self, start: int) -> None:
         first, second, form, there = self.pair.rows(start)
-        both = tuple(measured_pieces(ends, self.pair.stored) for ends in (first, second))
+        both = measured_pieces(first, self.pair.stored), measured_pieces(second, self.pair.stored)
         left = self._settled(*both, form, Measuring(), self.pair.stream.measured, start)
         exactly = None
         if self.exactly:
-            if start == 0 and self._dense(left.left):
+            if start == 0 and dense_off(left.left["embedding"], self.pair.stored("embedding")):
                 raise _Dense
             exactly = self._settled(first, second, form, Exact(), self.pair.stream.exactly, start)
-        for settled in filter(None, (left, exactly)):
+        for settled in (left,) if exactly is None else (left, exactly):
             self.why_not = self.why_not or settled.why_not
             self.unread = self.unread or settled.unread
             for name, part in settled.parts.items():
                 if name.removesuffix("_shift") in there:
                     self.parts[settled is exactly].setdefault(name, []).append(part)
-        for name in left.left.keys() & there:
-            worst = self.tensors.setdefault(name, Worst())
-            values, mask = left.left[name].value, None
-            if exactly is not None:
-                values, mask = exact_ones(exactly.left[name], values, 1 if name in self.shifted else None)
-            worst.add(values, left.left[name].units, value_of(getattr(second, name)), start, mask)
-
-    def _dense(self, left: Differences) -> bool:
-        """Whether the embedding differs nearly everywhere."""
-        bits = DIGITS[self.pair.stored("embedding")][0]
-        off = np.abs(left["embedding"].value) > 1e-10 * 2.0**bits * left["embedding"].units
-        return bool(off.mean() > 0.5)
+            for name in left.left.keys() & there:
+                worst = self.tensors[settled is exactly].setdefault(name, Worst())
+                told = settled.left[name] if settled is exactly else None
+                look_at(worst, left.left[name], told, getattr(second, name), start)
 
     def _settled(self, first: Ends, second: Ends, form: CheckpointForm, ring: Ring, stream: Any, start: int) -> Settled:
         """Some rows, rewritten, less those of the second, and less what additive symmetries take up."""
-        asked = Symmetry((), final_gain=without(second.final_gain, 0) if self.had else None)
+        asked = Symmetry((), final_gain=gain_to_be_had(second.final_gain) if self.had else None)
         made = ends_of(rewritten(MadeCheckpoint(form, first, ()), stream, ring, asked), Walker.COMPARISON)
         found = Settled(differences(ring, made, second))
         exactly = isinstance(ring, Exact)
@@ -229,15 +205,29 @@ class _Walk:
             if (moved := self.shift[exactly]) is not None:
                 found.left["embedding"] = ring.plus(found.left["embedding"], -moved)
                 found.left["positions"] = ring.plus(found.left["positions"], moved)
-        if "unembedding" in found.left:
-            self._blind(found, made, second)
+        if form.tied and self.had:
+            found.left["final_gain"] = self._mixed_gains(first, second)
+        readers = [name for name in ("unembedding",) if name in found.left]
+        drop_unread(found, readers, made.final_gain, made.final_bias, second.final_gain, second.final_bias)
         if form.norm == "layer":
             for name in ("embedding", "positions"):
                 if name in found.left and (name == "positions" or free_rows(self.pair.second, form)):
-                    _shift_rows(found, name, ring)
-            if "unembedding" in found.left and not (made.final_gain == 0).any():
-                self._shift_readers(found, made, ring)
+                    shift_writer(ring, found, name, 1)
+            if readers and not (made.final_gain == 0).any():
+                self._shift_unembedding(found, made, ring)
         return found
+
+    def _mixed_gains(self, first: Any, second: Any) -> Measured:
+        """Rows of what must be zero where the unembedding is tied: `diag(g') R - R diag(g)`, by their lengths.
+
+        Raises:
+            BadInput: it is asked exactly.
+        """
+        if not isinstance(second.final_gain, Measured):
+            raise BadInput("the rotation must not mix different gains of the final norm where the unembedding is tied")
+        rotation, scale = np.asarray(self.pair.stream.symmetry.rotation), float(self.pair.stream.symmetry.scale)
+        rows = rotation * (scale * second.final_gain.value[:, None] - first.final_gain.value)
+        return Measured(np.linalg.norm(rows, axis=1), second.final_gain.square * scale**2)
 
     def _moved(self, left: Differences, ring: Ring, form: CheckpointForm) -> Any:
         """What all rows of the embedding have in excess and those of the positions lack; `None`: nothing."""
@@ -248,53 +238,36 @@ class _Walk:
         excesses = {}
         for name, sign in (("embedding", 1), ("positions", -1)):
             excess = left[name] if sign > 0 else -left[name]
-            excesses[name] = ring.plus(excess, -ring.common(excess, 1)) if form.norm == "layer" else excess
+            if form.norm == "layer":  # rows may have moved along ones: what is in common has mean 0
+                share = np.full((form.width, form.width), 1 / form.width)
+                excess = ring.plus(excess, -ring.product(excess, share))
+            excesses[name] = excess
         told = sorted(
             (ring.common(excess, 0)[0] for excess in excesses.values()), key=lambda each: float(each.square.max())
         )
 
-        def off(guess: Any) -> float:
-            rest = (ring.plus(excess, -guess) for excess in excesses.values())
-            return sum(float((np.abs(x.value) > self.pair.limit * x.units).any(axis=1).mean()) for x in rest)
+        def unexplained(guess: Any) -> float:
+            rest = (Measured(each.value - value_of(guess), each.square) for each in excesses.values())
+            return sum(float(each.beyond(self.pair.limit).any(axis=1).mean()) for each in rest)
 
-        best = min([np.zeros(form.width), *told], key=off)
+        best = min([np.zeros(form.width), *told], key=unexplained)
         return best if isinstance(best, Measured) else None
 
-    def _blind(self, found: Settled, made: Ends, second: Ends) -> None:
-        """Columns of the unembedding behind a gain that is 0 in both, beside a bias that is, are read by nothing."""
-        parts = (made.final_gain, made.final_bias, second.final_gain, second.final_bias)
-        dead = np.logical_and.reduce([np.asarray(part == 0, dtype=bool) for part in parts if part is not None])
-        if dead.any() and (found.left["unembedding"][:, dead] != 0).any():
-            found.unread = "unembedding"
-            found.left["unembedding"] = without(found.left["unembedding"], dead)
-
-    def _shift_readers(self, found: Settled, made: Ends, ring: Ring) -> None:
+    def _shift_unembedding(self, found: Settled, made: Ends, ring: Ring) -> None:
         """A LayerNorm does not see the multiple of ones in the unembedding times the gain.
 
         Beside a bias only where the sum of its quotients by the gain is 0.
         """
-        left, gain = found.left["unembedding"], made.final_gain
         if made.final_bias is not None:
-            over = ring.over(ring.numbers(made.final_bias), gain)
-            total = ring.product(over[None], np.ones((len(gain), 1)))
-            if (total != 0).any():
-                if isinstance(total, Measured) and (np.abs(total.value) > self.pair.limit * total.units).any():
-                    return
-                if isinstance(total, Measured) and (np.abs(left.value) <= self.pair.limit * left.units).all():
-                    return
-                if isinstance(ring, Exact):
+            total = sum_of_quotients(ring, made.final_bias, made.final_gain)
+            if isinstance(total, Measured) and (total != 0).any():
+                limit = self.pair.limit
+                if total.beyond(limit).any() or not found.left["unembedding"].beyond(limit).any():
                     return
                 found.why_not = "rows of the unembedding moved along the vector of ones, and not exactly"
-        shift = common(ring, ring.times(left, gain), 1)
-        found.left["unembedding"] = ring.plus(left, -ring.over(shift, gain))
-        found.parts["unembedding_shift"] = shift[:, 0]
-
-
-def _shift_rows(found: Settled, name: str, ring: Ring) -> None:
-    """Rows that are written to the stream move along the vector of ones, which a LayerNorm does not see."""
-    shift = common(ring, found.left[name], 1)
-    found.left[name] = ring.plus(found.left[name], -shift)
-    found.parts[f"{name}_shift"] = shift[:, 0]
+            elif (total != 0).any():
+                return
+        shift_reader(ring, found, "unembedding", made.final_gain)
 
 
 def free_rows(second: Ends, form: CheckpointForm) -> bool:

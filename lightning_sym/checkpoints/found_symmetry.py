@@ -17,7 +17,7 @@ from lightning_sym.checkpoints.ends_accounts import EndsFound
 from lightning_sym.checkpoints.exact_rings import Ratio
 from lightning_sym.checkpoints.identity import stored_type
 from lightning_sym.checkpoints.layer_accounts import LayerFound
-from lightning_sym.checkpoints.measured import fitted, measured
+from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Block, Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
 from lightning_sym.checkpoints.rewritings import apply
@@ -42,12 +42,19 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
             parts["order"] = found.order
         if found.signs is not None:
             parts["signs"] = as_part(found.signs).astype(np.int64)
-    fits = ()
+    fits: tuple[tuple[Any, Fitted], ...] = ()
     if found.matrix is not None and not isinstance(found.matrix, Ratio):
         rows = ends_of(first, Walker.COMPARISON).embedding
         some = measured(rows[:CHUNK], stored_type(first, second, "embedding"))
         fits = ((parts["rotation"], fitted(parts["rotation"], some.swapaxes(0, 1), rows=len(rows))),)
-    return Stream(Symmetry((), **parts), second.form, found, fits)
+    stream = Stream(Symmetry((), **parts), second.form, found, fits)
+    if isinstance(found.matrix, Ratio):
+        try:
+            stream.exactly  # noqa: B018 - whether nice numbers are orthogonal is asked here
+        except (BadInput, TooLarge):
+            left, _, right = np.linalg.svd(found.matrix.floats)
+            return stream_of(replace(found, matrix=left @ right, exact=False), first, second)
+    return stream
 
 
 UNREAD = "of the second checkpoint has numbers that nothing depends on"

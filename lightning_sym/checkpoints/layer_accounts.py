@@ -19,8 +19,19 @@ from lightning_sym.checkpoints.measured import fitted as fit_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
-from lightning_sym.checkpoints.units import DIGITS, Worst
-from lightning_sym.checkpoints.walk import READERS, WRITERS, Differences, LayerWalk, Ring, Settled, Stream, exact_ones
+from lightning_sym.checkpoints.units import Worst
+from lightning_sym.checkpoints.walk import (
+    READERS,
+    Differences,
+    LayerWalk,
+    Ring,
+    Settled,
+    Stream,
+    dense_off,
+    gain_ways,
+    look_at,
+    off,
+)
 from lightning_sym.errors import BadInput, TooLarge
 
 OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVES.values(), 1)}
@@ -28,8 +39,11 @@ OF_HALF = {number: {*half.norms, *half.maps} for number, half in enumerate(HALVE
 
 MATRICES = tuple(name for name, piece in LAYER.items() if piece.columns)
 
-NOISE = 1e-10
-"""What floats lose of the largest numbers is less."""
+CHOICES = {"bias1": {"norm1_bias"}, "bias2": {"norm2_bias"}, "value_bias": {"value_bias", "output_bias"}}
+"""Biases that may be those of the second, and the pieces that tell so."""
+
+NORMS = {f"{part}{number}": f"norm{number}_{part}" for number in READERS for part in ("gain", "bias")}
+"""By part of a symmetry, the piece of the second that it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +106,12 @@ def compare_layer(
     first: Block, second: Block, form: CheckpointForm, stream: Stream, stored: Callable[[str], str], limit: float
 ) -> LayerFound:
     """Compare under the gauge that does nothing, and where that is off by more than the limit, guess and compare."""
-    both = tuple(measured_pieces(block, stored) for block in (first, second))
-    pair = LayerPair(first, second, both, form, stream, stored, limit)  # type: ignore[arg-type]
+    both = measured_pieces(first, stored), measured_pieces(second, stored)
+    pair = LayerPair(first, second, both, form, stream, stored, limit)
     options, why_not = {}, ""
     for number in READERS:
-        options[number], said = _gains(pair, number)
+        mine, theirs = (getattr(block, f"norm{number}_gain") for block in both)
+        options[number], said = gain_ways(stream.measured, mine, theirs, limit, f"norm {number}")
         why_not = why_not or said
     account = _best(pair, (Guess(), Guess()), options)
     if account.off:
@@ -143,21 +158,6 @@ def _joined(pair: LayerPair, halves: dict[int, _Account]) -> _Account:
     return _Account(guess, gains, choices, settled, _off(settled.left, pair.limit))
 
 
-def _gains(pair: LayerPair, number: int) -> tuple[tuple[bool, ...], str]:
-    """Whether a norm may have the gains of the second, what is likelier first; and why it cannot, in one line."""
-    old, new = (getattr(block, f"norm{number}_gain") for block in pair.measured)
-    carried = pair.stream.measured.carried(old)
-    if carried is not None and np.array_equal(carried.value, new.value):
-        return (False,), ""
-    if (new == 0).any():
-        said = f"gains of norm {number} are 0 in the second checkpoint, and not those of the first, moved"
-        return (carried is None,), said
-    if carried is None:
-        return (True,), ""
-    near = (np.abs(carried.value - new.value) <= pair.limit * np.sqrt(np.maximum(carried.square, new.square))).all()
-    return ((False, True) if near else (True, False)), ""
-
-
 def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exactly: bool) -> LayerWalk:
     ring: Ring = Exact() if exactly else Measuring(tuple(_fits(pair, guess)))
     blocks = (pair.first, pair.second) if exactly else pair.measured
@@ -167,7 +167,8 @@ def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exactly: bool) -
 
 def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted]]:
     """The gauges that were fitted, and how well the weights of the first tell them."""
-    first, form, symmetry = pair.measured[0], pair.form, guess.symmetry
+    first: Any = pair.measured[0]
+    form, symmetry = pair.form, guess.symmetry
     heads = np.arange(form.heads) if symmetry.heads is None else symmetry.heads
     groups = heads[:: form.heads // form.groups] // (form.heads // form.groups)
     a, width = form.head_width, form.width
@@ -185,14 +186,8 @@ def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:
     choices = frozenset[str]()
     settled = walk.settle(choices)
     off = _off(settled.left, pair.limit)
-    for choice, needed in (
-        ("bias1", {"norm1_bias"}),
-        ("bias2", {"norm2_bias"}),
-        ("value_bias", {"value_bias", "output_bias"}),
-    ):
-        if not needed & off or any(
-            getattr(pair.second, name.replace("bias1", "norm1_bias")) is None for name in needed
-        ):
+    for choice, told in CHOICES.items():
+        if not told & off or not told <= settled.left.keys():
             continue
         other = walk.settle(choices | {choice})
         if len(fewer := _off(other.left, pair.limit)) < len(off):
@@ -202,13 +197,7 @@ def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:
 
 def _off(left: Differences, limit: float) -> frozenset[str]:
     """The pieces that are off by more than the limit, or by what is no number."""
-    return frozenset(name for name, each in left.items() if not _within(each, limit))
-
-
-def _within(array: Measured, limit: float) -> bool:
-    units = array.units
-    fine = (np.abs(array.value) <= limit * units) & np.isfinite(units)
-    return bool((fine | (array.value == 0)).all())
+    return frozenset(name for name, each in left.items() if each.beyond(limit).any())
 
 
 def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
@@ -219,46 +208,34 @@ def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
             exactly = _walk(pair, account.guess, account.gains, exactly=True).settle(account.choices)
         except (BadInput, TooLarge) as error:
             why_not = why_not or str(error)
-    tensors = {}
-    for name, each in account.settled.left.items():
-        tensors[name] = _worst(pair, name, each, None if exactly is None else exactly.left.get(name))
-    equal = exactly is not None and not any(worst.differing for worst in tensors.values())
-    settled = exactly if equal and exactly is not None else account.settled
+    tensors = _tensors(pair, account.settled, None)
+    settled, exact = account.settled, False
+    if exactly is not None and off(told := _tensors(pair, settled, exactly), pair.limit) <= off(tensors, pair.limit):
+        settled, exact, tensors = exactly, True, told  # one account or the other: never the best of both
+    equal = exact and not any(worst.differing for worst in tensors.values())
     symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
-    return LayerFound(symmetry, account.guess, tensors, exactly is not None, equal, settled.unread, why_not)
+    return LayerFound(symmetry, account.guess, tensors, exact, equal, settled.unread, why_not)
+
+
+def _tensors(pair: LayerPair, settled: Settled, exactly: Settled | None) -> dict[str, Worst]:
+    """How far each piece is off, exactly if that is known."""
+    tensors = {}
+    for name, left in settled.left.items():
+        tensors[name] = Worst()
+        look_at(tensors[name], left, None if exactly is None else exactly.left[name], getattr(pair.second, name))
+    return tensors
 
 
 def _mostly_off(pair: LayerPair, left: Differences) -> bool:
     """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-    names = [name for name in MATRICES if name in left]
-    dense = [
-        (np.abs(left[name].value) > NOISE * 2.0 ** DIGITS[pair.stored(name)][0] * left[name].units).mean() > 0.5
-        for name in names
-    ]
-    return 2 * sum(map(bool, dense)) > len(names)
-
-
-def _worst(pair: LayerPair, name: str, left: Measured, exactly: Any) -> Worst:
-    """The largest difference of a piece, of the exact ones where there are such."""
-    values, mask = left.value, None
-    if exactly is not None:
-        axis = WRITERS.get(name, -1) if name in (*WRITERS, *MATRICES) and pair.form.norm == "layer" else None
-        values, mask = exact_ones(exactly, left.value, axis)
-    worst = Worst()
-    entries = getattr(pair.second, name)
-    worst.add(values, left.units, np.zeros(left.shape) if entries is None else value_of(entries), mask=mask)
-    return worst
+    dense = [dense_off(left[name], pair.stored(name)) for name in MATRICES if name in left]
+    return 2 * sum(dense) > len(dense)
 
 
 def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:
     """The parts of the symmetry that were read off, without those that do nothing."""
     for name, part in settled.parts.items():
         if not name.endswith("_shift"):
-            yield (
-                name,
-                getattr(
-                    pair.second, {"gain": "norm{}_gain", "bias": "norm{}_bias"}.get(name[:4], name).format(name[-1])
-                ),
-            )
+            yield name, getattr(pair.second, NORMS.get(name, name))
         elif (numbers := value_of(part) if isinstance(part, Measured) else part) is not None and (numbers != 0).any():
             yield name, numbers if numbers.shape else numbers.item()

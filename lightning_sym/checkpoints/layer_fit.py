@@ -85,8 +85,8 @@ class Guess:
 
 def fitted(first: Block, second: Block, form: CheckpointForm, stream: StreamMap) -> Guess:
     """The guess that fits best, of a layer of both with equally many groups and neurons."""
-    both = (whole(block, form, form.groups) for block in (first, second))
-    found = fit_gauge(*folded_pair(*both, form, stream), form, form.groups)
+    old, new = (whole(block, form, form.groups) for block in (first, second))
+    found = fit_gauge(*folded_pair(old, new, form, stream), form, form.groups)
     words = gauge_words({name: part for name, part in found.items() if _invertible(name, part)}, form)
     parts = {name: found[name] if name in ORDERS else as_part(found[name]) for name in words}
     inexact = frozenset(name for name in words if name not in ORDERS and not isinstance(found[name], Ratio))

@@ -20,6 +20,9 @@ from lightning_sym.checkpoints.units import unit_at
 ALIKE = 8
 """Roundings are at most so many times as large as the middle one; what is further off is something else."""
 
+FINER = 64
+"""Of entries with a finer unit than so many times the middle one no more is believed."""
+
 
 class _Parts:
     """Parts that NumPy moves and joins alike, the first of them floats."""
@@ -75,6 +78,11 @@ class Measured(_Parts):
         """The unit of each entry."""
         return np.asarray(np.sqrt(self.square))
 
+    def beyond(self, limit: float) -> Any:
+        """Which entries are off 0 by more units, or by what is no number."""
+        fine = (np.abs(self.value) <= limit * self.units) & np.isfinite(self.square)
+        return ~fine & (self.value != 0)
+
     def __getitem__(self, index: Any) -> Measured:
         return Measured(self.value[index], self.square[index])
 
@@ -94,9 +102,9 @@ class Measured(_Parts):
 class Fitted(_Parts):
     """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
 
-    Where `g` was fitted to `g W = W'`, an entry of `g x` is off by the root of `square_i x^T gram x`: of the mean
-    square of the units of row `i` of `W'` times what the inverse of `W W^T` makes of `x`, for a column of `W` its
-    leverage.
+    Where `g` was fitted to `g W = W'`, row `i` of it is off by `e_i W^T (W W^T)^-1`, `e_i` the errors of row `i` of
+    `W'`. With units that are products of one number for each row of `W'` and one for each column, an entry of `g x` is
+    off by the root of `square_i x^T gram x`.
 
     Attributes:
         value: `(..., a, a)`.
@@ -113,7 +121,13 @@ class Fitted(_Parts):
 
     def inverse(self) -> Fitted:
         """The inverses, to be transposed before they stand on the left."""
-        return Fitted(np.linalg.inv(self.value), self.other_square, self.other_gram, self.square, self.gram)
+        return Fitted(
+            np.asarray(np.linalg.inv(self.value), np.float64),
+            self.other_square,
+            self.other_gram,
+            self.square,
+            self.gram,
+        )
 
     def swapaxes(self, first: int, second: int) -> Fitted:
         """The matrices transposed: what they are multiplied with from the one side, they were from the other."""
@@ -136,7 +150,7 @@ def _forms(rows: Floats, gram: Floats) -> Floats:
 def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
     """Matrices `g`, `(..., a, a)`, with `g` times readers, `(..., a, k)`, and writers, `(..., l, a)`, times `g^-1`.
 
-    Both sides were rounded, so that the units of what is made count twice.
+    Both sides were rounded, so that squares of the units of what is made count twice.
 
     Args:
         matrices: those.
@@ -145,14 +159,14 @@ def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, ro
     """
     value = np.asarray(matrices, dtype=np.float64)
     share = max(rows, readers.shape[-1]) / readers.shape[-1]
-    parts: list[Floats] = []
+    parts: list[Any] = []
     for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value))):
         if side is not None:
-            products = share * side.value.swapaxes(-1, -2) @ side.value
-            parts += [
-                2 * (side.square @ np.square(by)).mean(axis=-2),
-                np.linalg.pinv(products, rcond=1e-12, hermitian=True),
-            ]
+            squares, across = side.square @ np.square(by), side.value.swapaxes(-1, -2)
+            inverse = np.linalg.pinv(across @ side.value, rcond=1e-12, hermitian=True)
+            each, least = squares.mean(axis=-1, keepdims=True), np.finfo(float).tiny
+            parts.append(2 / share * squares.mean(axis=-2) / np.maximum(each.mean(axis=-2), least))
+            parts.append(inverse @ (across @ (each * side.value)) @ inverse)
     return Fitted(value, *(parts if writers is not None else 2 * parts))
 
 
@@ -232,18 +246,25 @@ class Measuring(Rounded):
     def common(self, array: Measured, axis: int) -> Measured:
         """What the entries along an axis have in common, but for roundings: their mean, without those far off.
 
+        Entries count by their units, so that a large one does not spoil what small ones tell.
+
         Example:
             >>> Measuring().common(measured(np.array([1.0, 1.25, 0.75, 9.0]), "F32"), 0).value.tolist()
-            [1.0]
+            [0.875]
         """
-        middle = np.median(array.value, axis=axis, keepdims=True)
-        off = np.abs(array.value - middle)
+        value, square = array.value, array.square
+        middle = np.median(value, axis=axis, keepdims=True)
+        off = np.abs(value - middle)
         near = off <= ALIKE * np.median(off, axis=axis, keepdims=True)
-        count = near.sum(axis=axis, keepdims=True)
-        sums = (np.where(near, x, 0.0).sum(axis=axis, keepdims=True) for x in (array.value, array.square))
-        mean, square = next(sums) / np.maximum(count, 1), next(sums) / np.maximum(count, 1) ** 2
+        least = np.maximum(np.median(square, axis=axis, keepdims=True) / FINER**2, np.finfo(float).tiny)
+        weights = np.where(near, 1 / np.maximum(square, least), 0.0)
+        total = weights.sum(axis=axis, keepdims=True)
+        total = np.where(total > 0, total, 1.0)
+        found = ((weights * value).sum(axis=axis, keepdims=True), (weights**2 * square).sum(axis=axis, keepdims=True))
+        told = near.any(axis=axis, keepdims=True)
         return Measured(
-            np.where(count > 0, mean, middle), np.where(count > 0, square, array.square.max(axis, keepdims=True))
+            np.where(told, found[0] / total, middle),
+            np.where(told, found[1] / total**2, square.max(axis=axis, keepdims=True)),
         )
 
 

@@ -35,7 +35,7 @@ from lightning_sym.checkpoints.stream_fit import streams
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
 from lightning_sym.checkpoints.units import DEFAULT_UNITS, Residual, Worst, number_residual, number_type
-from lightning_sym.checkpoints.walk import Stream
+from lightning_sym.checkpoints.walk import Stream, off
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import Progress, unheard
 
@@ -137,7 +137,7 @@ class _Found:
             for found, filled in streams(self.first, self.second):
                 stream = stream_of(found, self.first, self.second)
                 ends = self._ends(stream)
-                if not ends.off(self.units):
+                if not off(ends.tensors, self.units):
                     return stream, filled, ends
                 trial = _Found(self.first, self.second, self.units, unheard)
                 trial.under(stream, ends, layers=1)
@@ -238,7 +238,9 @@ class _Found:
                 each[np.flatnonzero(each)[min(counts) :]] = False
             self.exact = False
         groups = max(form.groups for form in forms)
-        lacking = {name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)}
+        lacking: dict[str, Any] = {
+            name: None for name in BIASES if all(getattr(block, name) is None for block in blocks)
+        }
         pair = (whole(b, form, groups, k) for b, form, k in zip(blocks, forms, kept, strict=True))
         first, second = (_as_read(replace(block, **lacking), raw) for block, raw in zip(pair, blocks, strict=True))
         inner = replace(forms[1], inner=len(second.up), groups=groups)

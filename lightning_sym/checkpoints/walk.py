@@ -8,6 +8,7 @@ one function (docs/checkpoints.md, Propositions 1 to 12).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,6 @@ import numpy as np
 from lightning_sym.checkpoints.bases import StreamMap
 from lightning_sym.checkpoints.configurations import Configurations
 from lightning_sym.checkpoints.exact_arrays import Exact
-from lightning_sym.checkpoints.exact_rings import Floats
 from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, value_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm, MadeCheckpoint
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
@@ -25,6 +25,7 @@ from lightning_sym.checkpoints.rewritings import Rewritten
 from lightning_sym.checkpoints.stream import StreamAction
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.understood import Walker, block_of
+from lightning_sym.checkpoints.units import DIGITS, Worst
 
 Ring = Measuring | Exact
 Differences = dict[str, Any]
@@ -147,7 +148,7 @@ class LayerWalk:
         self.ring, self.second, self.form = ring, second, form
         had: dict[str, Any] = {}
         for number in gains:
-            had[f"gain{number}"] = without(getattr(second, f"norm{number}_gain"), 0)
+            had[f"gain{number}"] = gain_to_be_had(getattr(second, f"norm{number}_gain"))
             if (value_of(getattr(first, f"norm{number}_gain")) == 0).any():
                 had[f"bias{number}"] = getattr(second, f"norm{number}_bias")
         if form.theta is None and second.key_bias is not None:
@@ -164,9 +165,7 @@ class LayerWalk:
             there = [name for name in readers if name in found.left]
             if f"bias{number}" in choices:
                 self._move_norm_bias(found, number, there)
-            self._blind_gains(found, number, there)
-            if self.form.norm == "layer":
-                self._shift_readers(found, number, there)
+            self._settle_readers(found, number, there)
         if self.form.norm == "layer":
             self._shift_writers(found, biases=False)
         if "value_bias" in choices:
@@ -175,13 +174,11 @@ class LayerWalk:
             self._shift_writers(found, biases=True)
         return found
 
-    def _shift_writers(self, found: Settled, biases: bool) -> None:
+    def _shift_writers(self, found: Settled, *, biases: bool) -> None:
         """A LayerNorm does not see multiples of ones in what is written."""
         for name, axis in WRITERS.items():
             if bool(LAYER[name].added_to) is biases and name in found.left:
-                shift = common(self.ring, found.left[name], axis)
-                found.left[name] = self.ring.plus(found.left[name], -shift)
-                found.parts[f"{name}_shift"] = np.squeeze(shift, axis)
+                shift_writer(self.ring, found, name, axis)
 
     def _move_norm_bias(self, found: Settled, number: int, readers: list[str]) -> None:
         """The norm has the bias of the second: what it lost is in the biases of its readers."""
@@ -189,7 +186,7 @@ class LayerWalk:
         lost = found.left[bias]
         for name in readers:
             self._add_to_bias(found, name, _applied(self.ring, getattr(self.made, name), lost))
-        found.left[bias] = _none(self.ring, lost)
+        found.left[bias] = with_zeros(lost, True)
         found.parts[f"bias{number}"] = getattr(self.second, bias)
 
     def _add_to_bias(self, found: Settled, name: str, more: Any) -> None:
@@ -197,10 +194,7 @@ class LayerWalk:
         bias = f"{name}_bias"
         if bias in found.parts:  # seen by nothing
             return
-        if bias in found.left:
-            found.left[bias] = self.ring.plus(found.left[bias], more)
-        else:
-            found.left[bias] = more
+        found.left[bias] = self.ring.plus(found.left[bias], more) if bias in found.left else more
 
     def _norm(self, found: Settled, number: int) -> tuple[Any, Any]:
         """Gain and bias of a norm as it is made, which of them is told as a difference or not."""
@@ -208,33 +202,17 @@ class LayerWalk:
         made = getattr(self.made, f"norm{number}_bias")
         return getattr(self.made, f"norm{number}_gain"), found.parts.get(bias, made)
 
-    def _blind_gains(self, found: Settled, number: int, readers: list[str]) -> None:
-        """Columns behind a gain that is 0 in both, beside a bias that is, are read by nothing."""
-        norms = [self._norm(found, number)]
-        norms.append(tuple(getattr(self.second, f"norm{number}_{part}") for part in ("gain", "bias")))
-        dead = np.ones(self.form.width, dtype=bool)
-        for part in (part for norm in norms for part in norm if part is not None):
-            dead &= np.asarray(part == 0, dtype=bool)
-        for name in readers if dead.any() else ():
-            if (found.left[name][..., dead] != 0).any():
-                found.unread = name
-                found.left[name] = without(found.left[name], dead)
-
-    def _shift_readers(self, found: Settled, number: int, readers: list[str]) -> None:
-        """A LayerNorm does not see the multiple of ones in a map times the gain."""
+    def _settle_readers(self, found: Settled, number: int, readers: list[str]) -> None:
+        """What reads a norm, without columns behind gains of 0, and without what a LayerNorm does not see."""
         gain, bias = self._norm(found, number)
-        if (gain == 0).any():
+        drop_unread(found, readers, gain, bias, *(getattr(self.second, f"norm{number}_{x}") for x in ("gain", "bias")))
+        if self.form.norm == "rms" or (gain == 0).any():
             return
-        total = None
-        if bias is not None:
-            over = self.ring.over(self.ring.numbers(bias), gain)
-            total = self.ring.product(over[None], np.ones((len(gain), 1)))[:, 0]
+        total = None if bias is None else sum_of_quotients(self.ring, bias, gain)
         for name in readers:
-            shift = common(self.ring, self.ring.times(found.left[name], gain), -1)
-            found.left[name] = self.ring.plus(found.left[name], -self.ring.over(shift, gain))
-            found.parts[f"{name}_shift"] = shift[..., 0]
+            shift = shift_reader(self.ring, found, name, gain)
             if total is not None:
-                self._add_to_bias(found, name, self.ring.times(shift[..., 0], total))
+                self._add_to_bias(found, name, self.ring.times(shift, total))
 
     def _move_values(self, found: Settled) -> None:
         """The values have the bias of the second: what they lost goes through the outputs into their bias."""
@@ -243,8 +221,75 @@ class LayerWalk:
         wide = self.made.output.swapaxes(0, 1).reshape(self.form.width, -1)
         through = self.ring.product(wide, lost.reshape(-1, 1))[:, 0]
         found.left["output_bias"] = self.ring.plus(found.left["output_bias"], through)
-        found.left["value_bias"] = _none(self.ring, found.left["value_bias"])
+        found.left["value_bias"] = with_zeros(found.left["value_bias"], True)
         found.parts["value_bias"] = self.second.value_bias
+
+
+def shift_writer(ring: Ring, found: Settled, name: str, axis: int) -> None:
+    """Take the multiple of ones out of what is written to the stream, or of rows of an embedding."""
+    shift = common(ring, found.left[name], axis)
+    found.left[name] = ring.plus(found.left[name], -shift)
+    found.parts[f"{name}_shift"] = np.squeeze(shift, axis)
+
+
+def shift_reader(ring: Ring, found: Settled, name: str, gain: Any) -> Any:
+    """Take the multiple of ones out of a map times the gain of the norm that it reads; it is returned."""
+    shift = common(ring, ring.times(found.left[name], gain), -1)
+    found.left[name] = ring.plus(found.left[name], -ring.over(shift, gain))
+    found.parts[f"{name}_shift"] = shift[..., 0]
+    return shift[..., 0]
+
+
+def sum_of_quotients(ring: Ring, bias: Any, gain: Any) -> Any:
+    """The sum of a norm's biases over its gains, `(1,)`: what a bias loses where a map moves along ones."""
+    return ring.product(ring.over(ring.numbers(bias), gain)[None], np.ones((len(gain), 1)))[:, 0]
+
+
+def drop_unread(found: Settled, readers: Iterable[str], *norms: Any) -> None:
+    """Leave out columns that nothing depends on: those behind gains that are 0, beside biases that are, of both."""
+    unread = np.logical_and.reduce([np.asarray(part == 0, dtype=bool) for part in norms if part is not None])
+    for name in readers if unread.any() else ():
+        if (found.left[name][..., unread] != 0).any():
+            found.unread, found.left[name] = name, with_zeros(found.left[name], unread)
+
+
+def gain_ways(stream: StreamAction, old: Any, new: Any, limit: float, what: str) -> tuple[tuple[bool, ...], str]:
+    """Whether a norm has the gains of the second, what is likelier first; and why it cannot, in one line.
+
+    Args:
+        stream: what is done to the stream, in units.
+        old, new: gains of both, with units.
+        limit: units.
+        what: the norm's name.
+    """
+    carried: Any = stream.carried(old)
+    if carried is not None and np.array_equal(carried.value, new.value):
+        return (False,), ""
+    if (new == 0).any():
+        return (carried is None,), f"gains of {what} are 0 in the second checkpoint, and not those of the first, moved"
+    if carried is None:
+        return (True,), ""
+    near = not Measuring().less(new, carried).beyond(limit).any()
+    return (not near, near), ""
+
+
+def gain_to_be_had(gain: Any) -> Any:
+    """A gain of the second, with 1 in place of 0, which no other gain becomes."""
+    if isinstance(gain, Measured):
+        return Measured(gain_to_be_had(gain.value), gain.square)
+    return np.where(gain == 0, 1, gain)
+
+
+def with_zeros(array: Any, places: Any) -> Any:
+    """Differences with none at some places.
+
+    Example:
+        >>> with_zeros(np.array([2.0, 3.0]), np.array([True, False])).tolist()
+        [0.0, 3.0]
+    """
+    if isinstance(array, Measured):
+        return Measured(with_zeros(array.value, places), array.square)
+    return np.where(places, 0, array)
 
 
 def _applied(ring: Ring, weight: Any, vector: Any) -> Any:
@@ -252,31 +297,31 @@ def _applied(ring: Ring, weight: Any, vector: Any) -> Any:
     return ring.product(weight.reshape(-1, weight.shape[-1]), vector[:, None]).reshape(*weight.shape[:-1])
 
 
-def _none(ring: Ring, array: Any) -> Any:
-    """No difference, of this shape."""
-    zero = np.zeros(array.shape)
-    return Measured(zero, array.square) if isinstance(ring, Measuring) else zero
+NOISE = 1e-10
+"""What floats lose of the largest numbers is less."""
 
 
-def without(array: Any, places: Any) -> Any:
-    """An array of differences with 0 at some places; a gain with 1 in place of 0, which no other gain becomes.
+def dense_off(left: Measured, stored: str) -> bool:
+    """Whether a piece of this type differs nearly everywhere by far more than floats lose."""
+    return bool(left.beyond(NOISE * 2.0 ** DIGITS[stored][0]).mean() > 0.5)
 
-    Example:
-        >>> without(np.array([2.0, 3.0]), np.array([True, False])).tolist(), without(np.array([0.0, 3.0]), 0).tolist()
-        ([0.0, 3.0], [1.0, 3.0])
+
+def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, start: int = 0) -> None:
+    """Look at some rows of a piece: at what is left in units, or at what is left exactly, if that is known.
+
+    Args:
+        worst: the largest difference so far.
+        units: what is left, with units.
+        exactly: what is left exactly, or `None`.
+        entries: of the second; `None` where it has none.
+        start: the first row.
     """
-    if isinstance(array, Measured):
-        return Measured(without(array.value, places), array.square)
-    return np.where(array == 0, 1, array) if np.ndim(places) == 0 else np.where(places, 0, array)
+    values, mask = units.value, None
+    if exactly is not None:
+        values, mask = value_of(exactly), np.asarray(exactly != 0, dtype=bool)
+    worst.add(values, units.units, np.zeros(units.shape) if entries is None else value_of(entries), start, mask)
 
 
-def exact_ones(exactly: Any, values: Floats, axis: int | None) -> tuple[Floats, Any]:
-    """Exact differences as floats, and where there are some; with a multiple of ones taken out, floats tell how large.
-
-    Along an axis on which most entries differ all do: three entries told a wrong multiple.
-    """
-    mask = np.asarray(exactly != 0, dtype=bool)
-    if axis is None:
-        return value_of(exactly), mask
-    mask |= 2 * mask.sum(axis=axis, keepdims=True) >= mask.shape[axis]
-    return values, mask
+def off(tensors: Mapping[str, Worst], limit: float) -> int:
+    """How many pieces are off by more than the limit."""
+    return sum(not worst.units <= limit for worst in tensors.values())
