@@ -15,7 +15,7 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.arrangement import Arrangement
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
-from lightning_sym.fibers.transformer_cost import outputs_cost
+from lightning_sym.fibers.transformer_cost import exact_outputs_cost, outputs_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
@@ -181,7 +181,7 @@ class Pair:
 
     def exact_cost(self) -> float:
         """Seconds for exact outputs of both."""
-        return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
+        return sum(exact_outputs_cost(s, bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
 
 
 def _moderate(weights: Weights, shape: Architecture) -> Iterator[int]:

@@ -19,6 +19,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.limits import Work
 from lightning_sym.network.attention import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, random_residues
+from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.families import TABLE
 from lightning_sym.symmetries.point import Point
 
@@ -96,6 +97,7 @@ def argument(name: str, network: Architecture) -> Any:
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
         "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
+            "price": Price("rationals"), "input_bits": 8, "fractions": 0,
         "form": LIGHTNING, "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]
