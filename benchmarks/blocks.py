@@ -11,7 +11,6 @@ of some thousand parameters by its Jacobian, which was the only way of release 0
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from measuring import parser
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.certificates.transformers import transformer_certificate
@@ -160,11 +160,9 @@ def large() -> None:
 
 def main() -> int:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--largest", action="store_true")
-    arguments = parser.parse_args()
+    options = parser(__doc__, "count", "seed")
+    options.add_argument("--largest", action="store_true")
+    arguments = options.parse_args()
     done = Counter[str]()
     bad = 0
     for text in disagreements(arguments.count, arguments.seed, done):

@@ -13,15 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
-from many import ask, start_worker
-from rich.console import Console
-from rich.table import Table
+from measuring import Figures, Worker, checkouts, parser, processor, write_json
 
 
 def answer_timings() -> int:
@@ -35,59 +31,52 @@ def answer_timings() -> int:
             print(json.dumps(list(parts)), flush=True)
             continue
         part = parts[tuple(json.loads(line))]
-        start = time.process_time()
-        found = run_part(part, quick=False)
-        seconds = time.process_time() - start
+        seconds, found = processor(lambda: run_part(part, quick=False))  # noqa: B023 - called at once
         print(json.dumps([seconds, found.instances, found.verdict is part.expected]), flush=True)
     return 0
 
 
-def measured(there: Popen[str], here: Popen[str], only: list[str], rounds: int) -> Iterator[dict[str, Any]]:
+def measured(there: Worker, here: Worker, only: list[str], rounds: int) -> Iterator[dict[str, Any]]:
     """Each part: its claim, its name, and `[seconds, instances, as expected]` of both checkouts, `there` or `None`."""
-    known = {tuple(each) for each in ask(there, "?")}
-    for claim, part in ask(here, "?"):
+    known = {tuple(each) for each in there.ask("?")}
+    for claim, part in here.ask("?"):
         if only and claim not in only:
             continue
         question = json.dumps([claim, part])
         workers = (there, here) if (claim, part) in known else (here,)
-        turns = [[ask(worker, question) for worker in workers] for _ in range(rounds)]
+        turns = [[worker.ask(question) for worker in workers] for _ in range(rounds)]
         best = [[min(turn[i][0] for turn in turns), *turns[0][i][1:]] for i in range(len(workers))]
         yield {"claim": claim, "part": part, "there": best[0] if len(best) == 2 else None, "here": best[-1]}
 
 
 def main() -> int:
     """Run and print; exit 1 if a verdict is not the expected one."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", type=Path, help="the other checkout")
-    parser.add_argument("--only", nargs="+", default=[], help="these claims only")
-    parser.add_argument("--rounds", type=int, default=1, help="how often each part is asked of both")
-    parser.add_argument("--json", type=Path, help="also write the figures of every part to this file")
-    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    options = parser(__doc__, "against", "rounds", "json")
+    options.add_argument("--only", nargs="+", default=[], help="these claims only")
+    options.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
+    arguments = options.parse_args()
     if arguments.answer:
         return answer_timings()
-    if arguments.against is None or not (arguments.against / "proofs_check" / "__init__.py").is_file():
-        print(f"--against must be a checkout of this project, got {arguments.against}", file=sys.stderr)
-        return 2
-
-    here = Path(__file__).resolve()
-    workers = [start_worker(here, root) for root in (arguments.against.resolve(), here.parents[1])]
-    rows = list(measured(workers[0], workers[1], arguments.only, arguments.rounds))
-    for worker in workers:
-        worker.communicate()
+    if arguments.against is None:
+        options.error("--against must be a checkout of this project")
+    here, there = (Worker(Path(__file__).resolve(), root) for root in checkouts(arguments.against, "proofs_check"))
+    rows = list(measured(there, here, arguments.only, arguments.rounds))
+    for worker in (here, there):
+        worker.end()
     if not rows:
         print("--only must name claims", file=sys.stderr)
         return 2
 
-    table = Table(title="lightning-sym check at full size, seconds")
-    for heading in ("claim", "parts", "instances there", "here", "seconds there", "here", "x", "new parts", "seconds"):
-        table.add_column(heading, justify="left" if heading == "claim" else "right")
+    table = Figures(
+        "lightning-sym check at full size, seconds",
+        "claim", "parts", "instances there", "here", "seconds there", "here", "x", "new parts", "seconds",
+    )  # fmt: skip
     for claim in [*dict.fromkeys(row["claim"] for row in rows), None]:
         of_claim = [row for row in rows if claim in (row["claim"], None)]
         both, new = [row for row in of_claim if row["there"]], [row for row in of_claim if not row["there"]]
         there, now = (sum(row[side][0] for row in both) for side in ("there", "here"))
         counts = (sum(row[side][1] for row in both) for side in ("there", "here"))
-        table.add_row(
+        table.table.add_row(
             claim or "all of them",
             f"{len(both)}",
             *(f"{count:,}" if both else "" for count in counts),
@@ -95,9 +84,8 @@ def main() -> int:
             *((f"{len(new)}", f"{sum(row['here'][0] for row in new):.2f}") if new else ("", "")),
             style=None if claim else "bold",
         )
-    Console(width=120, highlight=False).print(table)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    table.show()
+    write_json(arguments.json, rows)
     return 0 if all(side is None or side[2] for row in rows for side in (row["there"], row["here"])) else 1
 
 

@@ -1,23 +1,25 @@
-"""What whole commands take on files of weights: reading, answer and text, in a process of their own.
+"""What whole commands take: reading, answer and text, in a process of their own, against another checkout.
 
     python benchmarks/commands.py [--widths 16,32,64] [--layers 1,2,4] [--only same] [--kind integers]
         [--against CHECKOUT]
+    python benchmarks/commands.py --starts [--rounds 20] [--only dimension] [--against CHECKOUT]
 
 Processor seconds and most memory of `lightning-sym COMMAND FILE`, NumPy and all else loaded included: 0.3 s are the
 start, and memory is at least that of this program. Weights are integers of one digit in .json files, or float32 or
 float64 in .npz files; a second network is the first one in other coordinates, and a third has one entry changed.
-`--against` asks a checkout of another release the same, in the same run.
+
+`--starts` asks for small answers, which is what it takes to start: the least of the rounds, in which the checkouts take
+turns; everything is compiled by a first round that does not count. Run with `-S`: what the `.pth` files of an
+environment load is no part of it. An exit code stands in place of the seconds where a release has no such command.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
-import resource
-import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -25,13 +27,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from measuring import HERE, Ended, checkouts, environment, parser, run
 
-HERE = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(HERE)]
+from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, transform
 
-from lightning_sym import SOFTMAX, Architecture, Weights, transform  # noqa: E402
-
-THREADS = {"OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200"}
 Matrices = dict[str, Any]
 
 
@@ -115,7 +114,7 @@ def moved(kind: Kind, shape: Architecture, matrices: Matrices) -> Matrices:
             result[i] += source.choice((-1, 1)) * result[j]
         return result
 
-    weights = Weights.of(matrices, _form(shape))
+    weights = Weights.of(matrices, NetworkForm.of(shape))
     heads = [f".{h}" for h in range(1, shape.heads + 1)] if shape.heads > 1 else [""]
     layers = range(1, shape.depth + 1)
     group = {(f"{i}{h}" if h else i): change(shape.attention_ranks[i - 1]) for i in layers for h in heads}
@@ -123,12 +122,6 @@ def moved(kind: Kind, shape: Architecture, matrices: Matrices) -> Matrices:
     found = transform(weights, query_key=group, between=between)
     dtype = object if kind.entries == "integers" else kind.entries
     return {name: np.array(matrix, dtype=dtype) for name, matrix in found.matrices.items()}
-
-
-def _form(shape: Architecture) -> Any:
-    from lightning_sym.network.form import NetworkForm
-
-    return NetworkForm.of(shape)
 
 
 def written(matrices: Matrices, path: Path, form: Mapping[str, object]) -> str:
@@ -167,45 +160,78 @@ def cases(kind: Kind, d: int, layers: int, folder: Path) -> Iterator[Case]:
         yield Case("canonical", (paths[0], *options))
 
 
-def asked(checkout: Path, case: Case, limit: int) -> str:
+def asked(checkout: Path, case: Case, limit: float) -> str:
     """One cell: exit code, seconds, memory; or why not."""
     words = [sys.executable, "-m", "lightning_cli", case.command.split()[0], *case.files]
-    environment = os.environ | THREADS | {"PYTHONPATH": str(checkout)}
-    with tempfile.TemporaryFile("w+") as errors:
-        child = subprocess.Popen(
-            words, env=environment, stdout=subprocess.DEVNULL, stderr=errors, cwd=checkout,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
-        )  # fmt: skip
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        last = (errors.read().strip().splitlines() or [""])[-1]
-    if child.returncode < 0:
-        return f"> {limit} s"
-    seconds = f"{used.ru_utime + used.ru_stime:.2f} s, {used.ru_maxrss / 2**10:,.0f} MiB"
-    return f"{child.returncode}: {seconds}" + (f" {last[:150]}" if child.returncode == 2 else "")
+    found = run(words, checkout, environment(checkout, COLUMNS="200"), limit)
+    if found.code < 0:
+        return f"> {limit:g} s"
+    seconds = f"{found.seconds:.2f} s, {found.peak / 2**20:,.0f} MiB"
+    return f"{found.code}: {seconds}" + (f" {found.last[:150]}" if found.code == 2 else "")
+
+
+ENTRY = "from lightning_cli.main import main; main()"
+
+SHAPE = ("--widths", "4,3,2", "--ranks", "2,2", "--tokens", "3")
+FIRST = {"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 6]]}
+SECOND = {"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [["3/2", 3]]}
+STARTS = {
+    "--help": ("--help",),
+    "dimension": ("dimension", *SHAPE),
+    "dimension, softmax": ("dimension", *SHAPE, "--normalization", "softmax"),
+    "check": ("check", "--quick", "equation-9"),
+    "same": ("same", "first.json", "second.json"),
+    "fiber": ("fiber", "first.json"),
+    "classify": ("classify", "first.json"),
+    "phi": ("phi", "--weights", "first.json", "--tokens", "2"),
+    "verify": ("verify", "dimension.json"),
+}
+
+
+def started(checkout: Path, words: tuple[str, ...], folder: Path) -> Ended:
+    """A command started as by what pip installs."""
+    paths = os.pathsep.join((str(checkout), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+    given = environment(checkout, PYTHONPATH=paths)
+    given.pop("PYTHONDONTWRITEBYTECODE", None)
+    return run([sys.executable, "-S", "-c", ENTRY, *words], folder, given)
+
+
+def starts(there: list[Path], rounds: int, only: str) -> None:
+    """Print a line for each command; the certificate that one is given is written by this release."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "first.json").write_text(json.dumps(FIRST))
+        (folder / "second.json").write_text(json.dumps(SECOND))
+        if started(HERE, ("dimension", *SHAPE, "--certificate", "dimension.json"), folder).code:
+            raise SystemExit("the certificate could not be written")
+        for case, words in ((case, words) for case, words in STARTS.items() if only in case):
+            codes = [started(checkout, words, folder).code for checkout in there]
+            turns = [[started(checkout, words, folder).seconds for checkout in there] for _ in range(rounds)]
+            least = [min(column) for column in zip(*turns, strict=True)]
+            cells = [f"{t:.3f} s" if not c else f"exit {c}" for t, c in zip(least, codes, strict=True)]
+            ratio = f"{least[-1] / least[0]:.2f} times" if not any(codes) and len(there) > 1 else ""
+            print(f"{case:20}", " | ".join(cells), f"  {ratio}", flush=True)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--widths", default="16,32,64", help="of the networks")
-    parser.add_argument("--layers", default="1,2,4", help="depths")
-    parser.add_argument("--only", default="", help="this command only")
-    parser.add_argument("--kind", default="", help="these weights only")
-    parser.add_argument("--limit", type=int, default=60, help="processor seconds for each answer")
-    parser.add_argument("--against", type=Path, help="a checkout of another release")
-    given = parser.parse_args()
-    checkouts = [HERE] + ([given.against.resolve()] if given.against else [])
+    """Print a line for each command and its files."""
+    options = parser(__doc__, "only", "limit", "against", "rounds", rounds=20)
+    options.add_argument("--widths", default="16,32,64", help="of the networks")
+    options.add_argument("--layers", default="1,2,4", help="depths")
+    options.add_argument("--kind", default="", help="these weights only")
+    options.add_argument("--starts", action="store_true", help="small answers: what it takes to start")
+    given = options.parse_args()
+    there = checkouts(given.against)
+    if given.starts:
+        starts(there, given.rounds, given.only)
+        return 0
+    shapes = [(d, n) for d in map(int, given.widths.split(",")) for n in map(int, given.layers.split(","))]
     for kind in (k for k in KINDS if given.kind in k.name):
-        for d in map(int, given.widths.split(",")):
-            for layers in map(int, given.layers.split(",")):
-                with tempfile.TemporaryDirectory() as folder:
-                    for case in cases(kind, d, layers, Path(folder)):
-                        if given.only in case.command:
-                            cells = [asked(checkout, case, given.limit) for checkout in checkouts]
-                            print(
-                                f"{kind.name:16} d={d:<4} l={layers} {case.command:14}", " | ".join(cells), flush=True
-                            )
+        for d, layers in shapes:
+            with tempfile.TemporaryDirectory() as folder:
+                for case in (c for c in cases(kind, d, layers, Path(folder)) if given.only in c.command):
+                    cells = [asked(checkout, case, given.limit) for checkout in there]
+                    print(f"{kind.name:16} d={d:<4} l={layers} {case.command:14}", " | ".join(cells), flush=True)
     return 0
 
 

@@ -1,26 +1,32 @@
 """How long `same` takes: for networks that a symmetry connects, and for networks that differ in one entry.
 
     python benchmarks/comparisons.py [--largest 64] [--seed 0]
+    python benchmarks/comparisons.py --large [--width 768] [--layers 12] [--heads 12] [--vocabulary 1000] [--no-fiber]
 
 Weights are integers up to 3; the second network is the first one moved by unimodular matrices, in the stream and
 inside of heads. Plain networks can be compared with an older release: run the file with its package in PYTHONPATH.
+
+With `--large` the network has GPT-2 small's shape, in float32: causal, skip connections, embedding and unembedding,
+random weights (`--vocabulary 50257` is that of GPT-2), and `fiber` is asked too. The second network is the first one
+with the coordinates of the stream in another order and times powers of two, heads in another order, and the same inside
+of heads, all exact in float32; the third is the second one with one bit changed.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+import numpy.typing as npt
+from measuring import HOURS, Figures, parser, peak, processor
 
-from lightning_sym import SOFTMAX, Architecture, Weights, same_function, transform
+from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, fiber, same_function, transform
 
-HOURS = 36000.0
+Matrices = dict[str, npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -80,34 +86,90 @@ def moved(weights: Weights, shape: Architecture, source: random.Random) -> Weigh
     )
 
 
-def seconds(first: Weights, second: Weights) -> tuple[float, str]:
-    """Processor time of an answer, and the answer."""
-    start = time.process_time()
-    found = same_function(first, second, work=HOURS)
-    return time.process_time() - start, found.answer.value
+def drawn(shape: Architecture, source: np.random.Generator) -> Matrices:
+    """Weights as they are before training."""
+    return {name: (source.standard_normal(size) * 0.02).astype(np.float32) for name, size in shape.weight_shapes()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--largest", type=int, default=64, help="largest width")
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    table = Table("network", "d", "l", "h", "parameters", "moved", "seconds", "changed", "seconds")
-    for row in (row for row in ROWS if row.shape.widths[0] <= given.largest):
-        source, shape = random.Random(given.seed), row.shape
-        first = Weights.random(shape, seed=given.seed, bound=3)
+def moved_floats(matrices: Matrices, shape: Architecture, source: np.random.Generator) -> Matrices:
+    """The same function."""
+    order, scale = _signed(shape.widths[0], source)
+    result = {"E": scale[:, None] * matrices["E"][order], "U": matrices["U"][:, order] / scale}
+    for layer, inner in enumerate(shape.attention_ranks, start=1):
+        for new, old in enumerate(source.permutation(shape.heads), start=1):
+            inside, factor = _signed(inner, source)
+            for letter, by in (("Q", 1 / factor), ("K", factor), ("V", factor)):
+                before = matrices[f"{letter}{layer}.{old + 1}"]
+                result[f"{letter}{layer}.{new}"] = by[:, None] * (before[:, order] / scale)[inside]
+            before = matrices[f"O{layer}.{old + 1}"]
+            result[f"O{layer}.{new}"] = (scale[:, None] * before[order])[:, inside] / factor
+    return result
+
+
+def _signed(n: int, source: np.random.Generator) -> tuple[Any, npt.NDArray[np.float32]]:
+    scale = 2.0 ** source.integers(-2, 3, n) * source.choice([-1, 1], n)
+    return source.permutation(n), scale.astype(np.float32)
+
+
+def small(largest: int, seed: int) -> None:
+    """Print a table of random networks of all kinds."""
+    columns = ("network", "d", "l", "h", "parameters", "moved", "seconds", "changed", "seconds")
+    table = Figures("same, seconds of the processor", *columns)
+    for row in (row for row in ROWS if row.shape.widths[0] <= largest):
+        source, shape = random.Random(seed), row.shape
+        first = Weights.random(shape, seed=seed, bound=3)
         second = moved(first, shape, source)
         name = next(name for name in reversed(second.named()) if name[0] == "V")
         entries = second[name].copy()
         entries[0, 0] += 1
-        other = Weights.of(second.named() | {name: entries}, second.form)
-        numbers = (shape.widths[0], shape.depth, shape.heads, shape.parameter_count)
-        cells = [
-            text for pair in (second, other) for t, answer in [seconds(first, pair)] for text in (answer, f"{t:.2f}")
-        ]
-        table.add_row(row.name, *map(str, numbers), *cells)
-    Console().print(table)
+        cells: list[object] = [row.name, shape.widths[0], shape.depth, shape.heads, shape.parameter_count]
+        for other in (second, Weights.of(second.named() | {name: entries}, second.form)):
+            seconds, found = processor(lambda pair=(first, other): same_function(*pair, work=HOURS))
+            cells += [found.answer.value, f"{seconds:.2f}"]
+        table.add(*cells)
+    table.show()
+
+
+def large(d: int, depth: int, heads: int, vocabulary: int, *, with_fiber: bool) -> None:
+    """Print processor seconds, and the most memory so far, of each question."""
+    inner = (d // heads,) * depth
+    shape = Architecture(
+        (d,) * (depth + 1), inner, 3, normalization=SOFTMAX, causal=True, heads=heads, value_ranks=inner, skip=True,
+        embed=vocabulary, unembed=vocabulary,
+    )  # fmt: skip
+    source = np.random.default_rng(0)
+    first = drawn(shape, source)
+    second = moved_floats(first, shape, source)
+    last = f"V{depth}.1"
+    changed = second[last].copy()
+    changed[0, 0] = np.nextafter(changed[0, 0], np.float32(1))
+    form = NetworkForm.of(shape)
+    one, other, third = (Weights.of(m, form) for m in (first, second, second | {last: changed}))
+    questions: dict[str, Callable[[], str]] = {
+        "moved": lambda: same_function(one, other, 3).answer.value,
+        "changed": lambda: same_function(one, third, 3).answer.value,
+    }
+    if with_fiber:
+        questions["fiber"] = lambda: f"dimension {fiber(one, 3, work=HOURS).dimension:,}"
+    for what, ask in questions.items():
+        seconds, answer = processor(ask)
+        print(f"{what:10}{answer:32}{seconds:8.0f} s, peak {peak() / 2**30:.2f} GiB", flush=True)
+
+
+def main() -> int:
+    """Print the table, or the answers of one large network."""
+    options = parser(__doc__, "largest", "seed", largest=64)
+    options.add_argument("--large", action="store_true", help="one network of the shape of GPT-2 small")
+    for name, size in (("width", 768), ("layers", 12), ("heads", 12), ("vocabulary", 1000)):
+        options.add_argument(f"--{name}", type=int, default=size)
+    options.add_argument("--no-fiber", action="store_true")
+    given = options.parse_args()
+    if given.large:
+        large(given.width, given.layers, given.heads, given.vocabulary, with_fiber=not given.no_fiber)
+    else:
+        small(given.largest, given.seed)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

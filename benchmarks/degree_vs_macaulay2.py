@@ -1,6 +1,6 @@
 """The degrees that theorems give, against Macaulay2, by two roads that use none of them.
 
-    python benchmarks/degree_vs_macaulay2.py [--seconds 300]
+    python benchmarks/degree_vs_macaulay2.py [--limit 300]
 
 *kernel*: the degree of the kernel of the map from coefficients to weights, by Groebner bases, modulo a prime.
 *section*: how many weights, in a chart, satisfy as many general linear conditions on the function as there are
@@ -11,21 +11,15 @@ Each question is a process of its own with a limit of time.
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from measuring import Figures, parser
+from systems import PRIME, run_script
 
 from lightning_sym import Architecture, variety_degree
-
-PRIME = 32003
 
 PREPARED = """
 kk = ZZ/{prime};
@@ -119,41 +113,31 @@ CASES = [
 
 def ask(case: Case, seconds: float) -> tuple[str, float]:
     """What Macaulay2 prints, or why it prints nothing, and how long it took."""
-    program = shutil.which("M2")
-    if program is None:
+    if shutil.which("M2") is None:
         return "not installed", 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "degree.m2"
-        file.write_text(case.script(), encoding="utf-8")
-        start = time.perf_counter()
-        command = [program, "--script", str(file)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-        except subprocess.TimeoutExpired:
-            return f"over {seconds:g} s", seconds
+    start = time.perf_counter()
+    if (done := run_script("M2", case.script(), seconds)) is None:
+        return f"over {seconds:g} s", seconds
     last = (done.stdout.strip().splitlines() or ["nothing"])[-1]
     return (last if done.returncode == 0 else "an error"), time.perf_counter() - start
 
 
 def main() -> int:
     """Print the table; exit with 1 if a number disagrees."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=300.0, help="limit for each question")
-    arguments = parser.parse_args()
-    table = Table(title=f"degrees, Macaulay2 modulo {PRIME}")
-    for name in ("network", "theorem", "points", "road", "Macaulay2", "agrees", "seconds"):
-        table.add_column(name, justify="left" if name in {"network", "road"} else "right")
+    arguments = parser(__doc__, "limit", limit=300.0).parse_args()
+    title = f"degrees, Macaulay2 modulo {PRIME}"
+    table = Figures(title, "network", "theorem", "points", "road", "Macaulay2", "agrees", "seconds")
     wrong = 0
     for case in CASES:
         result = variety_degree(case.network)
         assert result.degree is not None
-        found, seconds = ask(case, arguments.seconds)
+        found, seconds = ask(case, arguments.limit)
         expected = result.degree * (result.points or 1) * case.alike if case.road == "section" else result.degree
         agrees = found == str(expected) if found.isdigit() else None
         wrong += agrees is False
-        table.add_row(str(case.network), f"{result.degree:,}", str(result.points), case.road, found,
+        table.add(case.network, f"{result.degree:,}", result.points, case.road, found,
                       {True: "yes", False: "NO", None: "-"}[agrees], f"{seconds:.1f}")  # fmt: skip
-    Console(width=120).print(table)
+    table.show()
     return 1 if wrong else 0
 
 

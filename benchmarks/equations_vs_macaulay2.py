@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
+
+from measuring import processor
+from systems import run_script
 
 from lightning_sym import Architecture, equations
 from lightning_sym.network.formats import polynomial_text
@@ -100,14 +99,8 @@ exit 0
 
 def macaulay2(text: str) -> tuple[list[int] | None, float | None]:
     """The Hilbert function and the seconds it took, None where there was no answer in time."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "question.m2"
-        file.write_text(text, encoding="utf-8")
-        try:
-            command = [shutil.which("M2") or "M2", "--script", str(file)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-        except subprocess.TimeoutExpired:
-            return None, None
+    if (done := run_script("M2", text, LIMIT)) is None:
+        return None, None
     values = re.search(r"values \{(.*)\}", done.stdout)
     seconds = re.search(r"seconds (\S+)", done.stdout)
     if values is None or seconds is None:
@@ -124,9 +117,7 @@ def main() -> int:
     print(f"{'d, d, a, t':12} {'degree':>6} {'ours':>9} {'by degree':>10} {'x':>7} {'elimination':>12} {'x':>7}")
     for d, d_out, a, t, degree in CASES:
         network = Architecture((d, d_out), (a,), t)
-        start = time.process_time()
-        found = equations(network, degree)
-        ours = time.process_time() - start
+        ours, found = processor(lambda shape=network, last=degree: equations(shape, last))
         cells = []
         for whole in (False, True):
             values, seconds = macaulay2(script(coordinate_system(network), degree, whole))

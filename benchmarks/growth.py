@@ -12,17 +12,12 @@ The compiled kernel is used where it is installed (`make kernel`), as the title 
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from dimensions import dgemm_rate
-from rich.console import Console
-from rich.table import Table
+from measuring import HERE, Figures, answer_of, dgemm_rate, parser, write_json
 
 from lightning_sym import Architecture
 from lightning_sym.exact.kernel import STATE
@@ -66,17 +61,10 @@ print(json.dumps({"dimension": result.value, "seconds": time.perf_counter() - st
 """What the process of its own does: it prints one row as JSON; other releases can do it too."""
 
 
-def measure(width: int, threads: int | None, against: Path | None) -> Row | str:
+def measure(width: int, threads: int | None, checkout: Path = HERE) -> Row | str:
     """One row, from a process of its own; or why there is none."""
-    environment = dict(os.environ)
-    if threads is not None:
-        environment["OPENBLAS_NUM_THREADS"] = str(threads)
-    environment["PYTHONPATH"] = str(against or Path(__file__).resolve().parents[1])
-    command = [sys.executable, "-P", "-c", ONE, str(width), str(DEPTH), str(TOKENS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
-    return {"parameters": family(width).parameter_count, **json.loads(done.stdout)}
+    found: dict[str, Any] | str = answer_of(ONE, [width, DEPTH, TOKENS], checkout, threads, None)
+    return found if isinstance(found, str) else {"parameters": family(width).parameter_count, **found}
 
 
 def best(rows: list[Row | str]) -> Row | str:
@@ -87,29 +75,27 @@ def best(rows: list[Row | str]) -> Row | str:
     return {key: min(row[key] for row in figures) for key in figures[0]}
 
 
-def compare(widths: list[int], threads: list[int], against: Path, runs: int, console: Console) -> list[Row]:
+def compare(widths: list[int], threads: list[int], against: Path, runs: int) -> Figures:
     """This checkout and another one in turn, each with so many threads: the table of ratios."""
-    table = Table(title=f"this checkout (compiled kernel: {STATE}) beside {against}")
-    for name in ("parameters", "threads", "seconds", "there", "ratio", "all cores", "there", "ratio", "peak", "there"):
-        table.add_column(name, justify="right")
-    rows: list[Row] = []
+    pairs_of = ("seconds", "there", "ratio", "all cores", "there", "ratio", "peak", "there")
+    title = f"this checkout (compiled kernel: {STATE}) beside {against}"
+    table = Figures(title, "parameters", "threads", *pairs_of)
     for width in widths:
         for number in threads:
-            pairs = [(measure(width, number, None), measure(width, number, against)) for _ in range(runs)]
+            pairs = [(measure(width, number), measure(width, number, against)) for _ in range(runs)]
             ours, theirs = (best(list(side)) for side in zip(*pairs, strict=True))
             if isinstance(ours, str) or isinstance(theirs, str):
                 reason = ours if isinstance(ours, str) else theirs
-                console.print(f"not computed: {family(width)}: {reason}", soft_wrap=True)
+                table.console.print(f"not computed: {family(width)}: {reason}", soft_wrap=True)
                 continue
             if ours["dimension"] != theirs["dimension"]:
                 raise SystemExit(f"{family(width)}: dimension {ours['dimension']} here, {theirs['dimension']} there")
             cells = [f"{ours['parameters']:,}", str(number)]
             for key in ("seconds", "processor"):
                 cells += [f"{ours[key]:.3f}", f"{theirs[key]:.3f}", f"{ours[key] / theirs[key]:.2f}"]
-            table.add_row(*cells, *(f"{row['peak'] / 2**30:.2f} GiB" for row in (ours, theirs)))
-            rows.append(ours | {"threads": number} | {f"{key}_there": value for key, value in theirs.items()})
-    console.print(table)
-    return rows
+            cells += [f"{row['peak'] / 2**30:.2f} GiB" for row in (ours, theirs)]
+            table.add(*cells, **ours, threads=number, **{f"{key}_there": value for key, value in theirs.items()})
+    return table
 
 
 def slope(rows: list[Row], key: str) -> float:
@@ -148,60 +134,51 @@ def draw(rows: list[Row], path: Path) -> None:
 
 def main() -> int:
     """Print the table; write JSON and the picture if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--largest", type=int, default=4000, help="no network with more parameters")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--picture", type=Path, help="also draw both curves into this file")
-    parser.add_argument("--smallest", type=int, default=0, help="no network with fewer parameters")
-    parser.add_argument("--against", type=Path, help="a checkout of another release: print ratios to it")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="with --against; 1 2 if not said")
-    parser.add_argument("--runs", type=int, default=1, help="how often; the least time counts")
-    arguments = parser.parse_args()
-    widths = [d for d in WIDTHS if arguments.smallest <= family(d).parameter_count <= arguments.largest]
+    options = parser(__doc__, "largest", "json", "against", largest=4000)
+    options.add_argument("--picture", type=Path, help="also draw both curves into this file")
+    options.add_argument("--smallest", type=int, default=0, help="no network with fewer parameters")
+    options.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="with --against; 1 2 if not said")
+    options.add_argument("--runs", type=int, default=1, help="how often; the least time counts")
+    given = options.parse_args()
+    widths = [d for d in WIDTHS if given.smallest <= family(d).parameter_count <= given.largest]
     if not widths:
-        limits = f"{arguments.smallest} and {arguments.largest}"
-        parser.error(f"--smallest and --largest must leave a network of the family, got {limits}")
-
-    console = Console(width=120, highlight=False)
-    if arguments.against:
-        compared = compare(widths, arguments.threads, arguments.against.resolve(), arguments.runs, console)
-        if arguments.json:
-            arguments.json.write_text(json.dumps(compared, indent=2) + "\n", encoding="utf-8")
+        limits = f"{given.smallest} and {given.largest}"
+        options.error(f"--smallest and --largest must leave a network of the family, got {limits}")
+    if given.against:
+        compare(widths, given.threads, given.against.resolve(), given.runs).show(given.json)
         return 0
 
     rows: list[Row] = []
     refused: dict[str, str] = {}
     for width in widths:
-        row = best([measure(width, None, None) for _ in range(arguments.runs)])
+        row = best([measure(width, None) for _ in range(given.runs)])
         if isinstance(row, str):
             refused[str(family(width))] = row
         else:
             rows.append(row | {"width": width})
     rate = dgemm_rate()  # after the rest: a process inherits the peak of the one that started it
-
     title = f"four layers, widths d, ranks a, four tokens; dgemm: {rate / 1e9:.0f} GFLOP/s; compiled kernel: {STATE}"
-    table = Table(title=title)
-    for name in ("d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start"):
-        table.add_column(name, justify="right")
+    table = Figures(
+        title, "d", "a", "parameters", "dimension", "seconds", "x limit (2/3) u^3", "peak GiB", "above start"
+    )
     for row in rows:
         row["ratio"] = row["seconds"] / (2 / 3 * row["dimension"] ** 3 / rate)
         network = family(int(row["width"]))
-        table.add_row(
-            f"{network.widths[0]}", f"{network.attention_ranks[0]}", f"{row['parameters']:,}",
-            f"{row['dimension']:,}", f"{row['seconds']:.3f}",
-            f"{row['ratio']:,.1f}", f"{row['peak'] / 2**30:.3f}", f"{(row['peak'] - row['base']) / 2**30:.3f}",
+        table.add(
+            network.widths[0], network.attention_ranks[0], f"{row['parameters']:,}", f"{row['dimension']:,}",
+            f"{row['seconds']:.3f}", f"{row['ratio']:,.1f}", f"{row['peak'] / 2**30:.3f}",
+            f"{(row['peak'] - row['base']) / 2**30:.3f}",
         )  # fmt: skip
-    console.print(table)
+    table.show()
     for name, reason in refused.items():
-        console.print(f"not computed: {name}: {reason}", soft_wrap=True)
+        table.console.print(f"not computed: {name}: {reason}", soft_wrap=True)
     slopes = {key: slope(rows, key) for key in ("seconds", "peak")} if len(rows) > 1 else {}
     if slopes:
-        console.print(f"over the last decade: time ~ P^{slopes['seconds']:.2f}, memory ~ P^{slopes['peak']:.2f}")
-    if arguments.json:
-        document = {"dgemm_operations_per_second": rate, "rows": rows, "slopes": slopes, "not_computed": refused}
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    if arguments.picture and len(rows) > 1:
-        draw(rows, arguments.picture)
+        table.console.print(f"over the last decade: time ~ P^{slopes['seconds']:.2f}, memory ~ P^{slopes['peak']:.2f}")
+    document = {"dgemm_operations_per_second": rate, "rows": rows, "slopes": slopes, "not_computed": refused}
+    write_json(given.json, document)
+    if given.picture and len(rows) > 1:
+        draw(rows, given.picture)
     return 0
 
 

@@ -9,8 +9,6 @@ variable OPENBLAS_NUM_THREADS=1 keeps threads of BLAS from waiting for each othe
 
 from __future__ import annotations
 
-import argparse
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -18,6 +16,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
+from measuring import parser, peak
 from plain_checkpoints import logits as plain_logits
 
 from lightning_sym import open_checkpoint
@@ -101,22 +100,21 @@ def report(given: Checkpoint, ids: list[int]) -> None:
     checkpoint = Timed(given)
     plain, floats = seconds(checkpoint, lambda: plain_logits(checkpoint, np.array(ids)))
     ours, balls = seconds(checkpoint, lambda: logits(checkpoint, ids))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{checkpoint.name}: {len(ids)} tokens")
     print(f"  float64  {plain:6.1f} s, off by at most {np.abs(floats.T - balls.middle).max():.1e}")
     print(f"  balls    {ours:6.1f} s, {ours / plain:.0f} times that; radii at most {balls.radius.max():.1e}")
     both, found = seconds(checkpoint, lambda: compare_logits(checkpoint, checkpoint, ids))
     print(f"  compared {both:6.1f} s: with itself, bound {float(found.bound):.0e}")
-    print(f"  peak     {peak:6.2f} GiB, weights of the layer included", flush=True)
+    print(f"  peak     {peak() / 2**30:6.2f} GiB, weights of the layer included", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=int, default=8)
-    parser.add_argument("checkpoints", nargs="*")
-    given = parser.parse_args()
-    every: list[Checkpoint] = [Drawn("GPT-2 small's shape", GPT2)]
-    every += [Drawn("SmolLM2-135M's shape", SMOLLM2), *map(open_checkpoint, given.checkpoints)]
+    options = parser(__doc__)
+    options.add_argument("--tokens", type=int, default=8)
+    options.add_argument("checkpoints", nargs="*")
+    given = options.parse_args()
+    every: list[Checkpoint] = [Drawn("GPT-2 small's shape", GPT2, PARTS)]
+    every += [Drawn("SmolLM2-135M's shape", SMOLLM2, MATRICES), *map(open_checkpoint, given.checkpoints)]
     for checkpoint in every:
         source = np.random.default_rng(0)
         report(checkpoint, source.integers(0, checkpoint.form.vocabulary, given.tokens).tolist())

@@ -1,10 +1,11 @@
-"""Many small networks in one process: total time, the slowest ones, the share certified.
+"""Many small networks in one process: total time, the slowest ones, how many of each kind are certified.
 
-    python benchmarks/many.py [--count 1000] [--seed 0] [--profile] [--json FILE]
+    python benchmarks/many.py [--kind plain] [--count 1000] [--seed 0] [--profile] [--json FILE]
     python benchmarks/many.py --against PATH [--heads] [--rounds 20] [--json FILE]
 
-Architectures are random and all different, up to six layers and 150 parameters. `--profile` runs them once more and
-prints where the time goes.
+Kinds are `plain`, all different, up to six layers and 150 parameters; `transformers`, all options mixed; `narrow`,
+small transformers, where the upper bounds are hardest to attain. Undecided ones are printed with both bounds.
+`--profile` runs them once more and prints where the time goes.
 
 `--against` compares single calls with another checkout of this project, such as release 0.1.0 (`git worktree add PATH
 v0.1.0`): the same networks are asked of both in turn, each in a process of its own with one thread, a new object for
@@ -16,40 +17,21 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
-import os
 import pstats
-import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
+import drawn
+from measuring import Figures, Worker, checkouts, parser
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 
-LARGEST = 150
 SLOWEST = 8
 PROFILED = 25
-
-
-def random_networks(count: int, seed: int) -> list[Architecture]:
-    """Different architectures of at most `LARGEST` parameters, shallow and wide as well as deep and narrow."""
-    generator = np.random.default_rng(seed)
-    found: dict[Architecture, None] = {}
-    while len(found) < count:
-        depth = int(generator.integers(1, 7))
-        widest = int(generator.integers(1, 10))  # one size for all layers: deep networks would be refused otherwise
-        widths = tuple(int(d) for d in generator.integers(1, widest + 1, size=depth + 1))
-        ranks = tuple(int(a) for a in generator.integers(1, widest + 1, size=depth))
-        network = Architecture(widths, ranks, int(generator.integers(1, 5)))
-        if network.parameter_count <= LARGEST:
-            found[network] = None
-    return list(found)
-
 
 COMPARED: dict[str, dict[str, Any]] = {
     "P = 20": {"widths": (2, 2, 2), "attention_ranks": (2, 1)},
@@ -94,120 +76,106 @@ def answer_timings() -> int:
             certified_dimension(Architecture(**options))
         start = time.process_time()
         for _ in range(calls):
-            result = certified_dimension(Architecture(**options))
-        seconds = (time.process_time() - start) / calls
-        print(json.dumps([seconds, result.lower, result.upper, result.architecture.parameter_count]), flush=True)
+            found = certified_dimension(Architecture(**options))
+        seconds = time.process_time() - start
+        print(json.dumps([seconds / calls, found.lower, found.upper, found.architecture.parameter_count]), flush=True)
     return 0
-
-
-def ask(worker: subprocess.Popen[str], name: str) -> list[Any]:
-    """One answer of `answer_timings` in another process."""
-    if worker.stdin is None or worker.stdout is None:
-        raise RuntimeError("the process has no pipes")
-    print(name, file=worker.stdin, flush=True)
-    if not (line := worker.stdout.readline()):
-        raise RuntimeError(f"the process ended with code {worker.wait()}")
-    found: list[Any] = json.loads(line)
-    return found
-
-
-def start_worker(script: Path, root: Path) -> subprocess.Popen[str]:
-    """A process that answers from the checkout at `root`, with one thread."""
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
-    command = [sys.executable, str(script), "--answer"]
-    return subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
 
 def compare(other: Path, names: Iterable[str], rounds: int, target: Path | None) -> int:
     """Print ratios to another checkout; exit 1 if an answer differs."""
-    if not (other / "lightning_sym" / "__init__.py").is_file():
-        print(f"--against must be a checkout of this project, got {other}", file=sys.stderr)
-        return 2
-    here = Path(__file__).resolve()
-    workers = [start_worker(here, root) for root in (other.resolve(), here.parents[1])]
-    rows, same = [], True
-    table = Table(title=f"one call of certified_dimension, the least of {rounds} rounds")
-    for heading in ("network", "parameters", "dimension", "there, ms", "here, ms", "there / here"):
-        table.add_column(heading, justify="left" if heading == "network" else "right")
+    here, there = (Worker(Path(__file__).resolve(), checkout) for checkout in checkouts(other))
+    same, title = True, f"one call of certified_dimension, the least of {rounds} rounds"
+    table = Figures(title, "network", "parameters", "dimension", "there, ms", "here, ms", "there / here")
     for name in names:
-        found = [[ask(worker, name) for worker in workers] for _ in range(rounds)]
-        there, here_seconds = (min(turn[i][0] for turn in found) for i in (0, 1))
+        found = [[worker.ask(name) for worker in (there, here)] for _ in range(rounds)]
+        old, new = (1000 * min(turn[i][0] for turn in found) for i in (0, 1))
         answers = {tuple(answer[1:]) for turn in found for answer in turn}
         same = same and len(answers) == 1
         lower, upper, parameters = min(answers)
-        shown = f"{lower}" if lower == upper else f"{lower} to {upper}"
-        rows.append({"network": name, "parameters": parameters, "there_milliseconds": 1000 * there,
-                     "here_milliseconds": 1000 * here_seconds, "ratio": there / here_seconds})  # fmt: skip
-        table.add_row(name, str(parameters), shown if len(answers) == 1 else "differs", f"{1000 * there:.3f}",
-                      f"{1000 * here_seconds:.3f}", f"{there / here_seconds:.2f}")  # fmt: skip
-    for worker in workers:
-        worker.communicate()
-    Console(width=120, highlight=False).print(table)
-    if target:
-        target.write_text(json.dumps({"rounds": rounds, "rows": rows}, indent=2) + "\n", encoding="utf-8")
+        shown = _bounds(lower, upper) if len(answers) == 1 else "differs"
+        table.add(
+            name, parameters, shown, f"{old:.3f}", f"{new:.3f}", f"{old / new:.2f}", network=name,
+            parameters=parameters, there_milliseconds=old, here_milliseconds=new, ratio=old / new,
+        )  # fmt: skip
+    for worker in (here, there):
+        worker.end()
+    table.show(target, lambda rows: {"rounds": rounds, "rows": rows})
     return 0 if same else 1
 
 
-def main() -> int:
-    """Run and print; exit 3 if a network stays undecided."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--profile", action="store_true", help="run again and print where the time goes")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--against", type=Path, help="compare single calls with the checkout there")
-    parser.add_argument("--heads", action="store_true", help="compare larger networks with four heads")
-    parser.add_argument("--rounds", type=int, default=20, help="how often each network is asked of both")
-    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.answer:
-        return answer_timings()
-    if arguments.against:
-        return compare(arguments.against, HEADS if arguments.heads else COMPARED, arguments.rounds, arguments.json)
+def _bounds(lower: int, upper: int) -> str:
+    return str(lower) if lower == upper else f"{lower} to {upper}"
 
-    networks = random_networks(arguments.count, arguments.seed)
+
+def _kind(network: Architecture) -> str:
+    """How the network is counted."""
+    return "softmax" if network.normalization else f"lightning, {'one head' if network.heads == 1 else 'heads'}"
+
+
+def measure(networks: list[Architecture], target: Path | None) -> int:
+    """Print the slowest networks, the undecided ones, and a table by kind; 3 if a network stays undecided."""
     certified_dimension(networks[0])  # what is done once a process
     rows = []
     for network in networks:
         start = time.perf_counter()
         result = certified_dimension(network)
         rows.append((time.perf_counter() - start, network, result))
-    total = sum(seconds for seconds, _, _ in rows)
-    undecided = [(network, result) for _, network, result in rows if result.value is None]
-
-    console = Console(width=120, highlight=False)
-    table = Table(title=f"the slowest of {len(rows):,} networks")
-    for name in ("network", "parameters", "dimension", "milliseconds"):
-        table.add_column(name, justify="left" if name == "network" else "right")
     rows.sort(key=lambda row: -row[0])
+    slowest = Figures(f"the slowest of {len(rows):,} networks", "network", "parameters", "dimension", "milliseconds")
     for seconds, network, result in rows[:SLOWEST]:
-        value = f"{result.lower} to {result.upper}" if result.value is None else str(result.value)
-        table.add_row(str(network), str(network.parameter_count), value, f"{1000 * seconds:.1f}")
-    console.print(table)
+        shown, each = _bounds(result.lower, result.upper), 1000 * seconds
+        slowest.add(network, network.parameter_count, shown, f"{each:.1f}", network=str(network), milliseconds=each)
+    slowest.show()
+    undecided = [(network, result) for _, network, result in rows if result.value is None]
     for network, result in undecided:
-        console.print(f"undecided, {result.lower} to {result.upper}: {network}")
+        slowest.console.print(f"undecided, {_bounds(result.lower, result.upper)}: {network}")
+    kinds: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for seconds, network, result in rows:
+        kinds[_kind(network)].append((seconds, result.value is not None))
+    table = Figures("by kind", "kind", "networks", "certified", "seconds")
+    for kind, found in sorted(kinds.items()):
+        total, certified = (sum(column) for column in zip(*found, strict=True))
+        table.add(
+            kind, len(found), certified, f"{total:.1f}", kind=kind, networks=len(found), certified=certified,
+            seconds=total,
+        )  # fmt: skip
+    seconds, median = sum(row[0] for row in rows), 1000 * rows[len(rows) // 2][0]
     largest = max(network.parameter_count for network in networks)
-    median = 1000 * rows[len(rows) // 2][0]
-    share = 1 - len(undecided) / len(rows)
-    console.print(
-        f"{len(rows):,} networks, up to {largest} parameters: {total:.2f} s, median {median:.1f} ms, "
-        f"certified {100 * share:g} %"
+    table.show(target, lambda kinds: {
+        "networks": len(rows), "largest_parameter_count": largest, "seconds": seconds, "median_milliseconds": median,
+        "certified": len(rows) - len(undecided), "undecided": [str(network) for network, _ in undecided],
+        "slowest": slowest.rows, "kinds": kinds,
+    })  # fmt: skip
+    table.console.print(
+        f"{len(rows):,} networks, up to {largest} parameters: {seconds:.2f} s, median {median:.1f} ms, "
+        f"certified {100 * (1 - len(undecided) / len(rows)):g} %"
     )
-    if arguments.profile:
+    return 3 if undecided else 0
+
+
+def main() -> int:
+    """Run and print; exit 3 if a network stays undecided."""
+    options = parser(__doc__, "count", "seed", "json", "against", "rounds", count=1000, rounds=20)
+    options.add_argument("--kind", choices=drawn.KINDS, default="plain")
+    options.add_argument("--profile", action="store_true", help="run again and print where the time goes")
+    options.add_argument("--heads", action="store_true", help="compare larger networks with four heads")
+    options.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.answer:
+        return answer_timings()
+    if given.against:
+        return compare(given.against, HEADS if given.heads else COMPARED, given.rounds, given.json)
+    networks = drawn.networks(given.kind, given.count, given.seed)
+    code = measure(networks, given.json)
+    if given.profile:
         profile = cProfile.Profile()
         profile.enable()
         for network in networks:
             certified_dimension(network)
         profile.disable()
         pstats.Stats(profile).sort_stats("tottime").print_stats(PROFILED)
-    if arguments.json:
-        document = {
-            "networks": len(rows), "largest_parameter_count": largest, "seconds": total, "median_milliseconds": median,
-            "certified": len(rows) - len(undecided), "undecided": [str(network) for network, _ in undecided],
-            "slowest": [{"network": str(n), "milliseconds": 1000 * s} for s, n, _ in rows[:SLOWEST]],
-        }  # fmt: skip
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    return 3 if undecided else 0
+    return code
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ one, each in a process of its own.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -20,8 +19,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from dimensions import dgemm_rate, median_seconds
 from floating import INPUTS, estimate, trial
+from measuring import dgemm_rate, median_seconds, parser, write_json
 from rich.console import Console
 from rich.table import Table
 from systems import DIMENSION_SYSTEMS, TERMS_SYSTEMS, TORCH, Answer, System
@@ -218,11 +217,9 @@ def run_beside(name: str, folder: Path) -> object:
 
 def main() -> int:
     """Print the tables; write JSON if asked to; exit 1 if one of our own answers is not the known one."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=float, default=60, help="seconds for one answer of another system")
-    parser.add_argument("--all", action="store_true", help="also growth.py, many.py and ranks.py")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    arguments = parser.parse_args()
+    options = parser(__doc__, "limit", "json")
+    options.add_argument("--all", action="store_true", help="also growth.py, many.py and ranks.py")
+    arguments = options.parse_args()
 
     console, rate = Console(width=150, highlight=False), dgemm_rate()
     systems = (TORCH, *DIMENSION_SYSTEMS, *TERMS_SYSTEMS)
@@ -243,8 +240,7 @@ def main() -> int:
                 document[name.removesuffix(".py")] = run_beside(name, Path(folder))
     for fault in faults:
         console.print(f"NOT THE KNOWN DIMENSION: {fault}", soft_wrap=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_json(arguments.json, document)
     return 1 if faults else 0
 
 

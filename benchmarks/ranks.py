@@ -15,23 +15,18 @@ many threads as the machine has cores, or as the variable OPENBLAS_NUM_THREADS s
 
 from __future__ import annotations
 
-import argparse
-import json
 import shutil
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from dimensions import dgemm_rate, median_seconds
 from flint import fmpz_mat, nmod_mat
-from rich.console import Console
-from rich.table import Table
+from measuring import Figures, dgemm_rate, median_seconds, parser, write_json
 
 from lightning_sym.exact import kernel
 from lightning_sym.exact.elimination import Echelon, echelon_mod_p
@@ -195,13 +190,13 @@ def digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def show(rows: list[dict[str, Any]], console: Console) -> None:
+def show(rows: list[dict[str, Any]]) -> None:
     """The table."""
     rates = [row["dgemm_operations_per_second"] / 1e9 for row in rows]
-    table = Table(title=f"rank modulo p of n x n matrices; dgemm here: {min(rates):.0f} to {max(rates):.0f} GFLOP/s")
+    title = f"rank modulo p of n x n matrices; dgemm here: {min(rates):.0f} to {max(rates):.0f} GFLOP/s"
     others = {"flint": "flint_rank", "flint, with building": "flint", "LinBox": "linbox", "NumPy SVD": "svd"}
-    for name in ("n", "seconds", "limit", "ratio", *(heading for other in others for heading in (other, "x"))):
-        table.add_column(name, justify="right")
+    columns = ("n", "seconds", "limit", "ratio", *(heading for other in others for heading in (other, "x")))
+    table = Figures(title, *columns)
     for row in rows:
         ours, limit = row["median_seconds"], row["limit_seconds"]
         ratios = [digits(extreme(row["seconds"]) / limit) for extreme in (min, max)]
@@ -209,48 +204,42 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
         for name in others.values():
             seconds = row.get(f"{name}_seconds")
             cells += [digits(seconds), digits(seconds / ours)] if seconds else ["", ""]
-        table.add_row(*cells)
-    console.print(table)
+        table.add(*cells)
+    table.show()
     if all(row["linbox_seconds"] is None for row in rows):
-        console.print("LinBox: not installed (looked for Sage)")
+        table.console.print("LinBox: not installed (looked for Sage)")
     if kernel.COMPILED is None:
-        console.print("compiled kernel: not installed (make kernel)")
+        table.console.print("compiled kernel: not installed (make kernel)")
         return
-    table = Table(title=f"with the compiled kernel, {kernel.STATE}: the quickest run")
-    for name in ("n", "modulo", "seconds", "by flint's bare rank", "by the limit", "x without"):
-        table.add_column(name, justify="right")
+    title = f"with the compiled kernel, {kernel.STATE}: the quickest run"
+    table = Figures(title, "n", "modulo", "seconds", "by flint's bare rank", "by the limit", "x without")
     for row in rows:
         seconds, small = min(row["kernel_seconds"]), row["n"] <= SMALL
-        table.add_row(
+        table.add(
             f"{row['n']:,}", f"{row['kernel_prime']:,}", digits(seconds),
             digits(seconds / row["flint_rank_seconds"]) if small else "",
             "" if small else digits(seconds / row["limit_seconds"]), digits(min(row["seconds"]) / seconds),
         )  # fmt: skip
-    console.print(table)
+    table.show()
 
 
 def main() -> int:
     """Print the table or the mismatches; write JSON if asked to; exit 1 if flint finds anything else."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--largest", type=int, default=8000, help="leave out larger matrices")
-    parser.add_argument("--compare", type=int, metavar="COUNT", help="compare so many small matrices with flint")
-    parser.add_argument("--seed", type=int, default=0, help="for --compare")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    arguments = parser.parse_args()
+    options = parser(__doc__, "largest", "seed", "json", largest=8000)
+    options.add_argument("--compare", type=int, metavar="COUNT", help="compare so many small matrices with flint")
+    arguments = options.parse_args()
 
-    console = Console(width=120, highlight=False)
     document: dict[str, Any]
     if arguments.compare is not None:
         wrong = compare(arguments.compare, arguments.seed)
-        console.print(f"{arguments.compare:,} matrices, {wrong:,} mismatches with flint")
+        print(f"{arguments.compare:,} matrices, {wrong:,} mismatches with flint")
         document = {"matrices": arguments.compare, "seed": arguments.seed, "mismatches": wrong}
     else:
         rows = [measure(n, runs=9 if n <= 1000 else 3) for n in SIZES if n <= arguments.largest]
-        show(rows, console)
+        show(rows)
         wrong = sum(not (row.get("flint_agrees", True) and row.get("kernel_agrees", True)) for row in rows)
         document = {"rows": rows, "mismatches": wrong}
-    if arguments.json:
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_json(arguments.json, document)
     return 1 if wrong else 0
 
 

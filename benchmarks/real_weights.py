@@ -9,12 +9,12 @@ The loss of a sentence is that of the plain forward pass of the tests, in nats a
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 
 import numpy as np
 from gguf import GGUFReader
+from measuring import peak
 from plain_checkpoints import logits
 
 from lightning_sym import open_checkpoint
@@ -41,10 +41,9 @@ def main(path: str) -> None:
     for layer in range(checkpoint.form.layers):
         numbers += sum(array.size for _, array in checkpoint.block(layer).present())
     read = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     sys.stdout.write(f"{checkpoint}\n")
     seconds = f"opened in {opened - begin:.2f} s; {numbers:,} numbers read in {read - opened:.2f} s"
-    sys.stdout.write(f"{seconds}, {peak:.2f} GiB\n")
+    sys.stdout.write(f"{seconds}, {peak() / 2**30:.2f} GiB\n")
     ids = np.array(token_ids(path, SENTENCE))
     begin = time.perf_counter()
     found = logits(checkpoint, ids)

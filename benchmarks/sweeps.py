@@ -8,15 +8,11 @@ below one would mean that several processes are slower.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
-from rich.table import Table
+from measuring import Figures, parser
 
 from lightning_sym import Family, sweep
 
@@ -36,25 +32,21 @@ def seconds_of(count: int, workers: int) -> float:
 
 def main() -> int:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", default="500,5000,20000", help="how many networks, with commas")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    arguments = parser.parse_args()
+    options = parser(__doc__, "rounds", "json", rounds=3)
+    options.add_argument("--counts", default="500,5000,20000", help="how many networks, with commas")
+    options.add_argument("--workers", type=int, default=2)
+    arguments = options.parse_args()
     seconds_of(10, 1)  # what is done once a process
-    table = Table(title=f"sweeps, the least of {arguments.rounds} rounds")
-    for heading in ("networks", "one process, s", f"{arguments.workers} processes, s", "ratio"):
-        table.add_column(heading, justify="right")
-    rows = []
+    title, several = f"sweeps, the least of {arguments.rounds} rounds", f"{arguments.workers} processes, s"
+    table = Figures(title, "networks", "one process, s", several, "ratio")
     for count in map(int, arguments.counts.split(",")):
         found = [[seconds_of(count, workers) for workers in (1, arguments.workers)] for _ in range(arguments.rounds)]
         one, more = (min(turn[i] for turn in found) for i in (0, 1))
-        rows.append({"networks": count, "one": one, "more": more, "workers": arguments.workers, "ratio": one / more})
-        table.add_row(f"{count:,}", f"{one:.2f}", f"{more:.2f}", f"{one / more:.2f}")
-    Console(width=120, highlight=False).print(table)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        table.add(
+            f"{count:,}", f"{one:.2f}", f"{more:.2f}", f"{one / more:.2f}", networks=count, one=one, more=more,
+            workers=arguments.workers, ratio=one / more,
+        )  # fmt: skip
+    table.show(arguments.json)
     return 0
 
 

@@ -236,6 +236,25 @@ def singular_terms(network: Architecture) -> str:
     return _singular(network, 0, [], ["for (i = 1; i <= size(F); i++) { result = result + size(F[i]); }"])
 
 
+def finished(command: list[str], limit: float) -> subprocess.CompletedProcess[str] | None:
+    """A command that has ended; `None` if it took longer than so many seconds."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def run_script(program: str, text: str, limit: float) -> subprocess.CompletedProcess[str] | None:
+    """A script of Macaulay2 (`M2`) or Singular that has ended; `None` if it took longer."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script"
+        script.write_text(text, encoding="utf-8")
+        flags = ["--script"] if program == "M2" else ["--quiet", "--no-rc"]
+        return finished([program, *flags, str(script)], limit)
+
+
 @dataclass(frozen=True)
 class System:
     """A peer: how it is called, what has to be there, and what is run."""
@@ -254,21 +273,13 @@ class System:
         """Run it on a network, for at most `limit` seconds."""
         if not self.installed():
             return Answer(note="not installed")
-        with tempfile.TemporaryDirectory() as folder:
-            if isinstance(self.run, str):
-                sizes = [network.widths, network.attention_ranks, network.tokens, network.normalization is not None]
-                command = [sys.executable, __file__, self.run, json.dumps(sizes)]
-            else:
-                script = Path(folder) / "script"
-                script.write_text(self.run(network), encoding="utf-8")
-                flags = ["--script"] if self.needs == "M2" else ["--quiet", "--no-rc"]
-                command = [self.needs, *flags, str(script)]
-            try:
-                done = subprocess.run(
-                    command, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL, check=False
-                )
-            except subprocess.TimeoutExpired:
-                return Answer(note=f"over {limit:g} s")
+        if isinstance(self.run, str):
+            sizes = [network.widths, network.attention_ranks, network.tokens, network.normalization is not None]
+            done = finished([sys.executable, __file__, self.run, json.dumps(sizes)], limit)
+        else:
+            done = run_script(self.needs, self.run(network), limit)
+        if done is None:
+            return Answer(note=f"over {limit:g} s")
         found = re.search(r"result (-?\d+|none) (milli)?seconds ([\d.e-]+)(?:/(\d+))?", done.stdout)
         if done.returncode or not found:
             words = (done.stderr + done.stdout).strip().splitlines() or ["no output"]

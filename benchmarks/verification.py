@@ -9,7 +9,6 @@ of each the least of three times is shown. `--largest 13000` takes two minutes.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.util
 import io
@@ -21,6 +20,7 @@ from types import ModuleType
 from unittest import mock
 
 from growth import WIDTHS, family
+from measuring import parser, processor
 
 from lightning_sym import certified_dimension, dimension_certificate, write_certificate
 from lightning_sym.certificates import dimension
@@ -38,26 +38,25 @@ def checker(path: Path, name: str) -> ModuleType:
 
 def seconds(module: ModuleType, path: Path) -> float | None:
     """Of the processor, to read and check one file; `None` if it is rejected."""
-    start, said = time.process_time(), io.StringIO()
+    said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        module.main([str(path)])
-    return time.process_time() - start if ": proved: " in said.getvalue() else None
+        spent, _ = processor(lambda: module.main([str(path)]))
+    return spent if ": proved: " in said.getvalue() else None
 
 
 def main() -> None:
     """Print a line for each network."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--largest", type=int, default=3000, help="no network with more parameters")
-    parser.add_argument("--against", type=Path, help="another verify.py")
-    parser.add_argument("--odd", action="store_true", help="certificates modulo a prime near 2^22 only")
-    arguments = parser.parse_args()
+    options = parser(__doc__, "largest", "against", largest=3000)
+    options.add_argument("--odd", action="store_true", help="certificates modulo a prime near 2^22 only")
+    arguments = options.parse_args()
     here = Path(__file__).parents[1] / "proofs_check" / "checker" / "verify.py"
     paths = [here] + [arguments.against] * bool(arguments.against)
     checkers = [checker(path, f"checker_{k}") for k, path in enumerate(paths)]
     least = 10**9 if arguments.odd else dimension.SMALLEST_RANK
     with TemporaryDirectory() as folder, mock.patch.object(dimension, "SMALLEST_RANK", least):
         for network in (family(width) for width in WIDTHS if family(width).parameter_count <= arguments.largest):
-            path, result, start = Path(folder) / "dimension.json", certified_dimension(network), time.process_time()
+            path, result = Path(folder) / "dimension.json", certified_dimension(network)
+            start = time.process_time()
             document = dimension_certificate(result)
             write_certificate(path, document)
             made = time.process_time() - start

@@ -1,6 +1,6 @@
 """What questions with a limit of work take, in seconds of the processor, as shares of that limit, over random shapes.
 
-    python benchmarks/work_limits.py [--shapes 100] [--seed 0] [--work 1] [--largest 4] [--address-space 2] [--degree 2]
+    python benchmarks/work_limits.py [--count 100] [--seed 0] [--work 1] [--largest 4] [--address-space 2] [--degree 2]
 
 One to three layers, widths and ranks up to `--largest`, all options. Each question runs in a process of its own whose
 address space is bounded (`ulimit -v`, GiB); what importing takes is left out. A limit is kept if no share is much above
@@ -9,7 +9,6 @@ one: estimates are rough, and up to three is near. Whatever ends in another way 
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import random
 import resource
@@ -17,8 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
+from measuring import Figures, parser
 
 from lightning_sym import (
     Architecture,
@@ -110,24 +108,20 @@ def ask(name: str, shape: Architecture, work: float, degree: int, space: float, 
 
 def main() -> int:
     """Print a table of shares; 1 where something failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shapes", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--work", type=float, default=1.0)
-    parser.add_argument("--largest", type=int, default=4)
-    parser.add_argument("--degree", type=int, default=2)
-    parser.add_argument("--address-space", type=float, default=2.0)
-    parser.add_argument("--questions", nargs="*", choices=QUESTIONS, default=list(QUESTIONS))
-    given = parser.parse_args()
+    options = parser(__doc__, "count", "seed", "largest", count=100, largest=4)
+    options.add_argument("--work", type=float, default=1.0)
+    options.add_argument("--degree", type=int, default=2)
+    options.add_argument("--address-space", type=float, default=2.0)
+    options.add_argument("--questions", nargs="*", choices=QUESTIONS, default=list(QUESTIONS))
+    given = options.parse_args()
     processes = multiprocessing.get_context("fork")
-    table = Table(title=f"Seconds of the processor, as shares of --work {given.work:g}; {given.shapes} shapes")
-    for column in ("question", "median", "9 of 10", "largest", "above 3", "refused", "failed", "largest MiB"):
-        table.add_column(column, justify="left" if column == "question" else "right")
+    title = f"Seconds of the processor, as shares of --work {given.work:g}; {given.count} shapes"
+    table = Figures(title, "question", "median", "9 of 10", "largest", "above 3", "refused", "failed", "largest MiB")
     worst: list[str] = []
     failures = 0
     for name in given.questions:
         generator, rows = random.Random(given.seed), []
-        for _ in range(given.shapes):
+        for _ in range(given.count):
             shape = random_shape(generator, given.largest)
             shape = plain(shape) if QUESTIONS[name].only_plain else shape
             answers = processes.Queue()
@@ -147,17 +141,18 @@ def main() -> int:
         shares = sorted(share for share, _, _ in rows)
         failed = sum(ended.startswith("FAILED") for _, _, ended in rows)
         failures += failed
-        table.add_row(
+        table.add(
             name,
             f"{shares[len(shares) // 2]:.2f}",
             f"{shares[len(shares) * 9 // 10]:.2f}",
             f"{shares[-1]:.2f}",
-            str(sum(share > 3 for share in shares)),
-            str(sum(ended.startswith("refused") for _, _, ended in rows)),
-            str(failed),
+            sum(share > 3 for share in shares),
+            sum(ended.startswith("refused") for _, _, ended in rows),
+            failed,
             f"{max(peak for _, peak, _ in rows):.0f}",
         )
-    Console(width=120).print(table, *worst, sep="\n")
+    table.show()
+    print(*worst, sep="\n")
     return 1 if failures else 0
 
 

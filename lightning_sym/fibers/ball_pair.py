@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lightning_sym.errors import BadInput
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.pair import LARGE_INPUT, PREFIX, Pair
-from lightning_sym.fibers.transformer_cost import outputs_cost
+from lightning_sym.fibers.transformer_cost import exact_outputs_cost, outputs_cost
 from lightning_sym.limits import DEFAULT_MEMORY, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import network_output
@@ -138,7 +138,7 @@ class PairInBalls(Pair):
     def exact_cost(self, bound: int) -> float:
         """Seconds for exact outputs of both, whatever the bound."""
         del bound
-        return sum(outputs_cost(s, 3**s.depth * bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
+        return sum(exact_outputs_cost(s, bits) for s, bits in zip(self.evaluated, self.lengths, strict=True))
 
     @property
     def has_polynomials(self) -> bool:

@@ -24,6 +24,7 @@ from lightning_sym.fibers.kept_layers import kept_layers
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.jacobian import RandomJacobian
+from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.network.sweep_memory import sweep_bytes
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix
@@ -50,9 +51,6 @@ MOST_HEADS = 64
 MORE_ROWS = 16
 """Rows of the Jacobian beyond those that are needed."""
 
-GRADIENT_ENTRY = 5e-7
-"""Seconds, measured and rough: for an entry of the Jacobian modulo a prime and its elimination."""
-
 ELIMINATION = 1e-9
 """Seconds for a product in the elimination of directions."""
 
@@ -61,9 +59,6 @@ MIXTURE = 1e-5
 
 LATER = 4
 """A longer series is tried where the budget allows so many of it."""
-
-SERIES_ENTRY = 1e-7
-"""Seconds for a product of two terms of the series of an entry of a pattern."""
 
 
 class LocalDimension(NamedTuple):
@@ -192,13 +187,9 @@ def _orders(shape: Architecture) -> list[int | None]:
 
 
 def _cost(shape: Architecture, order: int | None) -> float:
-    """Seconds for the Jacobian and its rank; for series, of products of series in the patterns."""
-    parameters, heads = shape.parameter_count, shape.depth * shape.heads
-    terms = 1 if order is None else (order + 1) // 2
-    patterns = 0 if order is None else SERIES_ENTRY * heads * shape.tokens**2 * terms**2
-    tangents = ELIMINATION * symmetry_count(shape) ** 2  # of the symmetries
-    gradients = GRADIENT_ENTRY * (parameters + shape.tokens**2) * (1 + terms / 8)
-    return float(parameters * (gradients + patterns + tangents))
+    """Seconds for the Jacobian and its rank, and for the tangents of the symmetries."""
+    tangents = ELIMINATION * symmetry_count(shape) ** 2 * shape.parameter_count
+    return float(price_of_jacobian(shape, shape.parameter_count, order).seconds + tangents)
 
 
 def _directions_cost(shape: Architecture) -> float:

@@ -1,28 +1,25 @@
 r"""What it will cost to compare transformers, in seconds of one core and in bytes, from their shapes alone.
 
-The rates were measured and are rough: within a factor of a few. They are compared with `--work`.
+Outputs and coefficients are the network's own code over sizes (`network.prices`). Following streams, looking for
+earlier layers and testing conditions branch on ranks: what is said of these is a bound. All is compared with `--work`.
 """
 
 from __future__ import annotations
 
-from math import comb, inf
+from functools import lru_cache
 
-from lightning_sym.network.ambient import DEEPEST, require_polynomial, weights_in_a_term
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import SHAPED
-
-BALL = 4e-8
-"""Seconds for a product of two balls of one word inside a matrix product; measured, and rough."""
-
-DIGITS, DIGIT = 6e-8, 7e-10
-"""Seconds for a machine number that is cut into digits, and for its product with a ball of one word."""
+from lightning_sym.network.prices import output_over_sizes, price_of_coefficients
+from lightning_sym.rings.sizes import Price
 
 STREAM = 6e-9
 """Seconds for a product of two numbers of one word while streams are followed, comparisons included."""
 
 
+@lru_cache(maxsize=256)
 def outputs_cost(shape: Architecture, bits: int, *, combined: bool = True) -> float:
-    """Of the outputs of a network in numbers of this length.
+    """Seconds for the outputs of a network in balls of this length.
 
     Args:
         shape: the network.
@@ -36,20 +33,29 @@ def outputs_cost(shape: Architecture, bits: int, *, combined: bool = True) -> fl
         >>> outputs_cost(Architecture((64, 64), (8,), 2, heads=8), 128) < 0.1
         True
     """
-    shape.require("the cost of outputs", SHAPED)
-    projections = 0
-    for i, b in enumerate((combined and shape.value_ranks) or ()):
-        projections += shape.heads * shape.widths[i] * b * shape.widths[i + 1]
-    scores = shape.depth * shape.heads * shape.tokens**2 * (shape.tokens + sum(shape.attention_ranks) // shape.depth)
-    words = 1 + bits // 64
-    products = shape.parameter_count * (shape.tokens + 4) + projections + scores
-    if not combined:
-        return float(shape.parameter_count * DIGITS + products * words**1.2 * DIGIT)
-    return float(products * words**1.2 * BALL)
+    price = Price("balls")
+    output_over_sizes(shape, price, bits, bits, machine_numbers=not combined)
+    return price.seconds
+
+
+@lru_cache(maxsize=256)
+def exact_outputs_cost(shape: Architecture, bits: int) -> float:
+    """Seconds for the exact outputs of a lightning network whose weights have so many bits.
+
+    Raises:
+        BadInput: an option whose weights are not known.
+
+    Example:
+        >>> exact_outputs_cost(Architecture((64, 64), (8,), 2, heads=8), 8) < 0.1
+        True
+    """
+    price = Price("rationals")
+    output_over_sizes(shape, price, bits, bits, bits).read()
+    return price.seconds
 
 
 def streams_cost(shape: Architecture, bits: int) -> float:
-    """Of following the streams of this network and of another one like it, matrix entries of so many bits.
+    """Bound the seconds for following the streams of this network and of one like it, entries of so many bits.
 
     Raises:
         BadInput: an option whose weights are not known.
@@ -99,15 +105,8 @@ def streams_memory(shape: Architecture, bits: int, heads: int) -> int:
     return (heads * 4 * max(shape.widths) ** 2 + 2 * ends) * (32 + bits // 4)
 
 
-TERM = 2e-9
-"""Seconds for a product of two terms of polynomials, for each word of a coefficient; measured, and rough."""
-
-
 def coefficients_cost(shape: Architecture, bits: int) -> float:
-    """Of the polynomial map of a network without normalization whose weights have so many bits.
-
-    Each entry of the stream is a polynomial of degree `3^i` behind layer `i`, and of all monomials at most: products of
-    two of them are scores, products of these and a third one are what is written.
+    """Seconds for the polynomial map of a network without normalization whose weights have so many bits.
 
     Raises:
         BadInput: an option that is no part of a polynomial map.
@@ -116,20 +115,7 @@ def coefficients_cost(shape: Architecture, bits: int) -> float:
         >>> coefficients_cost(Architecture((2, 2, 2), (1, 1), 2), 8) < 0.1
         True
     """
-    require_polynomial(shape, "the cost of coefficients")
-    if shape.depth > DEEPEST:
-        return inf
-    variables, t, products = shape.input_width * shape.tokens + shape.skip, shape.tokens, 0
-
-    def terms(degree: int) -> int:
-        return comb(variables + degree - 1, degree)
-
-    for i, a in enumerate(shape.attention_ranks):
-        d, d_out, degree = *shape.widths[i : i + 2], 3**i
-        linear = t * d * (2 * a + d_out) * terms(degree)
-        products += shape.heads * (linear + t**2 * terms(degree) * (a * terms(degree) + d_out * terms(2 * degree)))
-    words = 1 + bits * weights_in_a_term(shape) // 64
-    return TERM * min(products, 10**100) * words
+    return price_of_coefficients(shape, bits).seconds
 
 
 SAMPLE = 3e-8

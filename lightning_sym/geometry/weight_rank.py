@@ -21,6 +21,7 @@ from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.attention import forward
 from lightning_sym.network.jacobian import RandomJacobian, weight_gradients
+from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.derivatives import Dual
 from lightning_sym.rings.polynomials import PolynomialRing, entry_names
@@ -39,9 +40,6 @@ def integral_layers(weights: Weights) -> list[Layer]:
     """The weights with denominators cleared, matrix by matrix: this rescales the function, and no rank changes."""
     return [Layer(*map(clear_denominators, layer)) for layer in weights.layers]
 
-
-MODULAR_ENTRY = 1e-7
-"""Seconds for an entry of a Jacobian modulo a prime, its elimination included, at four tokens; measured, and rough."""
 
 EXACT_ENTRY = 8e-6
 """Seconds for an entry of an exact Jacobian, its rank included, for each word of 64 bits; measured, and rough."""
@@ -80,9 +78,7 @@ def weight_rank_bounds(
     budget = Work() if budget is None else budget
     size = generic + SURPLUS_ROWS
     require_memory(9 * size * shape.parameter_count, memory, f"the Jacobian of {shape.parameter_count:,} weights")
-    budget.spend(
-        MODULAR_ENTRY * size * shape.parameter_count * max(1.0, shape.tokens / 4), "the differential modulo a prime"
-    )
+    budget.spend(price_of_jacobian(shape, size).seconds, "the differential modulo a prime")
     layers, generator = integral_layers(weights), np.random.default_rng(0)
     lower = _rank_mod_p(layers, shape, size)
     rows = np.empty((0, shape.parameter_count), dtype=object)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,17 +13,16 @@ import numpy as np
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
+from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.balls import precision
+from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.black_box_arithmetic import BallArithmetic, BlackBoxArithmetic, ExactArithmetic, Interval
 from lightning_sym.varieties.decimals import answered
 from lightning_sym.varieties.jets import unit_vectors
 from lightning_sym.varieties.query_plan import FURTHER, QueryPlan, left_out, multipliers
 from lightning_sym.varieties.softmax_recovery import Found, SoftmaxRecovery, stands_behind
 from lightning_sym.varieties.two_tokens import Line, Vector, last_degree, two_token_form
-
-STEP = 3e-6
-"""Seconds for a product of two balls of few digits; measured, and rough."""
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -83,9 +82,9 @@ def recover_from_answers(
     """
     require_arguments(recover_from_answers, locals())
     shape = plan.architecture
-    d, t = shape.input_width, shape.tokens
-    steps = plan.queries * shape.depth * (3 * d * d * t + 2 * d * t * t)
-    Work(work).spend(STEP * steps * (1 + plan.digits / 300), "comparing the answers")
+    price, bits = Price("objects"), ceil(plan.digits * log2(10))
+    output_over_sizes(shape, price, bits, bits)
+    Work(work).spend(price.repeated(plan.queries).seconds, "comparing the answers")
     return _Conversation(ask, plan, progress).answer()
 
 

@@ -15,6 +15,7 @@ from lightning_sym.dimension.certify import certified_dimension
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, unheard
 from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.prices import price_of_jacobian
 from lightning_sym.varieties.by_degree import Ideal
 from lightning_sym.varieties.coordinates import coordinate_system
 from lightning_sym.varieties.degree import degree_within
@@ -30,8 +31,8 @@ USUAL_DEGREE = 4
 _LONGEST_THEOREM = 5.0
 """Seconds, by an estimate, for the degree: it is told if there is a theorem, and `variety_degree` has more patience."""
 
-_DIMENSION, _MINOR = 0.01, 3e-10
-"""Seconds for the dimension of a network, and for a third power of its parameters; measured, and rough."""
+_DIMENSION = 0.01
+"""Seconds for the dimension of a network, besides a rank of its Jacobian; measured, and rough."""
 
 
 def equations(
@@ -182,7 +183,8 @@ def _result(architecture: Architecture, ideal: Ideal, dimension: int | None, the
 def _dimension(network: Architecture, seed: int, memory: int, work: Work, progress: Progress) -> int | None:
     """The dimension of M, by the smallest network: the others have no other functions, up to repetition."""
     parameters = network.parameter_count
-    work.spend(_DIMENSION + _MINOR * parameters**3, f"the dimension ({parameters:,} parameters)")
+    seconds = _DIMENSION + price_of_jacobian(network, parameters).seconds
+    work.spend(seconds, f"the dimension ({parameters:,} parameters)")
     return certified_dimension(network, seed=seed, memory=memory, progress=progress).value
 
 

@@ -14,7 +14,7 @@ from lightning_sym.limits import DEFAULT_WORK, Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.normalization import Normalization
-from lightning_sym.varieties.jets import Jet, JetLine, require_jets, spend_on_lines
+from lightning_sym.varieties.jets import Jet, JetLine, price_of_lines, require_jets
 from lightning_sym.varieties.softmax_recovery import Found, SoftmaxRecovery, stands_behind
 from lightning_sym.varieties.two_tokens import Line, last_degree, slope, two_token_form
 
@@ -61,7 +61,8 @@ def recover_from_jet(
     own = jet.architecture
     if _fixed(shape) != _fixed(own):
         raise BadInput(f"the shape must have tokens, depth, input and output of the jet, those of {own}; got {shape}")
-    spend_on_lines(Work(work, progress), shape, len(jet.series), jet.order, "the series along the lines")
+    seconds = price_of_lines(shape, len(jet.series), jet.order).seconds
+    Work(work, progress).spend(seconds, "the series along the lines")
     return _Question(jet, shape).answer()
 
 

@@ -3,7 +3,7 @@ r"""Jets of one-head networks with normalized scores: Taylor coefficients of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,10 +17,12 @@ from lightning_sym.limits import DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.attention import forward
 from lightning_sym.network.form import LIGHTNING_FORM
+from lightning_sym.network.prices import output_over_sizes
 from lightning_sym.network.virtual_weights import exact_virtual_weights
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.arrays import exact_number
 from lightning_sym.rings.normalization import Normalization
+from lightning_sym.rings.sizes import Price
 from lightning_sym.varieties.two_tokens import (
     Line,
     Vector,
@@ -39,9 +41,6 @@ DEEPEST = 5
 
 MOST_LINES = 10_000
 """Lines of a jet."""
-
-COEFFICIENT = 2e-6
-"""Seconds for a coefficient of a line in a layer, times the order; measured, and rough."""
 
 
 class JetLine(NamedTuple):
@@ -132,11 +131,12 @@ def require_jets(architecture: Architecture) -> None:
         raise BadInput(f"jets must be of at most {DEEPEST} layers, got {architecture.depth}")
 
 
-def spend_on_lines(work: Work, architecture: Architecture, lines: int, order: int, what: str) -> None:
-    """Count the series along some lines, through all layers."""
+def price_of_lines(architecture: Architecture, lines: int, order: int) -> Price:
+    """What the series along some lines take, through all layers: the forward pass at two tokens, over sizes."""
     architecture.require("recovery from a jet", PROVED)
-    entries = architecture.input_width * (2 + architecture.input_width)
-    work.spend(COEFFICIENT * lines * architecture.depth * entries * order**2, what)
+    price = Price("series", series=order + 1)
+    output_over_sizes(replace(architecture, tokens=2), price)
+    return price.repeated(lines)
 
 
 def softmax_jet(
@@ -176,7 +176,7 @@ def softmax_jet(
     normalization = shape.normalization
     assert isinstance(normalization, Normalization)  # noqa: S101 - for the type checker
     d, order = shape.input_width, last_degree(shape.depth)
-    spend_on_lines(Work(work, progress), shape, d * d, order, "the series along the lines")
+    Work(work, progress).spend(price_of_lines(shape, d * d, order).seconds, "the series along the lines")
     chosen = _given(directions, d) if directions is not None else _fitting(weights, d)
     form, plain = two_token_form(normalization, tokens), weights.with_form(LIGHTNING_FORM).layers
     lines = []

@@ -24,6 +24,7 @@ from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, r
 from lightning_sym.network.ambient import count_terms_at_most
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.polynomial_map import PolynomialMap
+from lightning_sym.network.prices import price_of_coefficients
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.arrays import ObjectArray
 from lightning_sym.rings.rationals import map_entries
@@ -126,8 +127,8 @@ def _as_sympy(text: str, r: Any) -> Any:
     return to_sympy(parse_polynomial(text, PolynomialRing(["r"]), 10**6), ["r"]).as_expr().subs("r", r)
 
 
-TERM = 4e-6
-"""Seconds for a term of an expansion; measured, and rough."""
+_COEFFICIENT_BITS = 16
+"""Bits of the weights that are expanded, before they are known."""
 
 FACTOR = 3e-5
 """Seconds for a term of a form that is factored; measured, and rough."""
@@ -203,7 +204,7 @@ class _Question:
         terms = count_terms_at_most(self.shape, symbolic=False)
         size = 64 + 8 * self.shape.widths[0] * self.shape.tokens
         require_memory(terms * size, memory, f"the polynomials, up to {terms:,} terms,")
-        self.expansion = TERM * terms * self.shape.depth
+        self.expansion = price_of_coefficients(self.shape, _COEFFICIENT_BITS).seconds
 
     def answer(self) -> Recovery:
         """The strategies in turn; each but the last is complete where it applies."""

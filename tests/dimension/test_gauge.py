@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
-from many import random_networks
-from transformers import narrow_transformer, random_transformer
+from drawn import NARROW, networks, transformer
 
 from lightning_sym import Architecture, CertifiedDimension, certified_dimension, threads
 from lightning_sym.dimension import certify, search
@@ -30,7 +30,7 @@ Change = Callable[[Indices], Indices]
 
 def bare_networks(count: int) -> list[Architecture]:
     """One head, nothing added: deep and narrow, one token, ranks larger than widths; half of them normalized."""
-    plain = random_networks(count, seed=1)
+    plain = networks("plain", count, seed=1)
     return [
         n if i % 2 else Architecture(n.widths, n.attention_ranks, n.tokens, SOFTMAX, causal=i % 4 == 0)
         for i, n in enumerate(plain)
@@ -67,7 +67,7 @@ def test_other_columns_lose_rank(change: Change) -> None:
     assert lost > 20
 
 
-@pytest.mark.parametrize("draw", [random_transformer, narrow_transformer])
+@pytest.mark.parametrize("draw", [transformer, partial(transformer, kind=NARROW)])
 def test_columns_that_directions_determine_are_not_missed(draw: Callable[[np.random.Generator], Architecture]) -> None:
     """Every option, at another point than that of the directions."""
     generator = np.random.default_rng(8)
@@ -98,7 +98,7 @@ def test_answers_are_those_of_all_columns(monkeypatch: pytest.MonkeyPatch, small
     """Modulo small primes first, too: where one falls short another point or prime repairs it."""
     monkeypatch.setattr(search, "SMALL_PRIMES_FROM", small_from)
     generator, primes = np.random.default_rng(9), set()
-    for network in [*bare_networks(60), *(random_transformer(generator) for _ in range(60))]:
+    for network in [*bare_networks(60), *(transformer(generator) for _ in range(60))]:
         with monkeypatch.context() as all_sizes:  # of small networks all columns would be taken
             all_sizes.setattr(search, "LARGEST", -1)
             all_sizes.setattr(certify, "LARGEST", -1)

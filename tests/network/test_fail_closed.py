@@ -19,6 +19,7 @@ from lightning_sym.errors import BadInput
 from lightning_sym.limits import Work
 from lightning_sym.network.attention import LIGHTNING
 from lightning_sym.rings.prime_field import PRIMES, random_residues
+from lightning_sym.rings.sizes import Price
 from lightning_sym.symmetries.families import TABLE
 from lightning_sym.symmetries.point import Point
 from lightning_sym.system.fields import Q
@@ -98,9 +99,10 @@ def argument(name: str, network: Architecture) -> Any:
         "jet": JET, "work": Work(), "lines": 1, "series": (),
         "bits": 8, "heads": 1, "letter": "F",
         "value": None, "document": None, "entries": None, "ring": None, "given": None, "found": None,
-            "field": Q, "held": None, "idle": None,
+        "field": Q, "held": None, "idle": None,
         "budget": Work(), "degree": 2, "rows": 1, "columns": 1, "upper": 1,
         "form": LIGHTNING, "net": None, "prime": P, "count": 1,
+        "price": Price("rationals"), "input_bits": 8, "fractions": 0,
         "needs": (), "wanted": frozenset({0}), "kept": 1,
     }  # fmt: skip
     return made[name]

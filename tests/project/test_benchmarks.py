@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import drawn
 import floating
 import growth
-import many
 import numpy as np
 import peers
 import points
 import pytest
 import systems
+from measuring import HERE
 from shapes import SHAPES
 
 from lightning_sym import SOFTMAX, Architecture, Layer, certified_dimension, polynomial_map
@@ -139,9 +140,9 @@ def test_scripts_name_every_variable_once() -> None:
 
 
 def test_many_networks_are_different_small_and_reach_the_largest() -> None:
-    networks = many.random_networks(300, seed=0)
+    networks = drawn.networks("plain", 300, seed=0)
     assert len(set(networks)) == 300
-    assert max(network.parameter_count for network in networks) == many.LARGEST
+    assert max(network.parameter_count for network in networks) == drawn.LARGEST
     assert {network.depth for network in networks} == set(range(1, 7))
 
 
@@ -152,5 +153,5 @@ def test_growth_family_and_slope() -> None:
 
 
 def test_a_point_is_measured_in_a_process_of_its_own() -> None:
-    assert points.measure(points.HERE, 3, 60).startswith("regular, dim M = 17: ")
-    assert points.measure(points.HERE, 3, 0.001) == "over 0.001 s"
+    assert points.measure(HERE, 3, 60).startswith("regular, dim M = 17: ")
+    assert points.measure(HERE, 3, 0.001) == "over 0.001 s"

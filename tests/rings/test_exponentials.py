@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import random_transformer
+from drawn import transformer as random_transformer
 
 from lightning_sym import SOFTMAX, Architecture, Normalization, certified_dimension
 from lightning_sym.errors import BadInput, ShapeError, TooLarge

@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_not_none(monkeypatch: pytest.MonkeyPatch) -> None:
     phi = polynomial_map(skew.architecture(2), skew)
     assert recover(phi).answer is Membership.WEIGHTS
     with pytest.raises(TooLarge, match="behind a skew-symmetric one"):
-        recover(phi, work=0.0071)
+        recover(phi, work=0.0007)
 
     def too_large(_: object) -> None:
         raise TooLarge("it does not fit")

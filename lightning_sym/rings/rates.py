@@ -1,0 +1,95 @@
+"""What the operations of each ring take, in seconds of one core: one row a ring, written by `benchmarks/rates.py`.
+
+Rough on purpose: the same question must be refused on every machine or on none. They are compared with `--work`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Rates(NamedTuple):
+    """Seconds for what is done over a ring.
+
+    Attributes:
+        call: an operation of matrices, besides their entries.
+        product: a product of two numbers of one word inside a matrix product.
+        power: products of two numbers take as often as long as this power of the product of their words.
+        entry: a number that is made, for each of its words.
+        read: one that becomes a number of Python's; longer ones take longer from ten words on.
+        lowest: an entry of a product of fractions that is brought to lowest terms, by the power 1.5 of its words.
+        function: a number that is put into an exponential, or divided by.
+        digits: a machine number that is cut into digits.
+        cut: a ball that is cut into digits, or put together of them.
+        by_digits: a product of a machine number and another one by their digits, for each word.
+        reduced: an entry that is reduced modulo a prime, for each of its words.
+        eliminated: a step of an elimination modulo a prime.
+        solved: a step in the solution of a linear system, for each word of a minor.
+        row: a row of a Jacobian: its input is drawn, and swept with many others.
+        grows: whether products are longer than their factors.
+    """
+
+    call: float = 0.0
+    product: float = 0.0
+    power: float = 0.8
+    entry: float = 0.0
+    read: float = 0.0
+    lowest: float = 0.0
+    function: float = 0.0
+    digits: float = 0.0
+    cut: float = 0.0
+    by_digits: float = 0.0
+    reduced: float = 0.0
+    eliminated: float = 0.0
+    solved: float = 0.0
+    row: float = 0.0
+    grows: bool = False
+
+
+RATES = {
+    "rationals": Rates(
+        call=2.4e-06,
+        product=1.3e-09,
+        power=0.75,
+        entry=9.7e-10,
+        read=4.1e-07,
+        lowest=4e-09,
+        eliminated=9.8e-10,
+        solved=4.2e-08,
+        grows=True,
+    ),
+    "balls": Rates(
+        call=3.6e-06,
+        product=3.4e-09,
+        power=0.5,
+        function=9.5e-07,
+        cut=1.3e-06,
+        by_digits=4.8e-09,
+    ),
+    "residues": Rates(
+        call=1.2e-05,
+        entry=1.9e-09,
+        function=2.4e-08,
+        reduced=9.5e-09,
+        eliminated=2.1e-11,
+        row=2.8e-06,
+    ),
+    "polynomials": Rates(
+        call=1.2e-05,
+        product=1.5e-09,
+        power=0.5,
+        entry=8.4e-07,
+    ),
+    "series": Rates(
+        call=2.6e-05,
+        product=6.4e-08,
+        entry=2.2e-06,
+        function=1.8e-07,
+    ),
+    "objects": Rates(
+        call=9.9e-06,
+        product=4.8e-07,
+        power=0.5,
+    ),
+}
+"""The rings in which work is done: series are those over the rationals, objects are numbers of Python's in arrays."""
