@@ -6,6 +6,7 @@ rationals if the matrices are small, and else known up to bounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,20 +49,13 @@ def head_ranks(block: Block, form: CheckpointForm) -> list[tuple[RankBounds, Ran
         ['4', '4']
     """
     share = form.heads // form.groups
-    norm = block.norm1_gain, block.norm1_bias, form
-    rotary = form.theta is not None
     exactly: dict[str, Any] = {}
-    residues = {
-        "query": _read(block.query, block.query_bias, *norm, with_bias=True),
-        "key": _read(block.key, block.key_bias, *norm, with_bias=rotary),
-        "value": _read(block.value, None, *norm, with_bias=False),
-        "output": _centred(_residues(block.output).swapaxes(-1, -2), form),
-    }
+    residues = {name: _seen(block, form, name, _residues, lambda x: x % P) for name in HEAD}
     ranks = {name: [rank_mod_p(matrix, P) for matrix in maps] for name, maps in residues.items()}
 
     def exact(name: str, place: int) -> npt.NDArray[Any]:
         if name not in exactly:
-            exactly[name] = _seen_exactly(block, form, name, rotary)
+            exactly[name] = _seen(block, form, name, lambda x: to_objects(np.asarray(x)), lambda x: x)
         return np.asarray(exactly[name][place])
 
     def found(first: str, i: int, second: str, j: int) -> RankBounds:
@@ -100,42 +94,34 @@ def _residues(array: Any) -> Residues:
     return residues_of(array, P) % P
 
 
-def _centred(maps: Residues, form: CheckpointForm) -> Residues:
-    if form.norm != "layer":
-        return maps
-    mean = maps.sum(axis=-1, keepdims=True) % P * pow(form.width, -1, P) % P
-    return np.asarray((maps - mean) % P)
+Numbers = Callable[[Any], Any]
+"""What makes other numbers of an array."""
+
+HEAD = ("query", "key", "value", "output")
+"""The maps of a head."""
 
 
-def _read(weight: Any, bias: Any, gain: Any, norm_bias: Any, form: CheckpointForm, *, with_bias: bool) -> Residues:
-    """Maps that read a norm, `(n, a, d)`, with the bias as a last column if it is seen and there is one."""
-    maps = _residues(weight)
-    seen = _centred(maps * _residues(gain) % P, form)
-    if not with_bias or (bias is None and norm_bias is None):
-        return seen
-    column = np.zeros(maps.shape[:-1], dtype=np.int64) if bias is None else _residues(bias)
-    if norm_bias is not None:
-        column = (column + (maps * _residues(norm_bias) % P).sum(axis=-1)) % P
-    return np.concatenate([seen, column[..., None]], axis=-1)
+def _seen(
+    block: Block, form: CheckpointForm, name: str, of: Callable[[Any], Any], reduced: Callable[[Any], Any]
+) -> Any:
+    """A map as the norm shows the stream, `(n, a, d)`, with its bias as a last column if it is seen and there is one.
 
+    Over the numbers that `of` makes and `reduced` reduces; times the width where the mean is taken out.
+    """
 
-def _seen_exactly(block: Block, form: CheckpointForm, name: str, rotary: bool) -> npt.NDArray[Any]:
-    """The same over the rationals, times the width of the stream where the mean is taken out."""
-    weight = to_objects(np.asarray(getattr(block, name)))
+    def centred(maps: Any) -> Any:
+        less = maps * form.width - maps.sum(axis=-1, keepdims=True) if form.norm == "layer" else maps
+        return reduced(less)
+
+    maps = of(getattr(block, name))
     if name == "output":
-        return _centred_exactly(weight.swapaxes(-1, -2), form)
-    gain, norm_bias = (None if x is None else to_objects(np.asarray(x)) for x in (block.norm1_gain, block.norm1_bias))
-    seen = _centred_exactly(weight * gain, form)
-    bias = getattr(block, f"{name}_bias")
-    if name == "value" or (name == "key" and not rotary) or (bias is None and norm_bias is None):
+        return centred(maps.swapaxes(-1, -2))
+    gain, norm_bias, bias = block.norm1_gain, block.norm1_bias, getattr(block, f"{name}_bias")
+    seen = centred(reduced(maps * of(gain)))
+    unseen = name == "value" or (name == "key" and form.theta is None)
+    if unseen or (bias is None and norm_bias is None):
         return seen
-    column = np.zeros(weight.shape[:-1], dtype=object) if bias is None else to_objects(np.asarray(bias))
+    column = 0 * maps[..., 0] if bias is None else of(bias)
     if norm_bias is not None:
-        column = column + weight @ norm_bias
+        column = reduced(column + reduced(maps * of(norm_bias)).sum(axis=-1))
     return np.concatenate([seen, column[..., None]], axis=-1)
-
-
-def _centred_exactly(maps: npt.NDArray[Any], form: CheckpointForm) -> npt.NDArray[Any]:
-    if form.norm != "layer":
-        return maps
-    return np.asarray(maps * form.width - maps.sum(axis=-1, keepdims=True))

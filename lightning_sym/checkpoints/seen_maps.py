@@ -97,19 +97,15 @@ def seen_neurons(block: Block, form: CheckpointForm) -> SeenNeurons:
     columns = np.asarray(block.down).T
     nothing = (columns == columns[:, :1]).all(axis=1) if form.norm == "layer" else (columns == 0).all(axis=1)
     live = np.flatnonzero(~nothing)
-    norm = block.norm2_gain, block.norm2_bias, form
-    up, up_bias = _read(
-        np.asarray(block.up)[live, None, :],
-        None if block.up_bias is None else np.asarray(block.up_bias)[live, None],
-        *norm,
-    )
+
+    def read(weight: Any, bias: Any) -> tuple[Near, Near | None]:
+        of_live = np.asarray(weight)[live, None, :], None if bias is None else np.asarray(bias)[live, None]
+        return _read(*of_live, block.norm2_gain, block.norm2_bias, form)
+
+    up, up_bias = read(block.up, block.up_bias)
     gate = None
     if block.gate is not None:
-        gate, gate_bias = _read(
-            np.asarray(block.gate)[live, None, :],
-            None if block.gate_bias is None else np.asarray(block.gate_bias)[live, None],
-            *norm,
-        )
+        gate, gate_bias = read(block.gate, block.gate_bias)
         gate = gate if gate_bias is None else gate.beside(gate_bias)
         up, up_bias = up if up_bias is None else up.beside(up_bias), None
     down = written(columns[live, None, :], form)

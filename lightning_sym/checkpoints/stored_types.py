@@ -52,6 +52,8 @@ def to_disk(array: Array, kind: str, *, rounded: bool = False) -> npt.NDArray[An
         ...
         lightning_sym.errors.BadInput: numbers must be of the type BF16, got 1.01; a stored type rounds them
     """
+    if array.dtype == object:
+        raise BadInput("numbers must be floats to be stored, got fractions; apply(..., exact=False) rounds them")
     if not np.isfinite(array).all():
         raise BadInput("numbers must be finite to be stored")
     with np.errstate(over="ignore", under="ignore"):

@@ -274,6 +274,6 @@ def test_rows_that_are_floats_beside_rows_that_are_not(monkeypatch: pytest.Monke
     symmetry = Symmetry((LayerSymmetry(),), scale=Fraction(1, 3))
     whole = apply(symmetry, one).ends().embedding
     monkeypatch.setattr(rewritings, "ROWS", 1)
-    found = apply(symmetry, one).ends().embedding
+    found: Any = apply(symmetry, one).ends().embedding
     assert {type(entry) for entry in found.ravel()} == {Fraction}
     assert (found == whole).all()

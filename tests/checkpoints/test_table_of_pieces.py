@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from changed_checkpoints import changed
 from naive_transformer import logits
 
-from lightning_sym import apply, open_checkpoint, save_checkpoint
+from lightning_sym import apply, open_checkpoint, same_checkpoints, save_checkpoint
 from lightning_sym.checkpoints import folders, rewritings
-from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.comparison import CheckpointAnswer
+from lightning_sym.checkpoints.config import Config
+from lightning_sym.checkpoints.families import AFFINE, FAMILIES, NORMS, layouts
+from lightning_sym.checkpoints.layout import ModelFamily
 from lightning_sym.checkpoints.model import Block, CheckpointForm, Ends
 from lightning_sym.checkpoints.pieces import (
     HALVES,
@@ -26,6 +30,7 @@ from lightning_sym.checkpoints.pieces import (
     table,
 )
 from lightning_sym.checkpoints.random_symmetries import random_symmetry
+from lightning_sym.checkpoints.rotary_config import read_rotary, write_rotary
 from lightning_sym.checkpoints.safetensors_files import read_safetensors_file
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry, kinds
 from lightning_sym.checkpoints.symmetry_sizes import sizes_of
@@ -192,3 +197,33 @@ def test_a_family_says_where_each_of_its_pieces_lies(family: str) -> None:
             fewer = replace(layout, block={other: at for other, at in layout.block.items() if other != name})
             with pytest.raises(BadInput, match=f"place in the files of {family}, none is known of {name}"):
                 fewer.places(form, parts)
+
+
+def test_a_family_is_a_table_and_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One with names of its own, weights as (in, out), and biases where no other family has just these."""
+    ends = {name: (f"cousin.{name}", "") for name in ("embedding", "final_gain", "unembedding")}
+    layer = {name: (f"part_{name}", "") for name in (*NORMS, *AFFINE)}
+    biases = frozenset(("value", "down"))
+
+    def read(config: Config) -> tuple[CheckpointForm, frozenset[str]]:
+        return read_rotary(config, "cousin"), biases
+
+    def write(form: CheckpointForm, _: frozenset[str]) -> dict[str, Any]:
+        return write_rotary(form, "CousinForCausalLM")
+
+    row = ModelFamily("cousin", read, write, layouts(ends, layer, "cousin.{}", turned=True)[0])
+    monkeypatch.setitem(FAMILIES, "cousin", row)
+    llama = small_checkpoint("llama", biases=True, tied=False)
+    parts = row.parts(llama.form, biases)
+    lost: dict[str, Any] = {name: None for name, _ in llama.block(0).present() if name not in parts}
+    blocks = tuple(replace(block, **lost) for block in llama.blocks)
+    one = replace(llama, form=replace(llama.form, family="cousin"), blocks=blocks)
+    two = apply(random_symmetry(one, ("heads", "values", "neurons", "ups", "stream", "scale"), 3), one)
+    for name, made in (("one", one), ("two", two)):
+        save_checkpoint(made, tmp_path / name, stored="F64")
+    opened = [open_checkpoint(tmp_path / name) for name in ("one", "two")]
+    assert opened[0].called("1.value_bias") == "cousin.1.part_value.bias"
+    assert same_checkpoints(*opened).answer is CheckpointAnswer.SAME
+    assert np.abs(logits(opened[0], IDS) - logits(opened[1], IDS)).max() < 1e-4
+    wrong = changed(one, 1, value_bias=2 * np.asarray(one.blocks[1].value_bias))
+    assert same_checkpoints(wrong, opened[1]).answer is CheckpointAnswer.DIFFERENT

@@ -54,6 +54,9 @@ REFUSED: dict[str, tuple[Callable[[], Checkpoint], str]] = {
     "one block": (block_of("gpt2", key_bias=None), "all blocks must have the same pieces, they differ in 1.key_bias"),
     "a shape": (block_of("llama", up=np.zeros((16, 24))), "1.up must have the shape (24, 16), got (16, 24)"),
     "NaN": (block_of("llama", up=np.full((24, 16), np.nan)), "mlp.up_proj.weight: numbers must be finite"),
+    "fractions": (
+        block_of("llama", up=np.full((24, 16), Fraction(1, 3))), "numbers must be floats to be stored, got fractions",
+    ),
     "more bits": (block_of("llama", up=np.full((24, 16), 0.1)), "must be of the type F32, got 0.1; a stored type"),
 }  # fmt: skip
 
