@@ -113,8 +113,8 @@ def main() -> None:
     options.add_argument("--tokens", type=int, default=8)
     options.add_argument("checkpoints", nargs="*")
     given = options.parse_args()
-    every: list[Checkpoint] = [Drawn("GPT-2 small's shape", GPT2, PARTS)]
-    every += [Drawn("SmolLM2-135M's shape", SMOLLM2, MATRICES), *map(open_checkpoint, given.checkpoints)]
+    every: list[Checkpoint] = [Drawn("GPT-2 small's shape", GPT2)]
+    every += [Drawn("SmolLM2-135M's shape", SMOLLM2), *map(open_checkpoint, given.checkpoints)]
     for checkpoint in every:
         source = np.random.default_rng(0)
         report(checkpoint, source.integers(0, checkpoint.form.vocabulary, given.tokens).tolist())
