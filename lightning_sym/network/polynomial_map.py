@@ -43,6 +43,8 @@ with lazy_imports(__name__):
 if TYPE_CHECKING:
     from sympy.polys.rings import PolyElement
 
+    from lightning_sym.network.generic_rank import GenericRank
+
 BYTES_A_NAME = 100
 
 _MOST_TERMS = 6
@@ -134,7 +136,7 @@ class PolynomialMap(SymbolicMap, Result):
         zero = PolynomialRing(self.weight_names).constant(0) if self.weight_names else 0
         return self._vector(self.ring_coefficients(), zero)
 
-    def generic_rank(self, seed: int = 0) -> generic_rank.GenericRank:
+    def generic_rank(self, seed: int = 0) -> GenericRank:
         r"""The rank of the Jacobian at all weights but those in the zero set of some polynomial, from both sides.
 
         For symbolic weights of a network it is the dimension of its set of functions. `certified_dimension` needs no

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ with lazy_imports(__name__):
 
     from lightning_sym.varieties import equations_text
     from lightning_sym.varieties import hilbert_polynomial as hilbert
+
+if TYPE_CHECKING:
+    from sympy import Poly, Symbol
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Equations(Result):
         return propositions("docs/equations.md", [*([3, 4, 5] if self.counts else [4]), *last])
 
     @cached_property
-    def hilbert_polynomial(self) -> sympy.Poly | None:
+    def hilbert_polynomial(self) -> Poly | None:
         """The Hilbert polynomial of M, in SymPy's `k`, over the rationals; None where it is not proved.
 
         Proved where M fills its linear span or is a hypersurface there, and for one head of rank one with one
@@ -128,16 +131,16 @@ class Equations(Result):
         }
 
     @cached_property
-    def symbols(self) -> tuple[sympy.Symbol, ...]:
+    def symbols(self) -> tuple[Symbol, ...]:
         """The coordinates as SymPy symbols."""
         return tuple(sympy.Symbol(c.name) for c in self.coordinates)
 
     @cached_property
-    def generators(self) -> Mapping[int, tuple[sympy.Poly, ...]]:
+    def generators(self) -> Mapping[int, tuple[Poly, ...]]:
         """The generators by degree, as SymPy polynomials over the integers in `symbols`."""
         return {degree: tuple(map(self.polynomial, some)) for degree, some in self.terms.items()}
 
-    def polynomial(self, terms: Mapping[tuple[int, ...], int]) -> sympy.Poly:
+    def polynomial(self, terms: Mapping[tuple[int, ...], int]) -> Poly:
         """One of `terms` as a SymPy polynomial: there may be very many, and SymPy takes its time."""
 
         def exponents(monomial: tuple[int, ...]) -> tuple[int, ...]:
