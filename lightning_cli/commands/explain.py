@@ -121,7 +121,7 @@ def command(
     """
     from lightning_cli.writing.output import console, write_json
     from lightning_sym.errors import BadInput
-    from proofs_check.registry import claim_by_id
+    from proofs_check.registry import claim_by_id, walk_through
 
     forms = {"latex": latex, "slides": slides, "html": html, "json": as_json}
     chosen = [name for name, wanted in forms.items() if wanted]
@@ -130,8 +130,6 @@ def command(
     claim = claim_by_id(claim_id)
     if pause and (chosen or not sys.stdin.isatty()):
         raise BadInput("--pause must be given at a terminal, and without another form of output")
-
-    from proofs_check.blackboard import walk_through
 
     own = None
     if weights is not None:

@@ -119,7 +119,7 @@ def _details(part: Part, found: PartResult | None, quick: bool) -> str:
 
 
 def _walk(claim: Claim) -> Iterator[str]:
-    from proofs_check.blackboard import walk_through
+    from proofs_check.registry import walk_through
 
     if claim.walk is not None:
         intro, steps = walk_through(claim.id)

@@ -34,7 +34,7 @@ from lightning_sym.fibers.comparison import Comparison
 from lightning_sym.fibers.normal_circuits import without_uniform_heads
 from lightning_sym.network.circuits import NetworkCircuits
 from lightning_sym.network.model_config import Model
-from proofs_check.blackboard import walk_through
+from proofs_check.registry import walk_through
 
 SMALL = Fraction(1, 10**3000)  # no balls see it
 
