@@ -1,4 +1,4 @@
-"""All claims, in the paper's order: whatever stands in a chapter of `claims/` and has a `CLAIM`."""
+"""All claims, in the paper's order: whatever stands in a chapter of `claims/` and has a `CLAIM`; and their walks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 from lightning_sym.errors import BadInput
+from lightning_sym.network.weights import Weights
 from proofs_check import claims
+from proofs_check.blackboard.own_weights import require_readable
+from proofs_check.blackboard.step import Step
 from proofs_check.claim import Claim
 
 _LONGEST_SHOWN = 40
@@ -86,3 +89,22 @@ def levels(ids: Collection[str]) -> dict[str, int]:
         return found[claim_id]
 
     return {claim_id: level(claim_id) for claim_id in ids}
+
+
+def walk_through(claim_id: str, weights: Weights | None = None) -> tuple[str, list[Step]]:
+    """How a claim is explained: what is going to be shown, and the steps; on given weights if there are any.
+
+    Raises:
+        BadInput: it has no walk-through, or says nothing of given weights, or not of such a network; or matrices are
+            too large.
+    """
+    walk = claim_by_id(claim_id).walk
+    if walk is None:
+        raise BadInput(f"the claim must have a walk-through; {claim_id} has none yet")
+    if weights is None:
+        return walk.intro, list(walk.steps())
+    if walk.on is None:
+        able = ", ".join(claim.id for claim in all_claims() if claim.walk is not None and claim.walk.on is not None)
+        raise BadInput(f"--weights must be given with one of {able}, got {claim_id}")
+    require_readable(weights)
+    return walk.intro, list(walk.on(weights))

@@ -19,7 +19,7 @@ from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
     from lightning_cli.writing import board_latex, board_page, board_text
-    from proofs_check import blackboard, instances, registry
+    from proofs_check import instances, registry
     from proofs_check.blackboard import step
 
 
@@ -121,7 +121,7 @@ def command(*, claim_id: str, weights: str | None, pause: bool, as_json: bool, *
     if pause and (chosen or not sys.stdin.isatty()):
         raise BadInput("--pause must be given at a terminal, and without another form of output")
 
-    intro, steps = blackboard.walk_through(claim.id, None if weights is None else options.load_weights(weights))
+    intro, steps = registry.walk_through(claim.id, None if weights is None else options.load_weights(weights))
     if as_json:
         write_json(ANSWER.document(claim, intro=intro, steps=steps))
     elif chosen:

@@ -14,9 +14,8 @@ from lightning_cli.writing.outcomes import Outcome, command, findings_by_weight,
 from lightning_cli.writing.page_style import page
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.version import __version__
-from proofs_check import blackboard
 from proofs_check.instances import reach
-from proofs_check.registry import supports
+from proofs_check.registry import supports, walk_through
 
 if TYPE_CHECKING:
     from proofs_check.claim import Claim, Part
@@ -114,7 +113,7 @@ def _details(part: Part, found: PartResult | None, *, quick: bool) -> str:
 
 def _walk(claim: Claim) -> Iterator[str]:
     if claim.walk is not None:
-        intro, steps = blackboard.walk_through(claim.id)
+        intro, steps = walk_through(claim.id)
         yield "<details><summary>On small matrices, step by step</summary>"
         yield from step_lines(intro, steps, level=4)
         yield "</details>"

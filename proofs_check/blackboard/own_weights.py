@@ -267,11 +267,12 @@ def conditions(weights: Weights) -> Iterator[Step]:
 
 
 def require_readable(weights: Weights) -> None:
-    """Refuse matrices that cannot be read from the last bench.
+    """Refuse letters, and matrices that cannot be read from the last bench.
 
     Raises:
-        BadInput: one has too many rows or columns.
+        BadInput: there are letters, or a matrix has too many rows or columns.
     """
+    weights.require_numbers(_BOARD)
     for name, matrix in weights.all_held.items():
         if max(matrix.shape) > LARGEST:
             shape = " x ".join(map(str, matrix.shape))

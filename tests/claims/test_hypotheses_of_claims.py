@@ -16,7 +16,7 @@ from walks import walked_once
 from lightning_cli.writing.math_text import NO_BREAK, plain, prose
 from lightning_cli.writing.mathml import mathml
 from lightning_sym import Architecture
-from proofs_check import blackboard
+from proofs_check import registry
 from proofs_check.claim import Claim, Part, Scope, Verdict
 from proofs_check.instances import reach
 from proofs_check.registry import all_claims, claim_by_id
@@ -27,7 +27,7 @@ EACH = pytest.mark.parametrize("claim", all_claims(), ids=lambda claim: claim.id
 
 @pytest.fixture(autouse=True)
 def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blackboard, "walk_through", walked_once)
+    monkeypatch.setattr(registry, "walk_through", walked_once)
 
 
 def explained(capsys: pytest.CaptureFixture[str], claim: Claim, *form: str) -> str:

@@ -17,16 +17,15 @@ from lightning_cli.commands import explain
 from lightning_cli.writing import board_text
 from lightning_cli.writing.math_text import plain, terms_latex
 from lightning_sym.errors import ProgramError
-from proofs_check import blackboard
-from proofs_check.blackboard import walk_through
+from proofs_check import registry
 from proofs_check.blackboard.step import Matrix, Polynomial, Shown, Step, must
 from proofs_check.claim import Claim
-from proofs_check.registry import all_claims, claim_by_id
+from proofs_check.registry import all_claims, claim_by_id, walk_through
 
 
 @pytest.fixture(autouse=True)
 def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blackboard, "walk_through", walked_once)
+    monkeypatch.setattr(registry, "walk_through", walked_once)
 
 
 @cache
@@ -122,8 +121,8 @@ def test_one_form_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_claim_without_a_walk_through(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     alone = replace(claim_by_id("definition-1"), walk=None)
-    monkeypatch.setattr(blackboard, "claim_by_id", {"definition-1": alone}.__getitem__)
-    monkeypatch.setattr(blackboard, "walk_through", walk_through)
+    monkeypatch.setattr(registry, "claim_by_id", {"definition-1": alone}.__getitem__)
+    monkeypatch.setattr(registry, "walk_through", walk_through)
     code, out, err = run(capsys, "explain", "definition-1")
     assert (code, out) == (2, "")
     assert "has none yet" in err

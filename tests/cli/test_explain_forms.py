@@ -12,7 +12,7 @@ from command import run
 from walks import walked_once
 
 from lightning_sym import Weights, save_weights
-from proofs_check import blackboard
+from proofs_check import registry
 from proofs_check.blackboard.own_weights import LARGEST
 from proofs_check.blackboard.step import Matrix
 from proofs_check.claim import Claim
@@ -34,7 +34,7 @@ SOFTMAX = {
 
 @pytest.fixture(autouse=True)
 def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blackboard, "walk_through", walked_once)
+    monkeypatch.setattr(registry, "walk_through", walked_once)
 
 
 @pytest.fixture

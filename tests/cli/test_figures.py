@@ -25,7 +25,6 @@ from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.network.attention import Form, network_output
 from lightning_sym.rings.derivatives import Recorded, gradients
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
-from proofs_check.blackboard import walk_through
 from proofs_check.claim import Refutation
 from proofs_check.claims.normalized import figure_3
 from proofs_check.claims.normalized.conjecture_3_10 import equation_16
@@ -37,6 +36,7 @@ from proofs_check.claims.normalized.rational_normalizer import (
     pattern_at_values,
     without_constant,
 )
+from proofs_check.registry import walk_through
 
 points = cache(figure.compute)
 DIMENSIONS = [25, 40, 57, 76, 97, 120, 145, 172]

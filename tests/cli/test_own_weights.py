@@ -6,7 +6,7 @@ import pytest
 from command import run
 
 from lightning_sym import SOFTMAX, NetworkForm, Weights
-from proofs_check.blackboard import walk_through
+from proofs_check.registry import walk_through
 
 
 def _said(claim: str, weights: Weights) -> str:

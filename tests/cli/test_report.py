@@ -19,7 +19,7 @@ from lightning_cli.writing.statement_page import as_html
 from lightning_cli.writing.typeset import typeset
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.version import __version__
-from proofs_check import blackboard
+from proofs_check import registry
 from proofs_check.claim import Claim, Part, Scope, Verdict
 from proofs_check.registry import all_claims, claim_by_id
 from proofs_check.run import ClaimResult, PartResult
@@ -29,7 +29,7 @@ NASTY = r"""a < b & c > "d" _ % # \ {x} ^ ~ | ' </style>"""
 
 @pytest.fixture(autouse=True)
 def _walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blackboard, "walk_through", walked_once)
+    monkeypatch.setattr(registry, "walk_through", walked_once)
 
 
 def result_of(claim: Claim, verdict: Verdict | None = None, error: str | None = None) -> ClaimResult:

@@ -34,7 +34,7 @@ from lightning_sym.network.model_config import Model
 from lightning_sym.system.arrangement import arranged, padded
 from lightning_sym.system.circuits import NetworkCircuits
 from lightning_sym.system.normal_circuits import without_uniform_heads
-from proofs_check.blackboard import walk_through
+from proofs_check.registry import walk_through
 
 SMALL = Fraction(1, 10**3000)  # no balls see it
 

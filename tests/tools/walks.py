@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from lightning_sym import Weights
-from proofs_check import blackboard
+from proofs_check import registry
 from proofs_check.blackboard.step import Step
 
-_walk_through = blackboard.walk_through
+_walk_through = registry.walk_through
 
 
 @cache
@@ -18,7 +18,7 @@ def _known(claim: str) -> tuple[str, tuple[Step, ...]]:
 
 
 def walked_once(claim: str, weights: Weights | None = None) -> tuple[str, list[Step]]:
-    """In place of `blackboard.walk_through`; what is explained on given weights is not kept."""
+    """In place of `registry.walk_through`; what is explained on given weights is not kept."""
     if weights is not None:
         return _walk_through(claim, weights)
     intro, steps = _known(claim)
