@@ -86,7 +86,7 @@ class Exact:
     """Over the rationals.
 
     Args:
-        largest: operations on fractions that one step may take.
+        largest: operations on fractions that one step may take; without it `LARGEST`.
 
     Example:
         >>> third = Exact().over(np.array([1.0, 3.0]), np.array([3.0]))
@@ -94,8 +94,8 @@ class Exact:
         ([Fraction(1, 3), Fraction(1, 1)], [1.0, 3.0])
     """
 
-    def __init__(self, largest: int = LARGEST) -> None:
-        self.largest = largest
+    def __init__(self, largest: int | None = None) -> None:
+        self.largest = LARGEST if largest is None else largest
 
     def numbers(self, array: Any) -> Numbers:
         array = np.asarray(array)
