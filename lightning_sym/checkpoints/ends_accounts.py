@@ -22,13 +22,15 @@ from lightning_sym.checkpoints.symmetry import Symmetry
 from lightning_sym.checkpoints.understood import Walker, ends_of
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import (
+    BRIEF,
+    EXACT,
     Differences,
     Ring,
     Settled,
     Stream,
     common,
-    dense_off,
     differences,
+    differing,
     drop_unread,
     gain_to_be_had,
     gain_ways,
@@ -179,9 +181,11 @@ class _Walk:
         left = self._settled(*both, form, Measuring(), self.pair.stream.measured, start)
         exactly = None
         if self.exactly:
-            if start == 0 and dense_off(left.left["embedding"], self.pair.stored("embedding")):
+            differs = differing(left.left["embedding"], self.pair.stored("embedding"))
+            if start == 0 and differs.mean() > 0.5:
                 raise _Dense
-            exactly = self._settled(first, second, form, Exact(), self.pair.stream.exactly, start)
+            ring = BRIEF if differs.any() else EXACT
+            exactly = self._settled(first, second, form, ring, self.pair.stream.exactly[ring], start)
         for settled in (left,) if exactly is None else (left, exactly):
             self.why_not = self.why_not or settled.why_not
             self.unread = self.unread or settled.unread

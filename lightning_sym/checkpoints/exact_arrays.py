@@ -85,11 +85,17 @@ class Rounded:
 class Exact:
     """Over the rationals.
 
+    Args:
+        largest: operations on fractions that one step may take; without it `LARGEST`.
+
     Example:
         >>> third = Exact().over(np.array([1.0, 3.0]), np.array([3.0]))
         >>> third.tolist(), Exact().times(third, np.array([3.0])).tolist()
         ([Fraction(1, 3), Fraction(1, 1)], [1.0, 3.0])
     """
+
+    def __init__(self, largest: int | None = None) -> None:
+        self.largest = LARGEST if largest is None else largest
 
     def numbers(self, array: Any) -> Numbers:
         array = np.asarray(array)
@@ -104,14 +110,14 @@ class Exact:
                 return found
         elif (found := _over_one_denominator(first, second)) is not None:
             return found
-        return _slowly(first, second, lambda a, b: a @ b, first.shape[-1])
+        return _slowly(first, second, lambda a, b: a @ b, self.largest, first.shape[-1])
 
     def times(self, first: Numbers, second: Numbers) -> Numbers:
         if _are_floats(first, second):
             found = first * second
             if _safe(first) and _safe(second) and not _product_error(first, second, found).any():
                 return np.asarray(found)
-        return _slowly(first, second, lambda a, b: a * b)
+        return _slowly(first, second, lambda a, b: a * b, self.largest)
 
     def over(self, first: Numbers, second: Numbers) -> Numbers:
         if _are_floats(first, second):
@@ -121,14 +127,14 @@ class Exact:
                 back = found * second
                 if (back == first).all() and not _product_error(found, second, back).any():
                     return np.asarray(found)
-        return _slowly(first, second, lambda a, b: a / b)
+        return _slowly(first, second, lambda a, b: a / b, self.largest)
 
     def plus(self, first: Numbers, second: Numbers) -> Numbers:
         if _are_floats(first, second):
             total, error = _two_sum(first, second)
             if np.isfinite(total).all() and not error.any():
                 return total
-        return _slowly(first, second, lambda a, b: a + b)
+        return _slowly(first, second, lambda a, b: a + b, self.largest)
 
     def inverse(self, matrices: Numbers) -> Numbers:
         if not _rational(matrices):
@@ -207,16 +213,16 @@ def _safe(array: _Floats) -> bool:
     return bool(((sizes < SAFE) & ((sizes > 1 / SAFE) | (sizes == 0))).all())
 
 
-def _slowly(first: Numbers, second: Numbers, operation: Any, inner: int = 1) -> Numbers:
+def _slowly(first: Numbers, second: Numbers, operation: Any, largest: int, inner: int = 1) -> Numbers:
     """An operation on fractions."""
     count = inner * max(np.prod(np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), dtype=int), 1)
     if inner > 1:
         count = count * first.shape[-2] * second.shape[-1]
     else:
         count = int(np.prod(np.broadcast_shapes(first.shape, second.shape), dtype=int))
-    if count > LARGEST:
+    if count > largest:
         raise TooLarge(
-            f"an exact rewriting whose numbers are no floats of 64 bits must take at most {LARGEST:,} operations on "
+            f"an exact rewriting whose numbers are no floats of 64 bits must take at most {largest:,} operations on "
             f"fractions a step, got {count:,}"
         )
     try:

@@ -21,13 +21,15 @@ from lightning_sym.checkpoints.pieces import HALVES, LAYER
 from lightning_sym.checkpoints.symmetry import LayerSymmetry
 from lightning_sym.checkpoints.units import Worst
 from lightning_sym.checkpoints.walk import (
+    BRIEF,
+    EXACT,
     READERS,
     Differences,
     LayerWalk,
     Ring,
     Settled,
     Stream,
-    dense_off,
+    differing,
     gain_ways,
     look_at,
     off,
@@ -154,14 +156,15 @@ def _joined(pair: LayerPair, halves: dict[int, _Account]) -> _Account:
     gains = frozenset(n for n, each in halves.items() if n in each.gains)
     choices = frozenset(name for n, each in halves.items() for name in each.choices if (name == "bias2") is (n == 2))
     guess = halves[1].guess.with_neurons_of(halves[2].guess)
-    settled = _walk(pair, guess, gains, exactly=False).settle(choices)
+    settled = _walk(pair, guess, gains).settle(choices)
     return _Account(guess, gains, choices, settled, _off(settled.left, pair.limit))
 
 
-def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exactly: bool) -> LayerWalk:
-    ring: Ring = Exact() if exactly else Measuring(tuple(_fits(pair, guess)))
-    blocks = (pair.first, pair.second) if exactly else pair.measured
-    stream = pair.stream.exactly if exactly else pair.stream.measured
+def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exact: Exact | None = None) -> LayerWalk:
+    """The layer of the first rewritten, less the second's: in units, or over the rationals."""
+    ring: Ring = exact or Measuring(tuple(_fits(pair, guess)))
+    blocks = (pair.first, pair.second) if exact else pair.measured
+    stream = pair.stream.exactly[exact] if exact else pair.stream.measured
     return LayerWalk(*blocks, pair.form, stream, guess.symmetry, gains, ring)
 
 
@@ -182,7 +185,7 @@ def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted]]:
 
 def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:
     """What is left with these gains, biases that moved chosen so that fewest tensors are unexplained."""
-    walk = _walk(pair, guess, gains, exactly=False)
+    walk = _walk(pair, guess, gains)
     choices = frozenset[str]()
     settled = walk.settle(choices)
     off = _off(settled.left, pair.limit)
@@ -205,7 +208,9 @@ def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
     exactly = None
     if not account.guess.fitted and pair.stream.exact and not _mostly_off(pair, account.settled.left):
         try:
-            exactly = _walk(pair, account.guess, account.gains, exactly=True).settle(account.choices)
+            differs = any(differing(left, pair.stored(name)).any() for name, left in account.settled.left.items())
+            ring = BRIEF if differs else EXACT
+            exactly = _walk(pair, account.guess, account.gains, ring).settle(account.choices)
         except (BadInput, TooLarge) as error:
             why_not = why_not or str(error)
     tensors = _tensors(pair, account.settled, None)
@@ -228,8 +233,8 @@ def _tensors(pair: LayerPair, settled: Settled, exactly: Settled | None) -> dict
 
 def _mostly_off(pair: LayerPair, left: Differences) -> bool:
     """Whether most maps differ nearly everywhere by far more than floats lose: nothing is equal exactly."""
-    dense = [dense_off(left[name], pair.stored(name)) for name in MATRICES if name in left]
-    return 2 * sum(dense) > len(dense)
+    dense = [differing(left[name], pair.stored(name)).mean() > 0.5 for name in MATRICES if name in left]
+    return 2 * sum(map(bool, dense)) > len(dense)
 
 
 def _parts(pair: LayerPair, settled: Settled) -> Iterator[tuple[str, Any]]:

@@ -31,6 +31,9 @@ Ring = Measuring | Exact
 Differences = dict[str, Any]
 """By piece, what the second has more than what was made, in the numbers of a ring."""
 
+EXACT, BRIEF = Exact(), Exact(2 * 10**4)
+"""Over the rationals: where all may be equal, and where something differs, so that there is only to be counted."""
+
 READERS = {
     number: tuple(name for name, piece in half.maps.items() if piece.norm)
     for number, half in enumerate(HALVES.values(), 1)
@@ -73,13 +76,14 @@ class Stream:
         return StreamAction(self.symmetry, self.form, Measuring(self.fits))
 
     @cached_property
-    def exactly(self) -> StreamAction:
-        """Over the rationals.
+    def exactly(self) -> dict[Exact, StreamAction]:
+        """Over the rationals, in the two rings of it.
 
         Raises:
             BadInput: it is not orthogonal.
+            TooLarge: that was not seen.
         """
-        return StreamAction(self.symmetry, self.form, Exact())
+        return {ring: StreamAction(self.symmetry, self.form, ring) for ring in (EXACT, BRIEF)}
 
 
 @dataclass(eq=False)
@@ -301,9 +305,9 @@ NOISE = 1e-10
 """What floats lose of the largest numbers is less."""
 
 
-def dense_off(left: Measured, stored: str) -> bool:
-    """Whether a piece of this type differs nearly everywhere by far more than floats lose."""
-    return bool(left.beyond(NOISE * 2.0 ** DIGITS[stored][0]).mean() > 0.5)
+def differing(left: Measured, stored: str) -> Any:
+    """Where a piece of this type differs by far more than floats lose, so that it is not equal exactly."""
+    return left.beyond(NOISE * 2.0 ** DIGITS[stored][0])
 
 
 def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, start: int = 0) -> None:
