@@ -48,14 +48,14 @@ class Rates(NamedTuple):
 
 RATES = {
     "rationals": Rates(
-        call=2.4e-06,
-        product=1.3e-09,
-        power=0.75,
-        entry=9.7e-10,
-        read=4.1e-07,
-        lowest=4e-09,
-        eliminated=9.8e-10,
-        solved=4.2e-08,
+        call=2e-06,
+        product=2.3e-09,
+        power=0.6,
+        entry=1.1e-09,
+        read=4.3e-07,
+        lowest=4.2e-09,
+        eliminated=8.8e-10,
+        solved=4.6e-08,
         grows=True,
     ),
     "balls": Rates(

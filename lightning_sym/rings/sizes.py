@@ -191,13 +191,17 @@ class Sizes:
         price.lowest(count, self.lowest)
 
     def rank(self, most: int | None = None) -> int:
-        """Count an elimination modulo a prime, which most often is enough; return the largest rank that there can
-        be."""
+        """Count an elimination; return the largest rank that there can be.
+
+        Modulo one prime it is enough where the rank is full; where it falls short more primes are needed the longer
+        entries are, and sizes do not know which it will be.
+        """
         rows, columns = self.shape
         least = min(rows, columns) if most is None else min(rows, columns, most)
+        words = float((1 + self.bits // 64) ** 2) ** self.price.rates.power if self.price.rates.grows else 1.0
         self.price.enter("call", 1)
         self.price.enter("reduced", rows * columns, 1 + self.bits / 64)
-        self.price.enter("eliminated", rows * columns * min(rows, columns))
+        self.price.enter("eliminated", rows * columns * min(rows, columns), words)
         return least
 
     def solved(self, columns: int) -> Sizes:
