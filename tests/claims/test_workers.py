@@ -77,7 +77,7 @@ def test_closing_the_iterator_ends_the_workers(monkeypatch: pytest.MonkeyPatch) 
 
 def test_how_far_they_are_is_told_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_worker_count", lambda claims: 2)
-    claims = [claim_by_id(name) for name in ("lemma-a.3", "equation-12")]
+    claims = [claim_by_id(name) for name in ("theorem-3.7", "dimension-all-widths")]  # long enough to say something
     told: dict[str, list[int]] = {claim.id: [] for claim in claims}
     results = {r.id: r for r in run_claims(claims, quick=True, progress=lambda name, count: told[name].append(count))}
     assert set(results) == set(told)
