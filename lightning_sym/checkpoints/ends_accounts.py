@@ -32,6 +32,7 @@ from lightning_sym.checkpoints.walk import (
     differences,
     differing,
     drop_unread,
+    exact_is_told,
     gain_to_be_had,
     gain_ways,
     look_at,
@@ -164,8 +165,7 @@ class _Walk:
         )
         for start in range(0, longest, CHUNK):
             self._some(start)
-        limit = self.pair.limit  # one account or the other: never the best of both
-        exact = self.exactly and off(self.tensors[True], limit) <= off(self.tensors[False], limit)
+        exact = self.exactly and exact_is_told(self.tensors[True], self.tensors[False], self.pair.limit)
         parts: dict[str, Any] = {name: np.concatenate(numbers) for name, numbers in self.parts[exact].items()}
         if (moved := self.shift.get(exact)) is not None:
             parts["moved"] = moved

@@ -30,9 +30,9 @@ from lightning_sym.checkpoints.walk import (
     Settled,
     Stream,
     differing,
+    exact_is_told,
     gain_ways,
     look_at,
-    off,
 )
 from lightning_sym.errors import BadInput, TooLarge
 
@@ -215,8 +215,8 @@ def _found(pair: LayerPair, account: _Account, why_not: str) -> LayerFound:
             why_not = why_not or str(error)
     tensors = _tensors(pair, account.settled, None)
     settled, exact = account.settled, False
-    if exactly is not None and off(told := _tensors(pair, settled, exactly), pair.limit) <= off(tensors, pair.limit):
-        settled, exact, tensors = exactly, True, told  # one account or the other: never the best of both
+    if exactly is not None and exact_is_told(told := _tensors(pair, settled, exactly), tensors, pair.limit):
+        settled, exact, tensors = exactly, True, told
     equal = exact and not any(worst.differing for worst in tensors.values())
     symmetry = replace(account.guess.symmetry, **dict(_parts(pair, settled)))
     return LayerFound(symmetry, account.guess, tensors, exact, equal, settled.unread, why_not)

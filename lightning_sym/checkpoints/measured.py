@@ -20,9 +20,6 @@ from lightning_sym.checkpoints.units import unit_at
 ALIKE = 8
 """Roundings are at most so many times as large as the middle one; what is further off is something else."""
 
-FINER = 64
-"""Of entries with a finer unit than so many times the middle one no more is believed."""
-
 
 class _Parts:
     """Parts that NumPy moves and joins alike, the first of them floats."""
@@ -246,25 +243,19 @@ class Measuring(Rounded):
     def common(self, array: Measured, axis: int) -> Measured:
         """What the entries along an axis have in common, but for roundings: their mean, without those far off.
 
-        Entries count by their units, so that a large one does not spoil what small ones tell.
-
         Example:
             >>> Measuring().common(measured(np.array([1.0, 1.25, 0.75, 9.0]), "F32"), 0).value.tolist()
-            [0.875]
+            [1.0]
         """
-        value, square = array.value, array.square
-        middle = np.median(value, axis=axis, keepdims=True)
-        off = np.abs(value - middle)
+        middle = np.median(array.value, axis=axis, keepdims=True)
+        off = np.abs(array.value - middle)
         near = off <= ALIKE * np.median(off, axis=axis, keepdims=True)
-        least = np.maximum(np.median(square, axis=axis, keepdims=True) / FINER**2, np.finfo(float).tiny)
-        weights = np.where(near, 1 / np.maximum(square, least), 0.0)
-        total = weights.sum(axis=axis, keepdims=True)
-        total = np.where(total > 0, total, 1.0)
-        found = ((weights * value).sum(axis=axis, keepdims=True), (weights**2 * square).sum(axis=axis, keepdims=True))
-        told = near.any(axis=axis, keepdims=True)
+        count = near.sum(axis=axis, keepdims=True)
+        value, square = (np.where(near, x, 0.0).sum(axis=axis, keepdims=True) for x in (array.value, array.square))
+        share = 1 / np.maximum(count, 1)
         return Measured(
-            np.where(told, found[0] / total, middle),
-            np.where(told, found[1] / total**2, square.max(axis=axis, keepdims=True)),
+            np.where(count > 0, value * share, middle),
+            np.where(count > 0, square * share**2, array.square.max(axis=axis, keepdims=True)),
         )
 
 

@@ -329,3 +329,14 @@ def look_at(worst: Worst, units: Measured, exactly: Any, entries: Any, start: in
 def off(tensors: Mapping[str, Worst], limit: float) -> int:
     """How many pieces are off by more than the limit."""
     return sum(not worst.units <= limit for worst in tensors.values())
+
+
+def exact_is_told(exactly: Mapping[str, Worst], units: Mapping[str, Worst], limit: float) -> bool:
+    """Whether what is left exactly explains as much as what is left in units: never the best of both is told.
+
+    Multiples of ones that three entries tell exactly are off by more than a mean where everything was rounded.
+    """
+    if off(exactly, limit) != off(units, limit):
+        return off(exactly, limit) < off(units, limit)
+    largest = [max((worst.units for worst in tensors.values()), default=0.0) for tensors in (exactly, units)]
+    return largest[0] <= 1.01 * largest[1] + 1e-6
