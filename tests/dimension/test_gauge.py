@@ -68,7 +68,7 @@ def test_other_columns_lose_rank(change: Change) -> None:
 
 
 @pytest.mark.parametrize(
-    "draw", [transformer, partial(transformer, kind=NARROW)], ids=["transformer", "narrow_transformer"]
+    "draw", [transformer, partial(transformer, kind=NARROW)], ids=["random_transformer", "narrow_transformer"]
 )
 def test_columns_that_directions_determine_are_not_missed(draw: Callable[[np.random.Generator], Architecture]) -> None:
     """Every option, at another point than that of the directions."""
