@@ -176,7 +176,13 @@ def positional_booleans(tree: ast.AST) -> int:
 
 
 def walked(call: Callable[[], object], root: str) -> tuple[int, int, int]:
-    """Return the files below a root that a call enters, the functions, and the arrows from file to file."""
+    """Return the files below a root that a call enters, the functions, and the arrows from file to file, counted."""
+    path, functions = followed(call, root)
+    return len(set(path)), len(functions), len(set(pairwise(path)))
+
+
+def followed(call: Callable[[], object], root: str) -> tuple[list[str], set[tuple[str, str]]]:
+    """Return the files below a root that a call enters, in turn and again, and the functions with their files."""
     files: dict[str, str | None] = {}
     functions, path = set(), [""]
 
@@ -209,7 +215,7 @@ def walked(call: Callable[[], object], root: str) -> tuple[int, int, int]:
         call()
     finally:
         sys.setprofile(None)
-    return len(set(path[1:])), len(functions), len(set(pairwise(path[1:])))
+    return path[1:], functions
 
 
 def walks(root: Path) -> dict[str, tuple[int, int, int]]:
