@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from threading import RLock
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,9 @@ class LazyModule(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
+_one_block_at_a_time = RLock()  # two threads that import would leave each other's `__import__` behind
+
+
 @contextmanager
 def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
     """Make each import of a module in the block a `LazyModule`.
@@ -42,7 +46,6 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
     Yields:
         By name what was imported from where, to be filled by the block.
     """
-    import_now = builtins.__import__
     places: dict[str, str] = {}
 
     def import_later(
@@ -59,11 +62,13 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
         places.update(dict.fromkeys(fromlist, name))
         return SimpleNamespace(**{each: LazyModule(f"{name}.{each}") for each in fromlist})
 
-    builtins.__import__ = import_later  # type: ignore[assignment]
-    try:
-        yield places
-    finally:
-        builtins.__import__ = import_now
+    with _one_block_at_a_time:  # nothing is waited for in it: no statement of the block imports anything
+        import_now = builtins.__import__
+        builtins.__import__ = import_later  # type: ignore[assignment]
+        try:
+            yield places
+        finally:
+            builtins.__import__ = import_now
 
 
 Names = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]

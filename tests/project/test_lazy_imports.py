@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 
@@ -40,6 +41,23 @@ def test_an_import_of_somebody_else_is_no_lazy_one() -> None:
     assert not isinstance(found["path"], LazyModule)
     with pytest.raises(ZeroDivisionError), lazy_imports(__name__):
         raise ZeroDivisionError
+    assert builtins.__import__ is before
+
+
+def test_threads_that_import_at_once_leave_nothing_behind() -> None:
+    before, entered, leave = builtins.__import__, threading.Event(), threading.Event()
+
+    def other() -> None:
+        with lazy_imports("another"):
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with lazy_imports(__name__):
+        thread.start()
+        assert not entered.wait(0.1)
+    leave.set()
+    thread.join()
     assert builtins.__import__ is before
 
 
