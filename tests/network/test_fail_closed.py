@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -148,3 +148,17 @@ def test_no_printed_formula_is_for_it(network: Architecture) -> None:
 
 def test_an_option_that_is_not_used_changes_nothing() -> None:
     assert certified_dimension(WithRotations((4, 4, 4), (2, 2), 3)).value == 38
+
+
+SAID: dict[str, Any] = {"normalization": SOFTMAX, "causal": True, "skip": True}
+"""What weights can say besides their matrices, by the name of the option."""
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(NetworkForm)])
+def test_what_weights_say_reaches_the_network_and_the_file(name: str) -> None:
+    """An option that is lost on the way would be answered as if it were not there."""
+    form = NetworkForm(**{name: SAID[name]})
+    network = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, form).architecture(2)
+    assert network.options == {name}
+    assert len(form.words) == 1
+    assert NetworkForm.of(network) == form == NetworkForm.from_json(form.to_json())
