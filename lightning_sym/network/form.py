@@ -66,7 +66,7 @@ class NetworkForm:
         """
         require_arguments(cls.of, locals())
         architecture.require("the form of weights", SHAPED)
-        return cls(architecture.normalization, architecture.causal, architecture.skip)
+        return cls(**{field.name: getattr(architecture, field.name) for field in fields(cls)})
 
     @classmethod
     def from_json(cls, value: object) -> NetworkForm:
@@ -96,8 +96,10 @@ class NetworkForm:
         """As `from_json` reads it.
 
         Raises:
-            BadInput: the normalization has no name there.
+            BadInput: the normalization, or an option, has no name there.
         """
+        if unnamed := sorted({*vars(self)} - {"normalization", "causal", "skip"}):
+            raise BadInput(f"a weight file must have normalization, mask and skip alone, got {', '.join(unnamed)}")
         name = next((name for name, known in _NORMALIZATIONS.items() if known == self.normalization), None)
         if name is None:
             given = "" if self.normalization is None else self.normalization.name
@@ -112,8 +114,9 @@ class NetworkForm:
             >>> NetworkForm(SOFTMAX, skip=True).words
             ['softmax', 'skip']
         """
-        normalization = [] if self.normalization is None else [self.normalization.name]
-        return normalization + ["causal"] * self.causal + ["skip"] * self.skip
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        more = [name for name, value in said.items() if name != "normalization" and value]
+        return more if self.normalization is None else [self.normalization.name, *more]
 
 
 LIGHTNING_FORM = NetworkForm()

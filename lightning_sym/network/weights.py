@@ -196,8 +196,7 @@ class Weights(InLetters, ShownWeights):
         Raises:
             ShapeError: skip connections with unequal widths.
         """
-        form = self.form
-        return replace(self._shape, tokens=tokens, normalization=form.normalization, causal=form.causal, skip=form.skip)
+        return replace(self._shape, tokens=tokens, **vars(self.form))  # all that it says, also what is new
 
     def with_form(self, form: NetworkForm) -> Weights:
         """The same matrices in a network of another form.

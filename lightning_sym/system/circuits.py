@@ -222,7 +222,7 @@ def circuits_over(
         field.identity(width) if option is None else held(name)
         for name, option, width in (("E", shape.embed, shape.widths[0]), ("U", shape.unembed, shape.widths[-1]))
     )
-    return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm(shape.normalization, shape.causal, shape.skip))
+    return NetworkOver(embed, layers, shape.widths, unembed, NetworkForm.of(shape))
 
 
 def layer_heads(
