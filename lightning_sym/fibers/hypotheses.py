@@ -105,7 +105,7 @@ def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
         return shown
     # of each head one of two forms, this one without conditions on layers below; without skip connections the stream
     # may be narrower behind a layer
-    first = net.quadratic(i, net.embedded) if net.net.skip or i == 1 else None
+    first = net.quadratic(i, net.reached[0]) if net.net.skip or i == 1 else None
     if first is not None and (alone := first.none_zero()).holds:
         return alone._replace(starred=True)
     if rows is None:
@@ -127,9 +127,9 @@ def _independent_below(net: Network, i: int) -> bool | None:
 
 def _forms_that_words_see(net: Network, i: int) -> HeadRows:
     r"""Forms of the heads on all that (a') and (a'\*) look at."""
-    _, columns = net.words[i - 1]
+    columns = net.written[i - 1]
     if net.shape.tokens > 2 and net.net.skip:
-        columns = net.combined([columns, net.embedded])
+        columns = net.combined([columns, net.reached[0]])
     return net.quadratic(i, columns)
 
 
@@ -153,7 +153,7 @@ FORMAL = Hypothesis(
 
 
 def _seen_in_means(net: Network, i: int) -> HeadRows:
-    return net.seen(i, net.means[i], net.words[i - 1][0])
+    return net.seen(i, net.means[i], net.reached[i - 1])
 
 
 def _seen(net: Network, i: int) -> HeadRows:
@@ -163,7 +163,7 @@ def _seen(net: Network, i: int) -> HeadRows:
 def _flips(net: Network, i: int) -> HeadRows | None:
     """What sets of heads may not add up to; `None` where it is no sum: in all but the last layer with mask and skip."""
     if not net.shape.causal:
-        return net.seen(i, net.means[i], net.words[i - 1][1])
+        return net.seen(i, net.means[i], net.written[i - 1])
     if not net.net.skip:
         return net.seen_of_words(i)
     return net.seen(i, net.means[i], net.first[i - 1]) if i == net.shape.depth else None
@@ -204,9 +204,9 @@ def stream(net: Network, letter: str, i: int) -> HeadRows:
     """Coordinates of what is written into space `i`, is read of it, or is reached there by the first token."""
     wide = net.at_more_points if isinstance(net, NetworkAtPoints) else net
     if letter == "F":
-        columns = wide.words[i][0] if i else wide.embedded
+        columns = wide.reached[i]
     elif letter == "U":
-        columns = wide.readers[i] if i < net.shape.depth else wide.unembedded
+        columns = wide.readers[i]
     else:
         columns = wide.first[i]
     return HeadRows(wide.entries(columns), net.prime)

@@ -29,7 +29,7 @@ class Field(Generic[M, S]):
         of: the matrix of an array of rational numbers; a `ValueError` where a prime divides a denominator.
         rank: of a matrix; or a number, if the rank is larger.
         stacked: matrices one above the other.
-        identity: the identity matrix of a size.
+        identity: the identity matrix of a size: columns that stand for all vectors.
         no_columns: the zero space in so many coordinates. Spaces are spanned by columns; they have a reduced `basis`,
             a `dimension`, and can be `extended`.
     """
