@@ -11,10 +11,10 @@ import numpy as np
 
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.exact.rational import null_space, rank, solution
 from lightning_sym.exact.subspaces import left_factor
 from lightning_sym.fibers.comparison_text import connection_latex, connection_lines
-from lightning_sym.fibers.transform import solution, swap, transform
+from lightning_sym.fibers.transform import swap, transform
 from lightning_sym.fibers.virtual_moves import (
     Move,
     MoveName,

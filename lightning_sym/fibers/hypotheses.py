@@ -35,7 +35,6 @@ class Hypothesis:
     Attributes:
         name: as the page has it.
         letter: as certificates have it.
-        sentence: what it says of a layer.
         layers: of a network; for a rank the numbers of the spaces.
         rows: what it is about, mostly a row for each head of a layer; `None` where that is not written out.
         demand: what it demands of them, in a layer.
@@ -46,7 +45,6 @@ class Hypothesis:
 
     name: str
     letter: str
-    sentence: str
     layers: Callable[[Architecture], Iterable[int]]
     rows: Callable[[Network, int], HeadRows | None]
     demand: Callable[[Architecture, int], Demand] = lambda shape, i: INDEPENDENT
@@ -134,20 +132,22 @@ def _forms_that_words_see(net: Network, i: int) -> HeadRows:
 
 
 SCORES = Hypothesis(
-    "(a)", "a", "the scores of its heads are independent; in the last layer not zero and different is enough",
-    _layers(), lambda net, i: net.scores(i), _on_scores, "A",
+    "(a)", "a", _layers(), lambda net, i: net.scores(i), _on_scores, "A",
 )  # fmt: skip
+"""The scores of its heads are independent; in the last layer not zero and different is enough."""
 SQUARES = Hypothesis(
-    "(a')", "a'", "the quadratic forms of its heads are independent on what the layer before writes",
+    "(a')", "a'",
     _layers(lambda shape: not shape.causal, but_the_last=True), lambda net, i: net.squares(i),
     lambda shape, i: INDEPENDENT if shape.tokens == 2 else NOT_ZERO, "skew A",
     _forms_that_words_see, _squares_or_weaker,
 )  # fmt: skip
+"""The quadratic forms of its heads are independent on what the layer before writes."""
 FORMAL = Hypothesis(
-    "(e)", "e", "no combination of formal scores of three tokens is free of the patterns of the layer before",
+    "(e)", "e",
     _layers(lambda shape: shape.tokens > 2),
     lambda net, i: net.formal_differences(i) if isinstance(net, NetworkAtPoints) else None,
 )  # fmt: skip
+"""No combination of formal scores of three tokens is free of the patterns of the layer before."""
 
 # ---- values
 
@@ -182,20 +182,23 @@ def _not_zero(shape: Architecture, i: int) -> Demand:
     return NOT_ZERO
 
 
-SEEN = Hypothesis("(b)", "b", "every head is seen", _layers(), _seen, _not_zero, "V")
+SEEN = Hypothesis("(b)", "b", _layers(), _seen, _not_zero, "V")
+"""Every head is seen."""
 FLIPS = Hypothesis(
-    "(c)", "c", "no set of its heads can be flipped, A and V to -A and -V",
-    _layers(lambda shape: shape.tokens == 2), _flips_or_forms, lambda shape, i: NO_SUM_ZERO, "V", _flips_or_written,
+    "(c)", "c", _layers(lambda shape: shape.tokens == 2), _flips_or_forms, lambda shape, i: NO_SUM_ZERO, "V",
+    _flips_or_written,
 )  # fmt: skip
+"""No set of its heads can be flipped, A and V to -A and -V."""
 SEEN_IN_MEANS = Hypothesis(
-    "(b), unmasked", "b unmasked", "every head is seen in the means of all tokens",
-    _layers(lambda shape: shape.tokens > 2 and shape.causal), _seen_in_means, _not_zero, "V",
+    "(b), unmasked", "b unmasked", _layers(lambda shape: shape.tokens > 2 and shape.causal), _seen_in_means, _not_zero,
+    "V",
 )  # fmt: skip
+"""Every head is seen in the means of all tokens."""
 SEEN_HALF = Hypothesis(
-    "(f)", "f", "every head is seen where the first of three tokens is seen with weight one half",
-    _layers(lambda shape: shape.tokens > 2 and shape.causal),
+    "(f)", "f", _layers(lambda shape: shape.tokens > 2 and shape.causal),
     lambda net, i: net.seen(i, net.means[i], net.halved(i - 1)), _not_zero, "V",
 )  # fmt: skip
+"""Every head is seen where the first of three tokens is seen with weight one half."""
 
 # ---- ranks
 
@@ -212,16 +215,18 @@ def stream(net: Network, letter: str, i: int) -> HeadRows:
     return HeadRows(wide.entries(columns), net.prime)
 
 
-def _rank(name: str, letter: str, sentence: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:
-    return Hypothesis(name, letter, sentence, spaces, lambda net, i: stream(net, letter, i))
+def _rank(name: str, letter: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:
+    return Hypothesis(name, letter, spaces, lambda net, i: stream(net, letter, i))
 
 
 RANKS = (
-    _rank("rank E = d", "F", "the embedding is onto", lambda shape: range(shape.embed is not None)),
-    _rank("rank U = d", "U", "the output shows all", lambda shape: (shape.depth,) if shape.unembed is not None else ()),
-    _rank("F = R^d", "F", "words span the stream", _layers(lambda shape: not shape.skip)),
-    _rank("rank Uh = d", "U", "all of the stream is read", lambda shape: range(0 if shape.skip else shape.depth)),
-    _rank("rank S = d", "S", "the first token reaches all of the stream", lambda shape: range(1, shape.depth)),
+    # the embedding is onto, and the output shows all
+    _rank("rank E = d", "F", lambda shape: range(shape.embed is not None)),
+    _rank("rank U = d", "U", lambda shape: (shape.depth,) if shape.unembed is not None else ()),
+    # words span the stream, all of it is read, and the first token reaches all of it
+    _rank("F = R^d", "F", _layers(lambda shape: not shape.skip)),
+    _rank("rank Uh = d", "U", lambda shape: range(0 if shape.skip else shape.depth)),
+    _rank("rank S = d", "S", lambda shape: range(1, shape.depth)),
 )
 
 
