@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
@@ -14,9 +14,13 @@ from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT, Pair
 from lightning_sym.fibers.virtual_moves import is_zero_function
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
+
+with lazy_imports(__name__):  # plain networks need none of these files
+    from lightning_sym.fibers import ball_pair, same_transformers
 
 __all__ = ["Answer", "Comparison", "Reason", "same_function"]
 
@@ -182,12 +186,8 @@ def same_function(
         return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
     if first.form != second.form:
         raise BadInput(f"both networks must be of one form, got {first.form} and {second.form}")
-    rows, pair_of = PLAIN, cast("type[Pair]", PlainPair)
-    if not (shapes[0].is_plain and shapes[1].is_plain):  # plain networks need none of these files
-        from lightning_sym.fibers.ball_pair import PairInBalls
-        from lightning_sym.fibers.same_transformers import TRANSFORMERS
-
-        rows, pair_of = TRANSFORMERS, PairInBalls
+    are_plain = shapes[0].is_plain and shapes[1].is_plain
+    pair_of: type[Pair] = PlainPair if are_plain else ball_pair.PairInBalls
     pair = pair_of((first, second), tokens, evaluations, memory, budget, seed)
-    found, tried = ask(pair, rows, budget)
+    found, tried = ask(pair, PLAIN if are_plain else same_transformers.TRANSFORMERS, budget)
     return replace(pair.undecided() if found is None else found, networks=shapes, tried=(*tried, *pair.tried))

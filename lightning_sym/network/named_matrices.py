@@ -29,7 +29,6 @@ _MOST_LAYERS = 6
 _LONGEST_MATRIX = 300
 """Characters of a matrix in the text of weights."""
 
-
 MOST_EXACT = 2**14
 """Entries of all matrices together that become exact numbers at once; more wait until they are asked for."""
 
