@@ -11,7 +11,7 @@ from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
-from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.cost import evaluation_cost, number_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT, Pair
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.lazy import lazy_imports
@@ -41,13 +41,12 @@ class PlainPair(Pair):
         super().__init__(*given)
         # an evaluation forms t x t scores, exact numbers each
         require_memory(200 * self.tokens**2, DEFAULT_MEMORY, f"an exact evaluation at {self.tokens:,} tokens")
-        self._bits = [entry_bits(w) for w in self.weights]
-        self._fractions = [fraction_bits(w) for w in self.weights]
+        self._bits = [number_bits(w) for w in self.weights]
 
     @cached_property
     def lengths(self) -> list[int]:
         """Bits of the longest entry of either."""
-        return [max(bits.values()) for bits in self._bits]
+        return [max(bits.values()) for bits, _ in self._bits]
 
     @cached_property
     def virtual(self) -> tuple[VirtualWeights, VirtualWeights]:
@@ -67,8 +66,8 @@ class PlainPair(Pair):
 
     def exact_cost(self, bound: int) -> float:
         """Seconds for exact outputs of both at integers up to `bound`."""
-        known = zip(self.weights, self._bits, self._fractions, strict=True)
-        return sum(evaluation_cost(w, bits, fractions, self.tokens, bound) for w, bits, fractions in known)
+        known = zip(self.weights, self._bits, strict=True)
+        return sum(evaluation_cost(w, *bits, self.tokens, bound) for w, bits in known)
 
     def are_of_two_kinds(self) -> bool:
         """Whether one is zero and the other is not, or both are homogeneous of different degrees."""
@@ -76,12 +75,12 @@ class PlainPair(Pair):
 
     def virtual_price(self) -> TheoremPrice:
         """What the virtual weights cost; all that is said needs them."""
-        known = zip(self.weights, self._bits, self._fractions, strict=True)
-        return TheoremPrice(tuple(virtual_weights_cost(*each) for each in known), "virtual weights", is_needed=True)
+        steps = tuple(virtual_weights_cost(w, *bits) for w, bits in zip(self.weights, self._bits, strict=True))
+        return TheoremPrice(steps, "virtual weights", is_needed=True)
 
     def solving_cost(self) -> float:
         """Seconds for the group element that leads from one to the other."""
-        return sum(solving_cost(w, bits) for w, bits in zip(self.weights, self._bits, strict=True))
+        return sum(solving_cost(w, bits) for w, (bits, _) in zip(self.weights, self._bits, strict=True))
 
 
 def _both_zero(pair: PlainPair) -> Comparison | None:
