@@ -175,7 +175,7 @@ def _flips_or_forms(net: Network, i: int) -> HeadRows | None:
 
 def _flips_or_written(net: Network, i: int) -> HeadRows:
     """The sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
-    return _flips(net, i) or net.rows(i, lambda head: net.entries(head.carried(net.first[i - 1])))
+    return _flips(net, i) or net.rows(i, lambda head: net.field.entries(head.carried(net.first[i - 1])))
 
 
 def _not_zero(shape: Architecture, i: int) -> Demand:
@@ -212,7 +212,7 @@ def stream(net: Network, letter: str, i: int) -> HeadRows:
         columns = wide.readers[i]
     else:
         columns = wide.first[i]
-    return HeadRows(wide.entries(columns), net.prime)
+    return HeadRows(net.field.entries(columns), net.prime)
 
 
 def _rank(name: str, letter: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:

@@ -72,10 +72,6 @@ class ObservedNetwork(ABC, Generic[M]):
     def products(self, left: M, right: M) -> npt.NDArray[Any]:
         """The products of the columns on the left with those on the right."""
 
-    @abstractmethod
-    def entries(self, matrix: M) -> npt.NDArray[Any]:
-        """The numbers of a matrix."""
-
     # ---- what reaches a layer, and what is read behind it
 
     @cached_property
@@ -185,7 +181,7 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
     ) -> None:
         self.prime, self._generator, self.count = prime, generator, count
         base, no_columns = prime_field(prime), _AtPoints(self._vectors)
-        field = Field(base.of, base.rank, base.stacked, self._vectors, lambda rows: no_columns)
+        field = Field(base.of, base.entries, base.rank, base.stacked, self._vectors, lambda rows: no_columns)
         super().__init__(net, shape, field)
 
     @classmethod
@@ -220,10 +216,6 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         """The products of column with column."""
         residues: npt.NDArray[np.int64] = (left * right).entries.sum(axis=0).astype(np.int64)
         return residues
-
-    def entries(self, matrix: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
-        """The residues."""
-        return matrix.residues()
 
     def flip_forms(self, i: int) -> HeadRows | None:
         """*Forms* of Proposition 13 of layer `i`, not the last; `None` for more heads than there are points for."""
@@ -289,10 +281,6 @@ class NetworkSpaces(ObservedNetwork[RationalMatrix]):
     def products(self, left: RationalMatrix, right: RationalMatrix) -> npt.NDArray[Any]:
         """All products."""
         return (left.mT @ right).fractions()
-
-    def entries(self, matrix: RationalMatrix) -> npt.NDArray[Any]:
-        """The fractions."""
-        return matrix.fractions()
 
     def squares(self, i: int) -> HeadRows | None:
         """Written out in the first two layers, and behind an onto embedding with skip connections."""
