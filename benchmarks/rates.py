@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 
 from lightning_sym import SOFTMAX, Architecture, NetworkForm, Weights, polynomial_map, softmax_jet
 from lightning_sym.exact.modular import rank_mod_p
-from lightning_sym.fibers.cost import entry_bits, fraction_bits
+from lightning_sym.fibers.cost import number_bits
 from lightning_sym.network import prices
 from lightning_sym.network.attention import forward, network_output
 from lightning_sym.network.jacobian import RandomJacobian
@@ -124,7 +124,8 @@ def evaluations(source: random.Random) -> Run:
     weights = Weights.random(shape, seed=source.randint(0, 99), bound=source.choice((9, 10**18)), denominator=low)
     x = RationalMatrix.of(np.full((shape.input_width, shape.tokens), 3, dtype=object))
     price = Price("rationals")
-    prices.output_over_sizes(shape, price, entry_bits(weights), 2, fraction_bits(weights)).read()
+    bits, fractions = number_bits(weights)
+    prices.output_over_sizes(shape, price, bits, 2, fractions).read()
     layers = weights.rational_layers
     return Run(price, lambda: forward(x, layers).fractions())
 

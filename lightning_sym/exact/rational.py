@@ -11,7 +11,7 @@ from flint import fmpq_mat
 
 from lightning_sym.errors import ShapeError
 from lightning_sym.exact.echelon import row_echelon
-from lightning_sym.rings.arrays import Rows, two_axes
+from lightning_sym.rings.arrays import ObjectArray, Rows, two_axes
 from lightning_sym.rings.rationals import RationalMatrix, as_fraction
 
 
@@ -76,6 +76,14 @@ def integer_columns(matrix: RationalMatrix) -> RationalMatrix:
     return RationalMatrix(fmpq_mat(matrix.shape[1], matrix.shape[0], found)).mT
 
 
+def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
+    """One `X` of `Fraction` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
+    columns, count = matrix.shape[1], right.shape[1]
+    basis = null_space(np.concatenate([matrix, -right], axis=1))
+    solved = [vector[:columns] for vector in basis if any(vector[columns:])]
+    return np.array(solved, dtype=object).reshape(count, columns).T if len(solved) == count else None
+
+
 def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None:
     """The matrix `X` of `Fraction` with `matrix X = right` over the rationals; `None` unless there is exactly one.
 
@@ -91,9 +99,4 @@ def unique_solution(matrix: Rows, right: Rows) -> npt.NDArray[np.object_] | None
     unknowns = two_axes(known)[1]
     if known.shape[0] != two_axes(wanted)[0]:
         raise ShapeError(f"both sides must have the same number of rows, got {known.shape[0]} and {wanted.shape[0]}")
-    basis = np.array(null_space(np.concatenate([known, -wanted], axis=1)), dtype=object)
-    # one vector for each column on the right, and none that is a solution for zero
-    if len(basis) != wanted.shape[1] or rank(known) != unknowns:
-        return None
-    solution: npt.NDArray[np.object_] = basis[:, :unknowns].T
-    return solution
+    return solution(known, wanted) if rank(known) == unknowns else None

@@ -8,15 +8,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lightning_sym.ask import FellShort
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_matrix, latex_words, rows_in_line, spelled
 from lightning_sym.errors import no_truth_value
-from lightning_sym.fibers.comparison_text import comparison_latex, comparison_lines
 from lightning_sym.fibers.connection import Connection
-from lightning_sym.network.architecture import Architecture
+from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.rings.arrays import ObjectArray
 
 if TYPE_CHECKING:
     from lightning_sym.fibers.stream_symmetry import StreamSymmetry
+
+NAMES = ("first", "second")
+"""What the two networks are called."""
 
 
 @no_truth_value("answer is Answer.SAME")
@@ -110,7 +112,88 @@ class Comparison(Result):
 
     def lines(self) -> Lines:
         """As the command `same` prints it."""
-        return comparison_lines(self)
+        network = [("network", network_line(*self.networks))] if self.networks else []
+        lines = [*network, ("function", self.answer.value), *self._evidence()]
+        if self.prefix is not None and (self.input is not None or self.evaluations):
+            lines.append(("tokens", f"inputs are of the first {self.prefix} alone: later ones change no output there"))
+        if self.answer is Answer.UNDECIDED:
+            lines += [("" if number else "tried", str(each)) for number, each in enumerate(self.tried)]
+        return [(label, cut_text(text)) for label, text in lines]
+
+    def _evidence(self) -> Lines:
+        if self.entry is not None and self.input is not None and self.outputs is not None:
+            row, token = self.entry
+            values = zip(NAMES, (y[row - 1, token - 1] for y in self.outputs), strict=True)
+            return [
+                ("input", f"X = {rows_in_line(self.input)}"),
+                *((name, f"phi(X)[{row},{token}] = {ball}") for name, ball in values),
+                ("because", f"{self.because} (row {row} of token {token}, computed with {self.precision} bits)"),
+            ]
+        if self.reason == "agreement":
+            return self._agreement()
+        if self.symmetry is not None:
+            return [("because", self.because), *self.symmetry.lines()]
+        if self.input is not None and self.outputs is not None:
+            outputs = zip(NAMES, self.outputs, strict=True)
+            return [
+                ("input", f"X = {rows_in_line(self.input)}"),
+                *((name, f"phi(X) = {rows_in_line(y)}") for name, y in outputs),
+            ]
+        if self.reason == "zero":
+            which = "both are" if self.answer is Answer.SAME else "only one of them is"
+            return [("because", f"{which} the zero function")]
+        if self.differing is not None:
+            return [("because", f"{self.differing} differs, and {self.because}")]
+        if self.reason in ("degree", "coefficients", "identical", "visible", "one layer", "words", "determined"):
+            return [("because", self.because)]
+        if self.connection is not None:
+            return self.connection.lines()
+        bound = spelled(self.error_bound)
+        power = len(spelled(self.error_bound.denominator // self.error_bound.numerator)) - 1
+        small = f" = {bound}" if len(bound) < 40 else f" < 10^-{power}"
+        return [
+            ("evaluations", f"{self.evaluations} at uniformly random integer inputs up to 2^31, exact, all agree"),
+            (
+                "error bound",
+                f"if the functions differ, that happens with probability at most p{small} (Schwartz-Zippel)",
+            ),
+        ]
+
+    def _agreement(self) -> Lines:
+        lines = [("because", self.because)]
+        if not self.evaluations:
+            return [*lines, ("inputs", "none tried: it takes more exact work than allowed, or S itself is not known")]
+        if self.precision is None:
+            return [*lines, ("inputs", f"{self.evaluations} random ones, where exact outputs agree")]
+        tried = f"{self.evaluations} random ones, where balls of up to {self.precision} bits around the outputs meet"
+        far = self.distance
+        if far is not None:
+            tried += "; outputs are at most " + (f"10^-{_digits(far)} apart" if far < 1 else f"{float(far):.3g} apart")
+        return [*lines, ("inputs", tried)]
 
     def _latex(self) -> str:
-        return comparison_latex(self)
+        if self.answer is Answer.UNDECIDED:
+            return r"\varphi_{W'} \overset{?}{=} \varphi_W"
+        if self.answer is Answer.SAME:
+            said = r"\varphi_{W'} = \varphi_W"
+            if self.symmetry is not None and self.symmetry.between is not None:
+                return latex_lines([said, *self.symmetry.formulas()])
+            return said if self.connection is None else latex_lines([said, self.connection.formula()])
+        if self.input is None or self.outputs is None:
+            return r"\varphi_{W'} \ne \varphi_W"
+        if self.entry is not None:
+            row, token = self.entry
+            one, other = (latex_words(str(y[row - 1, token - 1])) for y in self.outputs)
+            said = rf"\varphi_W(X)_{{{row},{token}}} = {one} \ne {other} = \varphi_{{W'}}(X)_{{{row},{token}}}"
+            return latex_lines([rf"X = {latex_matrix(self.input)}", said])
+        first, second = map(latex_matrix, self.outputs)
+        x = latex_matrix(self.input)
+        return latex_lines([rf"X = {x}", rf"\varphi_W(X) = {first} \ne {second} = \varphi_{{W'}}(X)"])
+
+
+def _digits(distance: Fraction) -> int:
+    """The largest `k` with `distance <= 10^-k`, up to 10,000."""
+    digits = 0
+    while digits < 10_000 and distance * 10 ** (digits + 1) <= 1:
+        digits += 1
+    return digits

@@ -45,7 +45,8 @@ from lightning_sym.network.architecture import Architecture, network_line
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.normalization import SOFTMAX
 from lightning_sym.rings.rationals import RationalMatrix
-from lightning_sym.system.circuits import added
+from lightning_sym.system.circuits import HeadCircuits, added, layer_heads
+from lightning_sym.system.fields import Q
 
 SMALL, MOST_HEADS = 16, 32
 """Widths, and heads in all, up to which hypotheses are decided over the rationals, by bases of spaces."""
@@ -252,11 +253,12 @@ class SoftmaxConditions:
             if decided.holds is not None:
                 return decided
         names = [shape.head_name(i, h) for h in range(1, shape.heads + 1)] if hypothesis.circuit else []
-        numbers = [name for name in names if self._idle_heads or weights["V" + name].any()]
+        kept = [h for h, name in enumerate(names) if self._idle_heads or weights["V" + name].any()]
+        heads = layer_heads(shape, i, lambda name: Q.of(weights.held(name)))
         for relation in hypothesis.refuted_by(self.residues, i):
-            parts = [(c, number) for c, number in zip(relation, numbers, strict=True) if c]
-            if not added([_circuit(weights, hypothesis.circuit, number).scaled(c) for c, number in parts]):
-                return Finding(False, _in_words(hypothesis.circuit, parts))
+            parts = [(c, h) for c, h in zip(relation, kept, strict=True) if c]
+            if not added([_circuit(heads[h], hypothesis.circuit).scaled(c) for c, h in parts]):
+                return Finding(False, _in_words(hypothesis.circuit, [(c, names[h]) for c, h in parts]))
         return None
 
     def failing(self, needs: Sequence[Hypothesis]) -> str | None:
@@ -278,17 +280,11 @@ class SoftmaxConditions:
         return tuple(known)
 
 
-def _circuit(weights: Weights, kind: str, number: str) -> RationalMatrix:
+def _circuit(head: HeadCircuits, kind: str) -> RationalMatrix:
     """A matrix of a head that a relation is about: its values, its scores, or twice their symmetric part."""
-    first, second = ("O", "V") if kind == "V" else ("K", "Q")
-    right = RationalMatrix.of(weights[second + number])
-    if first + number not in weights.all_held:
-        return right
-    left = RationalMatrix.of(weights[first + number])
     if kind == "V":
-        return left @ right
-    scores = left.mT @ right
-    return scores + scores.mT if kind == "skew A" else scores
+        return head.value
+    return head.attention + head.attention.mT if kind == "skew A" else head.attention
 
 
 def _in_words(kind: str, parts: list[tuple[Fraction | int, str]]) -> str:

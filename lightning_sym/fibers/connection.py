@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from lightning_sym.display import Lines, Result
+from lightning_sym.display import Lines, Result, latex_number, latex_words, rows_in_line, spelled
 from lightning_sym.errors import BadInput, ProgramError
-from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.exact.rational import null_space, rank, solution
 from lightning_sym.exact.subspaces import left_factor
-from lightning_sym.fibers.comparison_text import connection_latex, connection_lines
-from lightning_sym.fibers.transform import solution, swap, transform
+from lightning_sym.fibers.transform import swap, transform
 from lightning_sym.fibers.virtual_moves import (
     Move,
     MoveName,
@@ -64,10 +63,44 @@ class Connection(Result):
 
     def lines(self) -> Lines:
         """As the command `same` prints it."""
-        return connection_lines(self)
+        factors = [f"A~{i}' = {spelled(x)} A~{i}" for i, x in enumerate(self.factors, start=1)]
+        value = f"V~' = {spelled(self.value_factor)} V~"
+        lines = [("because", ", ".join([*factors, value]) + "; the factors cancel (Eq. 13)")]
+        depth = len(self.factors)
+        last_exchange = "p and w exchanged in the last layer's A~ = p q^T, V~ = v w^T (Theorem 3.2)"
+        lines += [
+            ("after", last_exchange if m == Move(MoveName.EXCHANGE, depth) else m.described(depth)) for m in self.moves
+        ]
+        if not self.sought:
+            lines.append(("basis", "not sought: it takes more exact work than allowed; a larger --work lifts this"))
+        if self.symmetric_parts:
+            lines.append(
+                ("up to", "skew-symmetric parts that this number of tokens, or a layer of rank one, cannot see")
+            )
+        if self.moved is not None and (self.moves or self.symmetric_parts):
+            lines += [(f"moved {name}", rows_in_line(matrix)) for name, matrix in self.moved.named().items()]
+        for name, letter, group in (("basis", "C", self.query_key), ("change", "G", self.between)):
+            lines += [(f"{name} {letter}{i}", rows_in_line(m)) for i, m in (group or {}).items()]
+        if self.scales is not None:
+            lines.append(("scales", ", ".join(f"s{i} = {spelled(s)}" for i, s in self.scales.items())))
+            lines.append(
+                ("act by", "Q' = s C^-T Q G^-1, K' = C K G^-1, V' = H V G^-1 / s; G, H before and after the layer")
+            )
+        return lines
 
     def _latex(self) -> str:
-        return connection_latex(self)
+        return self.formula()
+
+    def formula(self) -> str:
+        """How virtual weights become others, as a formula."""
+        parts = [
+            *((rf"\tilde A_{{{i}}}", x) for i, x in enumerate(self.factors, start=1)),
+            (r"\tilde V", self.value_factor),
+        ]
+        said = r", \quad ".join(rf"{name}' = {latex_number(x)} \, {name}" for name, x in parts)
+        words = [f"{move.name.value} in layer {move.layer}" for move in self.moves]
+        words += ["up to skew parts that are not seen"] * self.symmetric_parts
+        return rf"{latex_words('after ' + ', '.join(words) + ':')} \quad {said}" if words else said
 
 
 def connect(old: VirtualWeights, new: VirtualWeights, tokens: int) -> tuple[Connection, Path] | None:

@@ -56,33 +56,35 @@ def _sizes(matrix: Held) -> tuple[list[int], int]:
     return rows, longest + 2 * _common_bits(every) if every != {1} else 0
 
 
-def fraction_bits(weights: Weights) -> Bits:
-    """Bits of a numerator and the denominator over that of a whole matrix, by its name; none if all are integers.
+def number_bits(weights: Weights) -> tuple[Bits, Bits]:
+    """How long the numbers of each matrix are, as `entry_bits`; and bits of a numerator and the denominator over that
+    of a whole matrix, none if all are integers.
 
     Products mix the rows of a matrix, and the next layer cubes what comes of it.
 
     Example:
-        >>> fraction_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
-        {'Q1': 5, 'K1': 1, 'V1': 1}
-        >>> fraction_bits(Weights.of({"Q1": [[5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
-        {}
+        >>> number_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
+        ({'Q1': 4, 'K1': 1, 'V1': 1}, {'Q1': 5, 'K1': 1, 'V1': 1})
+        >>> number_bits(Weights.of({"Q1": [[5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
+        ({'Q1': 3, 'K1': 1, 'V1': 1}, {})
     """
     weights.require_numbers("how long numbers are")
-    sizes = {name: _sizes(matrix) for name, matrix in weights.all_held.items()}
-    if not any(both for _, both in sizes.values()):
-        return {}
-    return {name: both or max(rows) for name, (rows, both) in sizes.items()}
+    bits, fractions, are_fractions = Bits(), Bits(), False
+    for name, matrix in weights.all_held.items():
+        rows, both = _sizes(matrix)
+        bits[name] = max(rows)
+        fractions[name], are_fractions = both or bits[name], are_fractions or both > 0
+    return bits, fractions if are_fractions else {}
 
 
 def entry_bits(weights: Weights) -> Bits:
-    """How long the numbers of each matrix are.
+    """Bits of the longest entry of each matrix, the denominators of a row cleared.
 
     Example:
         >>> entry_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {'Q1': 4, 'K1': 1, 'V1': 1}
     """
-    weights.require_numbers("how long numbers are")
-    return {name: max(_sizes(matrix)[0]) for name, matrix in weights.all_held.items()}
+    return number_bits(weights)[0]
 
 
 def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:
@@ -110,11 +112,11 @@ def entries_cost(m: int, n: int, bits: int) -> float:
 
 
 def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float:
-    """Seconds for the virtual weights, their ranks, and a comparison; `fractions` as `fraction_bits` gives them.
+    """Seconds for the virtual weights, their ranks, and a comparison; lengths as `number_bits` gives them.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) < 0.001
+        >>> virtual_weights_cost(w, *number_bits(w)) < 0.001
         True
     """
     return _of_virtual_weights(weights.architecture(1), tuple(bits.items()), tuple(fractions.items()))
@@ -146,11 +148,11 @@ def _of_solving(shape: Architecture, bits: Lengths) -> float:
 
 
 def evaluation_cost(weights: Weights, bits: Bits, fractions: Bits, tokens: int, bound: int) -> float:
-    """Seconds for one exact evaluation at integers up to `bound`; `fractions` as `fraction_bits` gives them.
+    """Seconds for one exact evaluation at integers up to `bound`; lengths as `number_bits` gives them.
 
     Example:
         >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) < 0.001
+        >>> evaluation_cost(w, *number_bits(w), 2, 3) < 0.001
         True
     """
     shape, lengths = weights.architecture(tokens), (tuple(bits.items()), tuple(fractions.items()))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.fibers.answer import Fiber
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.weights import Weights
+
+# each kind of network has files of its own, which the others need not load
+with lazy_imports(__name__):
+    from lightning_sym.fibers import lightning_fiber, plain_fiber, softmax_fiber
 
 
 def fiber(
@@ -41,15 +46,7 @@ def fiber(
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 1)
     budget = Work(work, progress)
-    # each kind of network has files of its own, which the others need not load
     if weights.form.normalization is not None:
-        from lightning_sym.fibers.softmax_fiber import softmax_fiber
-
-        return softmax_fiber(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
-    if weights.architecture(tokens).is_plain:
-        from lightning_sym.fibers.plain_fiber import plain_fiber
-
-        return plain_fiber(weights, tokens, budget, seed=seed)
-    from lightning_sym.fibers.lightning_fiber import lightning_fiber
-
-    return lightning_fiber(weights, tokens, budget, seed=seed)
+        return softmax_fiber.softmax_fiber(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
+    kind = plain_fiber.plain_fiber if weights.architecture(tokens).is_plain else lightning_fiber.lightning_fiber
+    return kind(weights, tokens, budget, seed=seed)

@@ -35,7 +35,6 @@ class Hypothesis:
     Attributes:
         name: as the page has it.
         letter: as certificates have it.
-        sentence: what it says of a layer.
         layers: of a network; for a rank the numbers of the spaces.
         rows: what it is about, mostly a row for each head of a layer; `None` where that is not written out.
         demand: what it demands of them, in a layer.
@@ -46,7 +45,6 @@ class Hypothesis:
 
     name: str
     letter: str
-    sentence: str
     layers: Callable[[Architecture], Iterable[int]]
     rows: Callable[[Network, int], HeadRows | None]
     demand: Callable[[Architecture, int], Demand] = lambda shape, i: INDEPENDENT
@@ -105,7 +103,7 @@ def _squares_or_weaker(net: Network, i: int, rows: HeadRows | None) -> Finding:
         return shown
     # of each head one of two forms, this one without conditions on layers below; without skip connections the stream
     # may be narrower behind a layer
-    first = net.quadratic(i, net.embedded) if net.net.skip or i == 1 else None
+    first = net.quadratic(i, net.reached[0]) if net.net.skip or i == 1 else None
     if first is not None and (alone := first.none_zero()).holds:
         return alone._replace(starred=True)
     if rows is None:
@@ -127,33 +125,35 @@ def _independent_below(net: Network, i: int) -> bool | None:
 
 def _forms_that_words_see(net: Network, i: int) -> HeadRows:
     r"""Forms of the heads on all that (a') and (a'\*) look at."""
-    _, columns = net.words[i - 1]
+    columns = net.written[i - 1]
     if net.shape.tokens > 2 and net.net.skip:
-        columns = net.combined([columns, net.embedded])
+        columns = net.combined([columns, net.reached[0]])
     return net.quadratic(i, columns)
 
 
 SCORES = Hypothesis(
-    "(a)", "a", "the scores of its heads are independent; in the last layer not zero and different is enough",
-    _layers(), lambda net, i: net.scores(i), _on_scores, "A",
+    "(a)", "a", _layers(), lambda net, i: net.scores(i), _on_scores, "A",
 )  # fmt: skip
+"""The scores of its heads are independent; in the last layer not zero and different is enough."""
 SQUARES = Hypothesis(
-    "(a')", "a'", "the quadratic forms of its heads are independent on what the layer before writes",
+    "(a')", "a'",
     _layers(lambda shape: not shape.causal, but_the_last=True), lambda net, i: net.squares(i),
     lambda shape, i: INDEPENDENT if shape.tokens == 2 else NOT_ZERO, "skew A",
     _forms_that_words_see, _squares_or_weaker,
 )  # fmt: skip
+"""The quadratic forms of its heads are independent on what the layer before writes."""
 FORMAL = Hypothesis(
-    "(e)", "e", "no combination of formal scores of three tokens is free of the patterns of the layer before",
+    "(e)", "e",
     _layers(lambda shape: shape.tokens > 2),
     lambda net, i: net.formal_differences(i) if isinstance(net, NetworkAtPoints) else None,
 )  # fmt: skip
+"""No combination of formal scores of three tokens is free of the patterns of the layer before."""
 
 # ---- values
 
 
 def _seen_in_means(net: Network, i: int) -> HeadRows:
-    return net.seen(i, net.means[i], net.words[i - 1][0])
+    return net.seen(i, net.means[i], net.reached[i - 1])
 
 
 def _seen(net: Network, i: int) -> HeadRows:
@@ -163,7 +163,7 @@ def _seen(net: Network, i: int) -> HeadRows:
 def _flips(net: Network, i: int) -> HeadRows | None:
     """What sets of heads may not add up to; `None` where it is no sum: in all but the last layer with mask and skip."""
     if not net.shape.causal:
-        return net.seen(i, net.means[i], net.words[i - 1][1])
+        return net.seen(i, net.means[i], net.written[i - 1])
     if not net.net.skip:
         return net.seen_of_words(i)
     return net.seen(i, net.means[i], net.first[i - 1]) if i == net.shape.depth else None
@@ -175,27 +175,30 @@ def _flips_or_forms(net: Network, i: int) -> HeadRows | None:
 
 def _flips_or_written(net: Network, i: int) -> HeadRows:
     """The sums of (c); where a form decides, what writes nothing is not read by the next layer either."""
-    return _flips(net, i) or net.rows(i, lambda head: net.entries(head.carried(net.first[i - 1])))
+    return _flips(net, i) or net.rows(i, lambda head: net.field.entries(head.carried(net.first[i - 1])))
 
 
 def _not_zero(shape: Architecture, i: int) -> Demand:
     return NOT_ZERO
 
 
-SEEN = Hypothesis("(b)", "b", "every head is seen", _layers(), _seen, _not_zero, "V")
+SEEN = Hypothesis("(b)", "b", _layers(), _seen, _not_zero, "V")
+"""Every head is seen."""
 FLIPS = Hypothesis(
-    "(c)", "c", "no set of its heads can be flipped, A and V to -A and -V",
-    _layers(lambda shape: shape.tokens == 2), _flips_or_forms, lambda shape, i: NO_SUM_ZERO, "V", _flips_or_written,
+    "(c)", "c", _layers(lambda shape: shape.tokens == 2), _flips_or_forms, lambda shape, i: NO_SUM_ZERO, "V",
+    _flips_or_written,
 )  # fmt: skip
+"""No set of its heads can be flipped, A and V to -A and -V."""
 SEEN_IN_MEANS = Hypothesis(
-    "(b), unmasked", "b unmasked", "every head is seen in the means of all tokens",
-    _layers(lambda shape: shape.tokens > 2 and shape.causal), _seen_in_means, _not_zero, "V",
+    "(b), unmasked", "b unmasked", _layers(lambda shape: shape.tokens > 2 and shape.causal), _seen_in_means, _not_zero,
+    "V",
 )  # fmt: skip
+"""Every head is seen in the means of all tokens."""
 SEEN_HALF = Hypothesis(
-    "(f)", "f", "every head is seen where the first of three tokens is seen with weight one half",
-    _layers(lambda shape: shape.tokens > 2 and shape.causal),
+    "(f)", "f", _layers(lambda shape: shape.tokens > 2 and shape.causal),
     lambda net, i: net.seen(i, net.means[i], net.halved(i - 1)), _not_zero, "V",
 )  # fmt: skip
+"""Every head is seen where the first of three tokens is seen with weight one half."""
 
 # ---- ranks
 
@@ -204,24 +207,26 @@ def stream(net: Network, letter: str, i: int) -> HeadRows:
     """Coordinates of what is written into space `i`, is read of it, or is reached there by the first token."""
     wide = net.at_more_points if isinstance(net, NetworkAtPoints) else net
     if letter == "F":
-        columns = wide.words[i][0] if i else wide.embedded
+        columns = wide.reached[i]
     elif letter == "U":
-        columns = wide.readers[i] if i < net.shape.depth else wide.unembedded
+        columns = wide.readers[i]
     else:
         columns = wide.first[i]
-    return HeadRows(wide.entries(columns), net.prime)
+    return HeadRows(net.field.entries(columns), net.prime)
 
 
-def _rank(name: str, letter: str, sentence: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:
-    return Hypothesis(name, letter, sentence, spaces, lambda net, i: stream(net, letter, i))
+def _rank(name: str, letter: str, spaces: Callable[[Architecture], Iterable[int]]) -> Hypothesis:
+    return Hypothesis(name, letter, spaces, lambda net, i: stream(net, letter, i))
 
 
 RANKS = (
-    _rank("rank E = d", "F", "the embedding is onto", lambda shape: range(shape.embed is not None)),
-    _rank("rank U = d", "U", "the output shows all", lambda shape: (shape.depth,) if shape.unembed is not None else ()),
-    _rank("F = R^d", "F", "words span the stream", _layers(lambda shape: not shape.skip)),
-    _rank("rank Uh = d", "U", "all of the stream is read", lambda shape: range(0 if shape.skip else shape.depth)),
-    _rank("rank S = d", "S", "the first token reaches all of the stream", lambda shape: range(1, shape.depth)),
+    # the embedding is onto, and the output shows all
+    _rank("rank E = d", "F", lambda shape: range(shape.embed is not None)),
+    _rank("rank U = d", "U", lambda shape: (shape.depth,) if shape.unembed is not None else ()),
+    # words span the stream, all of it is read, and the first token reaches all of it
+    _rank("F = R^d", "F", _layers(lambda shape: not shape.skip)),
+    _rank("rank Uh = d", "U", lambda shape: range(0 if shape.skip else shape.depth)),
+    _rank("rank S = d", "S", lambda shape: range(1, shape.depth)),
 )
 
 

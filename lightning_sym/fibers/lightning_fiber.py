@@ -19,7 +19,7 @@ from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.weights import Weights
-from lightning_sym.rings.rationals import RationalMatrix
+from lightning_sym.system.circuits import NetworkCircuits
 
 _PAGE = "docs/fibers-near-weights.md"
 
@@ -66,15 +66,10 @@ def _one_layer(weights: Weights, shape: Architecture, budget: Work, seed: int) -
         return described(weights, shape, _with_reason(found, shape), budget, seed)
     bits, size = max(entry_bits(weights).values()), max(*shape.widths, shape.input_width, shape.output_width)
     budget.spend(6 * product_cost(size, size, size, 3 * bits, bits), "virtual weights")
-    named = {name: RationalMatrix.of(matrix) for name, matrix in weights.all_held.items()}
-    query, key, value = named["Q1"], named["K1"], named["V1"]
-    if "O1" in named:
-        value = named["O1"] @ value
-    if "E" in named:
-        query, key, value = query @ named["E"], key @ named["E"], value @ named["E"]
-    if "U" in named:
-        value = named["U"] @ value
-    plain = Weights.of({"Q1": query.fractions(), "K1": key.fractions(), "V1": value.fractions()})
+    net = NetworkCircuits.of(weights)
+    ((head,),) = net.layers
+    seen = {"Q1": head.query @ net.embed, "K1": head.key @ net.embed, "V1": net.unembed @ head.carried(net.embed)}
+    plain = Weights.of({name: matrix.fractions() for name, matrix in seen.items()})
     found = _with_reason(virtual_fiber(plain, shape.tokens, budget), shape)
     return replace(found, architecture=shape, near=local_dimension(weights, shape.tokens, seed=seed, budget=budget))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Generic
@@ -16,13 +17,14 @@ from typing import Any, Generic
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.exact.subspaces import Subspace
 from lightning_sym.fibers.head_rows import HeadRows
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, random_residues
 from lightning_sym.rings.rationals import RationalMatrix
 from lightning_sym.system.circuits import HeadOver, M, NetworkCircuits, NetworkOver, added, residue_network
+from lightning_sym.system.fields import Field, Q, prime_field
+from lightning_sym.system.reach import observed, reached
 
 SOFTMAX_OPTIONS = frozenset({"normalization", "causal", "skip", "heads", "value_ranks", "embed", "unembed"})
 """The options of networks that docs/transformer-fibers.md is about."""
@@ -56,75 +58,57 @@ class ObservedNetwork(ABC, Generic[M]):
     Attributes:
         net: its circuits.
         shape: the network.
+        field: where its matrices are; its spaces are given by columns that stand for them.
         prime: `None` over the rationals.
     """
 
     prime: int | None = None
 
-    def __init__(self, net: NetworkOver[M], shape: Architecture) -> None:
+    def __init__(self, net: NetworkOver[M], shape: Architecture, field: Field[M, Any]) -> None:
         shape.require("the conditions", SOFTMAX_OPTIONS)
-        self.net, self.shape = net, shape
-
-    @abstractmethod
-    def everything(self, size: int) -> M:
-        """Columns that stand for all vectors of a length."""
-
-    @abstractmethod
-    def combined(self, parts: Sequence[M]) -> M:
-        """Columns that stand for all combinations of the columns of matrices."""
+        self.net, self.shape, self.field = net, shape, field
 
     @abstractmethod
     def products(self, left: M, right: M) -> npt.NDArray[Any]:
         """The products of the columns on the left with those on the right."""
 
-    @abstractmethod
-    def entries(self, matrix: M) -> npt.NDArray[Any]:
-        """The numbers of a matrix."""
-
     # ---- what reaches a layer, and what is read behind it
 
     @cached_property
-    def embedded(self) -> M:
-        r"""$E \xi$."""
-        return self.net.embedded(self.everything(self.shape.input_width))
+    def reached(self) -> list[M]:
+        r"""$M_i(\gamma) E \xi$ for $i = 0, \dots, l$."""
+        return [space.basis for space in reached(self.net, self.field)]
 
     @cached_property
-    def unembedded(self) -> M:
-        r"""The transpose of $\rho^\top U$."""
-        return self.net.before_unembedding(self.everything(self.shape.output_width))
-
-    @cached_property
-    def words(self) -> list[tuple[M, M]]:
-        r"""$M_i(\gamma) E \xi$ and $N_i(\gamma) E \xi$ for $i = 0, \dots, l$."""
-        found = [(self.embedded, self.embedded)]
-        for heads in self.net.layers:
-            before = found[-1][0]
-            written = self.combined([head.carried(before) for head in heads])
-            found.append((self.combined([before, written]) if self.net.skip else written, written))
-        return found
+    def written(self) -> list[M]:
+        r"""$N_i(\gamma) E \xi$ for $i = 0, \dots, l - 1$."""
+        layers = zip(self.reached, self.net.layers[:-1], strict=False) if self.net.skip else ()
+        written = [self.combined([head.carried(x) for head in heads]) for x, heads in layers]
+        return [self.reached[0], *written] if self.net.skip else self.reached
 
     @cached_property
     def readers(self) -> list[M]:
         r"""The transposes of $\rho^\top U T_i(\gamma)$ for $i = 0, \dots, l$."""
-        found = [self.unembedded]
-        for heads in reversed(self.net.layers):
-            read = [head.read(found[-1]) for head in heads]
-            found.append(self.combined([found[-1], *read] if self.net.skip else read))
-        return found[::-1]
+        return [space.basis for space in observed(self.net, self.field, scores=False)][::-1]
+
+    def combined(self, parts: Sequence[M]) -> M:
+        """Columns that stand for all combinations of the columns of matrices."""
+        basis: M = self.field.no_columns(parts[0].shape[0]).extended(*parts).basis
+        return basis
 
     @cached_property
     def first(self) -> list[M]:
         r"""$S_i \eta$ for $i = 0, \dots, l$."""
-        return self.net.first(self.everything(self.shape.input_width))
+        return self.net.first(self.field.identity(self.shape.input_width))
 
     @cached_property
     def means(self) -> list[M]:
         r"""The transposes of $\rho^\top Y_i$ for $i = 0, \dots, l$."""
-        return self.net.means(self.everything(self.shape.output_width))
+        return self.net.means(self.field.identity(self.shape.output_width))
 
     def halved(self, i: int) -> M:
         r"""A multiple of $M_i(\frac12) E \xi$."""
-        columns = self.embedded
+        columns = self.reached[0]
         for j in range(1, i + 1):
             behind = self.net.after(j, columns)
             columns = columns + behind if self.net.skip else behind
@@ -138,7 +122,7 @@ class ObservedNetwork(ABC, Generic[M]):
 
     def scores(self, i: int) -> HeadRows:
         r"""$(N_{i-1}(\gamma) E \xi)^\top A_{ih} S_{i-1} \eta$."""
-        (_, keys), queries = self.words[i - 1], self.first[i - 1]
+        keys, queries = self.written[i - 1], self.first[i - 1]
         return self.rows(i, lambda head: self.products(head.offered(keys), head.query @ queries))
 
     def quadratic(self, i: int, x: M) -> HeadRows:
@@ -153,7 +137,7 @@ class ObservedNetwork(ABC, Generic[M]):
 
     def squares(self, i: int) -> HeadRows | None:
         r"""$q_{A_{ih}}(N_{i-1}(\gamma) E \xi)$; `None` where that is not written out."""
-        return self.quadratic(i, self.words[i - 1][1])
+        return self.quadratic(i, self.written[i - 1])
 
     def seen(self, i: int, above: M, below: M) -> HeadRows:
         """What is seen above of what each head carries from below."""
@@ -161,7 +145,25 @@ class ObservedNetwork(ABC, Generic[M]):
 
     def seen_of_words(self, i: int) -> HeadRows:
         """What of each head is seen, on every word."""
-        return self.seen(i, self.readers[i], self.words[i - 1][0])
+        return self.seen(i, self.readers[i], self.reached[i - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class _AtPoints:
+    """A random vector of a space at each point; its dimension is not known."""
+
+    random: Callable[[int], PrimeFieldMatrix]
+    basis: PrimeFieldMatrix | None = None
+    dimension: None = None
+
+    def extended(self, *matrices: PrimeFieldMatrix) -> _AtPoints:
+        """Return a random combination at each point."""
+        parts = matrices if self.basis is None else (self.basis, *matrices)
+        if len(parts) == 1:
+            return _AtPoints(self.random, *parts)
+        factors = self.random(len(parts)).entries  # drawn at once, which is faster
+        scaled = [part * PrimeFieldMatrix(row, part.prime) for part, row in zip(parts, factors, strict=True)]
+        return _AtPoints(self.random, added(scaled))
 
 
 class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
@@ -177,8 +179,10 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
         generator: np.random.Generator,
         count: int,
     ) -> None:
-        super().__init__(net, shape)
         self.prime, self._generator, self.count = prime, generator, count
+        base, no_columns = prime_field(prime), _AtPoints(self._vectors)
+        field = Field(base.of, base.entries, base.rank, base.stacked, self._vectors, lambda rows: no_columns)
+        super().__init__(net, shape, field)
 
     @classmethod
     def of(
@@ -205,22 +209,13 @@ class NetworkAtPoints(ObservedNetwork[PrimeFieldMatrix]):
     def _random(self, *size: int) -> PrimeFieldMatrix:
         return random_residues(self._generator, size, self.prime)
 
-    def everything(self, size: int) -> PrimeFieldMatrix:
-        """Random vectors."""
+    def _vectors(self, size: int) -> PrimeFieldMatrix:
         return self._random(size, self.count)
-
-    def combined(self, parts: Sequence[PrimeFieldMatrix]) -> PrimeFieldMatrix:
-        """A random combination at each point."""
-        return added([part * self._random(1, self.count) for part in parts])
 
     def products(self, left: PrimeFieldMatrix, right: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
         """The products of column with column."""
         residues: npt.NDArray[np.int64] = (left * right).entries.sum(axis=0).astype(np.int64)
         return residues
-
-    def entries(self, matrix: PrimeFieldMatrix) -> npt.NDArray[np.int64]:
-        """The residues."""
-        return matrix.residues()
 
     def flip_forms(self, i: int) -> HeadRows | None:
         """*Forms* of Proposition 13 of layer `i`, not the last; `None` for more heads than there are points for."""
@@ -281,31 +276,19 @@ class NetworkSpaces(ObservedNetwork[RationalMatrix]):
 
     def __init__(self, weights: Weights, tokens: int, *, idle_heads: bool = True) -> None:
         net = NetworkCircuits.of(weights, idle_heads=idle_heads).in_memory()
-        super().__init__(net, weights.architecture(tokens))
-
-    def everything(self, size: int) -> RationalMatrix:
-        """The identity."""
-        return RationalMatrix.identity(size)
-
-    def combined(self, parts: Sequence[RationalMatrix]) -> RationalMatrix:
-        """A basis of what they span."""
-        return Subspace.spanned(*parts).basis
+        super().__init__(net, weights.architecture(tokens), Q)
 
     def products(self, left: RationalMatrix, right: RationalMatrix) -> npt.NDArray[Any]:
         """All products."""
         return (left.mT @ right).fractions()
 
-    def entries(self, matrix: RationalMatrix) -> npt.NDArray[Any]:
-        """The fractions."""
-        return matrix.fractions()
-
     def squares(self, i: int) -> HeadRows | None:
         """Written out in the first two layers, and behind an onto embedding with skip connections."""
         if i == 1:
             return super().squares(i)
-        if i > 2 and not (self.net.skip and self.embedded.rank() == self.net.widths[0]):
+        if i > 2 and not (self.net.skip and self.reached[0].rank() == self.net.widths[0]):
             return None
-        inner = self.embedded if i == 2 else RationalMatrix.identity(self.net.widths[0])
+        inner = self.reached[0] if i == 2 else RationalMatrix.identity(self.net.widths[0])
         columns = [head.carried(inner) for head in self.net.layers[i - 2]]
         pairs = [(b, c) for n, b in enumerate(columns) for c in columns[n:]]
 

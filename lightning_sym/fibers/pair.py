@@ -12,10 +12,15 @@ from lightning_sym.ask import FellShort, TheoremPrice, TheoremRow
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import Work
 from lightning_sym.network.attention import network_output
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.rationals import RationalMatrix, map_entries
+
+with lazy_imports(__name__):  # most answers need no coefficients
+    from lightning_sym.fibers import transformer_cost
+    from lightning_sym.network import polynomial_map
 
 LARGE_INPUT = 2**31
 """Entries of integer inputs of lightning networks, for a small error bound."""
@@ -139,23 +144,20 @@ def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]
 
 
 def _coefficients_price(pair: Pair) -> TheoremPrice:
-    from lightning_sym.fibers.transformer_cost import coefficients_cost  # here: most answers need no coefficients
-
     shapes = [network.architecture(pair.tokens) for network in _on_what_is_read(*pair.weights)]
-    steps = tuple(coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
+    steps = tuple(transformer_cost.coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
     return TheoremPrice(steps, "all coefficients")
 
 
 def _by_coefficients(pair: Pair) -> Comparison | None:
     """Lightning networks that are small: all coefficients of both polynomials."""
-    from lightning_sym.network.polynomial_map import polynomial_map  # here too
-
     if not pair.work.allows(2 * pair.exact_cost(LARGE_INPUT)):
         return None
     networks = _on_what_is_read(*pair.weights)
     try:
         first, second = (
-            polynomial_map(w.architecture(pair.tokens), w, memory=pair.memory).ring_coefficients() for w in networks
+            polynomial_map.polynomial_map(w.architecture(pair.tokens), w, memory=pair.memory).ring_coefficients()
+            for w in networks
         )
     except TooLarge:
         return None

@@ -10,7 +10,7 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.exact.inertia import inertia, inertia_cost
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.chain_ranks import Chain, chain_mod_p, exact_chain
-from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import entry_bits, number_bits, virtual_weights_cost
 from lightning_sym.fibers.local_dimension import LocalDimension
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
@@ -162,6 +162,6 @@ def orbit_at_least(weights: Weights) -> int:
 
 
 def _exact_chain(weights: Weights, budget: Work) -> Chain:
-    exact = virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights))
+    exact = virtual_weights_cost(weights, *number_bits(weights))
     budget.spend(len(weights.layers) * exact, "exact ranks of products of the weights")
     return exact_chain(weights)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
-from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.cost import evaluation_cost, number_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT, Pair
 from lightning_sym.fibers.virtual_moves import is_zero_function
+from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
+
+with lazy_imports(__name__):  # plain networks need none of these files
+    from lightning_sym.fibers import ball_pair, same_transformers
 
 __all__ = ["Answer", "Comparison", "Reason", "same_function"]
 
@@ -37,13 +41,12 @@ class PlainPair(Pair):
         super().__init__(*given)
         # an evaluation forms t x t scores, exact numbers each
         require_memory(200 * self.tokens**2, DEFAULT_MEMORY, f"an exact evaluation at {self.tokens:,} tokens")
-        self._bits = [entry_bits(w) for w in self.weights]
-        self._fractions = [fraction_bits(w) for w in self.weights]
+        self._bits = [number_bits(w) for w in self.weights]
 
     @cached_property
     def lengths(self) -> list[int]:
         """Bits of the longest entry of either."""
-        return [max(bits.values()) for bits in self._bits]
+        return [max(bits.values()) for bits, _ in self._bits]
 
     @cached_property
     def virtual(self) -> tuple[VirtualWeights, VirtualWeights]:
@@ -63,8 +66,8 @@ class PlainPair(Pair):
 
     def exact_cost(self, bound: int) -> float:
         """Seconds for exact outputs of both at integers up to `bound`."""
-        known = zip(self.weights, self._bits, self._fractions, strict=True)
-        return sum(evaluation_cost(w, bits, fractions, self.tokens, bound) for w, bits, fractions in known)
+        known = zip(self.weights, self._bits, strict=True)
+        return sum(evaluation_cost(w, *bits, self.tokens, bound) for w, bits in known)
 
     def are_of_two_kinds(self) -> bool:
         """Whether one is zero and the other is not, or both are homogeneous of different degrees."""
@@ -72,12 +75,12 @@ class PlainPair(Pair):
 
     def virtual_price(self) -> TheoremPrice:
         """What the virtual weights cost; all that is said needs them."""
-        known = zip(self.weights, self._bits, self._fractions, strict=True)
-        return TheoremPrice(tuple(virtual_weights_cost(*each) for each in known), "virtual weights", is_needed=True)
+        steps = tuple(virtual_weights_cost(w, *bits) for w, bits in zip(self.weights, self._bits, strict=True))
+        return TheoremPrice(steps, "virtual weights", is_needed=True)
 
     def solving_cost(self) -> float:
         """Seconds for the group element that leads from one to the other."""
-        return sum(solving_cost(w, bits) for w, bits in zip(self.weights, self._bits, strict=True))
+        return sum(solving_cost(w, bits) for w, (bits, _) in zip(self.weights, self._bits, strict=True))
 
 
 def _both_zero(pair: PlainPair) -> Comparison | None:
@@ -182,12 +185,8 @@ def same_function(
         return Comparison(Answer.SAME, Reason.IDENTICAL, networks=shapes)
     if first.form != second.form:
         raise BadInput(f"both networks must be of one form, got {first.form} and {second.form}")
-    rows, pair_of = PLAIN, cast("type[Pair]", PlainPair)
-    if not (shapes[0].is_plain and shapes[1].is_plain):  # plain networks need none of these files
-        from lightning_sym.fibers.ball_pair import PairInBalls
-        from lightning_sym.fibers.same_transformers import TRANSFORMERS
-
-        rows, pair_of = TRANSFORMERS, PairInBalls
+    are_plain = shapes[0].is_plain and shapes[1].is_plain
+    pair_of: type[Pair] = PlainPair if are_plain else ball_pair.PairInBalls
     pair = pair_of((first, second), tokens, evaluations, memory, budget, seed)
-    found, tried = ask(pair, rows, budget)
+    found, tried = ask(pair, PLAIN if are_plain else same_transformers.TRANSFORMERS, budget)
     return replace(pair.undecided() if found is None else found, networks=shapes, tried=(*tried, *pair.tried))

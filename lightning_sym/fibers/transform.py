@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
-from lightning_sym.exact.rational import null_space, rank
+from lightning_sym.exact.rational import rank, solution
 from lightning_sym.limits import require_integer
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.pieces import WeightSpace, act, pieces, spaces, stream
@@ -264,11 +264,3 @@ def swap(weights: Weights, *, layer: int | None = None) -> Weights:
     query, key = np.full((2, *old.query.shape), Fraction(0), dtype=object)
     query[0], key[0] = q, w
     return Weights.of(weights.named() | {f"Q{i}": query, f"K{i}": key, f"V{i}": np.outer(v, p)})
-
-
-def solution(matrix: ObjectArray, right: ObjectArray) -> ObjectArray | None:
-    """One `X` with `matrix X = right`, linear in `right`, so that its rank is no larger; or `None`."""
-    columns, count = matrix.shape[1], right.shape[1]
-    basis = null_space(np.concatenate([matrix, -right], axis=1))
-    solved = [v[:columns] for v in basis if any(v[columns:])]
-    return np.array(solved, dtype=object).T if len(solved) == count else None

@@ -16,11 +16,9 @@ from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.network.layer import Layer as Layer
-from lightning_sym.network.letters import InLetters
+from lightning_sym.network.named_matrices import NamedMatrices, exact_or_plain
 from lightning_sym.network.pieces import SHAPED
-from lightning_sym.network.plain_matrices import exact_or_plain
 from lightning_sym.network.random_matrices import RandomMatrices
-from lightning_sym.network.weights_text import ShownWeights
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.rationals import RationalMatrix
 
@@ -63,7 +61,7 @@ def _canonical(place: _Place, heads: int) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Weights(InLetters, ShownWeights):
+class Weights(NamedMatrices):
     """Exact weights of a network by their canonical names, and what the network does with them.
 
     Attributes:

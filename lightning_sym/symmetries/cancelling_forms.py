@@ -54,16 +54,16 @@ def words_to(
     Example:
         >>> one = np.array([[1]])
         >>> list(words_to([[2 * one], [3 * one]], one, True, 4194301))
-        [(), ((1, 0),), ((0, 0),), ((0, 0), (1, 0))]
+        [(), ((0, 0),), ((1, 0),), ((0, 0), (1, 0))]
     """
-    found: dict[HeadWord, Residues] = {}
-    choices = [([None] if skip else []) + list(range(len(heads))) for heads in values]
-    for choice in product(*choices):
-        word = tuple((j, h) for j, h in enumerate(choice) if h is not None)
-        matrix = start
-        for j, h in word:
-            matrix = _reduced(values[j][h] @ matrix, p)
-        found[word] = matrix
+    found: dict[HeadWord, Residues] = {(): start}
+    for j, heads in enumerate(values):
+        longer = {
+            (*word, (j, h)): _reduced(value @ matrix, p)
+            for word, matrix in found.items()
+            for h, value in enumerate(heads)
+        }
+        found = found | longer if skip else longer
     return found
 
 

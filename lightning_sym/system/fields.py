@@ -27,14 +27,16 @@ class Field(Generic[M, S]):
 
     Attributes:
         of: the matrix of an array of rational numbers; a `ValueError` where a prime divides a denominator.
+        entries: the array of a matrix: fractions, or residues.
         rank: of a matrix; or a number, if the rank is larger.
         stacked: matrices one above the other.
-        identity: the identity matrix of a size.
+        identity: the identity matrix of a size: columns that stand for all vectors.
         no_columns: the zero space in so many coordinates. Spaces are spanned by columns; they have a reduced `basis`,
             a `dimension`, and can be `extended`.
     """
 
     of: Callable[[npt.NDArray[Any]], M]
+    entries: Callable[[M], npt.NDArray[Any]]
     rank: Callable[[M, int], int]
     stacked: Callable[[Sequence[M]], M]
     identity: Callable[[int], M]
@@ -43,6 +45,7 @@ class Field(Generic[M, S]):
 
 Q = Field[RationalMatrix, Subspace](
     RationalMatrix.of,
+    RationalMatrix.fractions,
     RationalMatrix.rank,
     lambda matrices: matrices[0].above(*matrices[1:]),
     RationalMatrix.identity,
@@ -96,6 +99,7 @@ def prime_field(p: int) -> Field[PrimeFieldMatrix, ResidueSpace]:
     """
     return Field(
         PrimeFieldMatrix.of(np.array([[1]]), p).like,
+        PrimeFieldMatrix.residues,
         lambda matrix, most: min(rank_mod_p(matrix.entries, p), most),
         lambda matrices: PrimeFieldMatrix(np.concatenate([matrix.entries for matrix in matrices]), p),
         lambda size: PrimeFieldMatrix(np.eye(size), p),

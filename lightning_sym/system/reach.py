@@ -43,7 +43,7 @@ def reached(network: NetworkOver[M], field: Field[M, S], *, together: bool = Fal
         >>> [space.dimension for space in reached(net, Q)], [space.dimension for space in observed(net, Q)]
         ([2, 1], [2, 2])
     """
-    space = field.no_columns(network.widths[0]).extended(network.embed)
+    space = field.no_columns(network.widths[0]).extended(network.embedded(field.identity(network.embed.shape[1])))
     yield space
     for heads, before, width in zip(network.layers, network.widths, network.widths[1:], strict=False):
         if not (network.skip and space.dimension == before):  # all of the stream, and it stays
@@ -63,7 +63,9 @@ def observed(network: NetworkOver[M], field: Field[M, S], *, scores: bool = True
         field: the field.
         scores: queries and keys read the stream too; else values alone.
     """
-    space = field.no_columns(network.widths[-1]).extended(network.unembed.mT)
+    space = field.no_columns(network.widths[-1]).extended(
+        network.before_unembedding(field.identity(network.unembed.shape[0]))
+    )
     yield space
     for heads, width in zip(reversed(network.layers), reversed(network.widths[:-1]), strict=True):
         if not (network.skip and space.dimension == width):

@@ -26,7 +26,7 @@ from lightning_sym import (
     same_function,
 )
 from lightning_sym.errors import BadInput, TooLarge
-from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.cost import entry_bits, evaluation_cost, number_bits, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.virtual_moves import MoveName
 from lightning_sym.limits import Work
 
@@ -154,8 +154,8 @@ def test_the_limit_bounds_the_sum_of_the_steps() -> None:
         work.spend(0.6, "two")
     # every evaluation is small, all together are not
     other = Weights.of({"Q1": [[2, 4]], "K1": [[1, 0]], "V1": [[3, 4]]})
-    one = sum(evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) for w in (PLAIN, other))
-    before = sum(virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) for w in (PLAIN, other))
+    one = sum(evaluation_cost(w, *number_bits(w), 2, 3) for w in (PLAIN, other))
+    before = sum(virtual_weights_cost(w, *number_bits(w)) for w in (PLAIN, other))
     assert same_function(PLAIN, other, work=before + 1.5 * one).answer is Answer.DIFFERENT
     with pytest.raises(TooLarge, match="exact evaluations"):
         same_function(PLAIN, other, work=before + 0.5 * one)
@@ -165,7 +165,7 @@ def test_virtual_weights_of_unequal_denominators_are_long() -> None:
     def network(denominator: int) -> Weights:
         return Weights.random(Architecture((8, 8, 8, 8), (8, 8, 8), 2), seed=1, denominator=denominator)
 
-    costs = [virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) for w in map(network, (1, 2**60))]
+    costs = [virtual_weights_cost(w, *number_bits(w)) for w in map(network, (1, 2**60))]
     assert costs[1] > 20 * costs[0]
     with pytest.raises(TooLarge, match="virtual weights: exact work must take at most"):
         same_function(network(2**60), network(2**59), work=costs[1])
@@ -173,13 +173,12 @@ def test_virtual_weights_of_unequal_denominators_are_long() -> None:
 
 def test_an_answer_stands_without_the_group_element_that_takes_too_long() -> None:
     other = rescale(BIG, layer=1, by=2)
-    bits = [entry_bits(w) for w in (BIG, other)]
-    enough = sum(virtual_weights_cost(w, b, fraction_bits(w)) for w, b in zip((BIG, other), bits, strict=True))
+    enough = sum(virtual_weights_cost(w, *number_bits(w)) for w in (BIG, other))
     found = same_function(BIG, other, work=enough * 1.001)
     assert found.answer is Answer.SAME
     assert found.connection is not None
     assert (found.connection.sought, found.connection.query_key) == (False, None)
-    enough += sum(solving_cost(w, b) for w, b in zip((BIG, other), bits, strict=True))
+    enough += sum(solving_cost(w, entry_bits(w)) for w in (BIG, other))
     found = same_function(BIG, other, work=enough * 1.001)
     assert found.connection is not None
     assert (found.connection.sought, found.connection.query_key is None) == (True, False)
@@ -190,9 +189,9 @@ def test_estimates_grow_with_sizes_and_with_the_length_of_numbers() -> None:
     long = Weights.random(Architecture((10, 10), (10,), 2), seed=1, bound=2**62)
     long = Weights.of({name: matrix**200 for name, matrix in long.named().items()})
     costs: tuple[Callable[[Weights], float], ...] = (
-        lambda w: virtual_weights_cost(w, entry_bits(w), fraction_bits(w)),
+        lambda w: virtual_weights_cost(w, *number_bits(w)),
         lambda w: solving_cost(w, entry_bits(w)),
-        lambda w: evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3),
+        lambda w: evaluation_cost(w, *number_bits(w), 2, 3),
     )
     for cost in costs:
         assert 2 * cost(small) < cost(wide)
@@ -218,9 +217,9 @@ def test_denominators_that_differ_are_paid_for() -> None:
     assert same_function(network(9, 1), network(9, 1)).answer is Answer.DIFFERENT
     # floats: powers of two have a short common denominator
     dyadic = Weights.of({name: np.vectorize(float)(matrix) for name, matrix in first.matrices.items()})
-    costs = [evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) for w in (first, dyadic)]
+    costs = [evaluation_cost(w, *number_bits(w), 2, 3) for w in (first, dyadic)]
     assert costs[0] > 10 * costs[1]
-    assert fraction_bits(network(2, 1)) == {}
+    assert number_bits(network(2, 1))[1] == {}
 
 
 def test_classify_says_what_ranks_and_a_kernel_cost() -> None:

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 from lightning_sym import Weights, load_weights, save_weights
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.network.form import NetworkForm
-from lightning_sym.network.plain_matrices import PlainMatrices
+from lightning_sym.network.named_matrices import PlainMatrices
 from lightning_sym.rings import arrays
 from lightning_sym.rings.dyadic import dyadic, dyadic_bits, residues_of
 from lightning_sym.rings.normalization import SOFTMAX

@@ -14,7 +14,7 @@ from weight_bytes import HEADER, ONE, npy, npz, refused, tensor, tensors
 
 from lightning_sym import Weights, load_weights, save_weights
 from lightning_sym.errors import BadInput, FileFormatError, TooLarge
-from lightning_sym.network import plain_matrices
+from lightning_sym.network import named_matrices
 from lightning_sym.network.readers import bounds
 from lightning_sym.network.readers.json_file import read_json
 from lightning_sym.network.readers.npz_file import read_npz
@@ -30,7 +30,7 @@ def test_entries_are_counted_over_all_matrices(monkeypatch: pytest.MonkeyPatch) 
 
 def test_bytes_of_arrays_are_counted_over_all_matrices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "MOST_ENTRIES", 5)
-    monkeypatch.setattr(plain_matrices, "MOST_BYTES", 47)
+    monkeypatch.setattr(named_matrices, "MOST_BYTES", 47)
     for ending, content in {
         "npz": npz(("Q1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24))),
                    ("K1.npy", npy(HEADER.replace(b"1, 1", b"1, 3"), bytes(24))),
@@ -48,7 +48,7 @@ def test_bytes_of_arrays_are_counted_over_all_matrices(tmp_path: Path, monkeypat
             load_weights(file)
         monkeypatch.undo()
         monkeypatch.setattr(arrays, "MOST_ENTRIES", 5)
-        monkeypatch.setattr(plain_matrices, "MOST_BYTES", 47)
+        monkeypatch.setattr(named_matrices, "MOST_BYTES", 47)
 
 
 FORM = {"skip": True, "mask": "causal", "normalization": "softmax"}

@@ -1,8 +1,13 @@
-"""Matrices of machine numbers that are too many to be exact numbers of their own: held as they were read."""
+"""Matrices by name: how they are held, the letters in them, and how they look.
+
+Machine numbers that are too many to be exact numbers of their own are held as they were read. Letters make special
+families of weights; all that computes with numbers refuses them by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -10,12 +15,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lightning_sym.errors import ShapeError, TooLarge
-from lightning_sym.network.form import NetworkForm
+from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_matrix, one_line, rows_in_line
+from lightning_sym.errors import BadInput, ShapeError, TooLarge
+from lightning_sym.network.form import LIGHTNING_FORM, NetworkForm
 from lightning_sym.rings import arrays
 from lightning_sym.rings.arrays import ObjectArray, Rows, count_entries, exact_matrix, require_entries
 from lightning_sym.rings.dyadic import Plain, is_plain, require_finite
-from lightning_sym.rings.expressions import entry
+from lightning_sym.rings.expressions import entry, letters_of
+
+_MOST_LAYERS = 6
+"""Layers that a notebook shows."""
+
+_LONGEST_MATRIX = 300
+"""Characters of a matrix in the text of weights."""
 
 MOST_EXACT = 2**14
 """Entries of all matrices together that become exact numbers at once; more wait until they are asked for."""
@@ -129,8 +141,8 @@ def exact_or_plain(matrices: Mapping[str, Rows]) -> Mapping[str, ObjectArray]:
     return MappingProxyType({name: exact_matrix(matrix, name, entry) for name, matrix in matrices.items()})
 
 
-class HeldMatrices:
-    """The part of `Weights` that knows how matrices are held."""
+class NamedMatrices(Result):
+    """The part of `Weights` that knows how matrices are held, which letters are in them, and how they look."""
 
     matrices: Mapping[str, ObjectArray]
     form: NetworkForm
@@ -178,7 +190,7 @@ class HeldMatrices:
         return type(self).of, (dict(self.all_held), self.form)  # type: ignore[attr-defined]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HeldMatrices):
+        if not isinstance(other, NamedMatrices):
             return NotImplemented
         mine, theirs = self.all_held, other.all_held
         same_names = self.form == other.form and mine.keys() == theirs.keys()
@@ -195,8 +207,64 @@ class HeldMatrices:
             BadInput: there are letters.
             TooLarge: there are too many numbers.
         """
-        self.require_numbers()  # type: ignore[attr-defined]
+        self.require_numbers()
         return dict(self.matrices.items())
+
+    # ---- letters
+
+    @cached_property
+    def letters(self) -> tuple[Any, ...]:
+        """The SymPy symbols in the entries, by name; none where all are numbers.
+
+        Raises:
+            BadInput: two of them differ by their assumptions only.
+        """
+        if self.as_given:
+            return ()
+        return tuple(letters_of(chain.from_iterable(m.ravel() for m in self.matrices.values())))
+
+    def require_numbers(self, what: str = "what is computed here") -> None:
+        """Refuse letters by name.
+
+        Raises:
+            BadInput: there is one.
+
+        Example:
+            >>> import sympy
+            >>> from lightning_sym.network.weights import Weights
+            >>> Weights.of({"Q1": [[sympy.Symbol("a")]], "K1": [[1]], "V1": [[1]]}).require_numbers("the fiber")
+            Traceback (most recent call last):
+            lightning_sym.errors.BadInput: the fiber must be of weights that are numbers, got the letter a in Q1
+        """
+        for name, matrix in self.matrices.items() if self.letters else ():
+            if found := letters_of(matrix.ravel()):
+                raise BadInput(f"{what} must be of weights that are numbers, got the letter {found[0]} in {name}")
+
+    # ---- how they look
+
+    def __repr__(self) -> str:
+        form = "" if self.form == LIGHTNING_FORM else f", {self.form!r}"
+        return f"Weights.of({one_line(self.all_held if self.too_many else self.matrices)}{form})"
+
+    def lines(self) -> Lines:
+        """Every matrix in a line, and the form where it is not lightning attention."""
+        form = [("form", ", ".join(self.form.words))] if self.form.words else []
+        if self.too_many:
+            held = self.all_held.items()
+            return [(name, f"{m.shape[0]:,} x {m.shape[1]:,} numbers, {m.dtype.name}") for name, m in held] + form
+        return [
+            (name, cut_text(rows_in_line(matrix), _LONGEST_MATRIX)) for name, matrix in self.matrices.items()
+        ] + form
+
+    def _latex(self) -> str:
+        layers: dict[str, list[str]] = {}
+        for name, held in self.all_held.items():
+            index = f"_{{{name[1:].replace('.', ',')}}}" if name[1:] else ""
+            set_of_all = rf"\in \mathbb{{Q}}^{{{held.shape[0]} \times {held.shape[1]}}}"
+            shown = set_of_all if self.too_many else f"= {latex_matrix(self.matrices[name])}"
+            layers.setdefault(name[1:], []).append(f"{name[0]}{index} {shown}")
+        rows = [r", \quad ".join(row) for row in layers.values()]
+        return latex_lines(rows if len(rows) <= _MOST_LAYERS else [*rows[: _MOST_LAYERS - 2], r"\ldots", rows[-1]])
 
 
 def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
