@@ -81,7 +81,8 @@ def test_a_certified_dimension_enters_the_files_of_its_tables(
     def ask(*more: str) -> Callable[[], object]:
         return lambda: run(capsys, *question, *more)
 
-    ask("--json")()  # what is imported late is there then
+    for more in (("--certificate", str(tmp_path / "first.json")), ("--json",)):  # what is imported late is there then
+        ask(*more)()
     _program.cache_clear()
     verify_identity.cache_clear()
     walk = entered(ask("--certificate", certificate), ask("--json"))
