@@ -23,7 +23,12 @@ Bits = dict[str, int]
 """Bits of the entries of a matrix, by its name, once the denominators of a row are cleared."""
 
 Lengths = tuple[tuple[str, int], ...]
-"""The same, for what is kept: a network is asked about many times."""
+"""The same, for what is kept: a network is asked about many times, and others of its shape."""
+
+
+def _kept(bits: Bits) -> Lengths:
+    """Return lengths in whole bytes: numbers of about the same length have one price."""
+    return tuple((name, length + -length % 8) for name, length in bits.items())
 
 
 def _common_bits(denominators: Iterable[int]) -> int:
@@ -67,11 +72,7 @@ def fraction_bits(weights: Weights) -> Bits:
         >>> fraction_bits(Weights.of({"Q1": [[5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {}
     """
-    weights.require_numbers("how long numbers are")
-    sizes = {name: _sizes(matrix) for name, matrix in weights.all_held.items()}
-    if not any(both for _, both in sizes.values()):
-        return {}
-    return {name: both or max(rows) for name, (rows, both) in sizes.items()}
+    return number_lengths(weights)[1]
 
 
 def entry_bits(weights: Weights) -> Bits:
@@ -81,8 +82,22 @@ def entry_bits(weights: Weights) -> Bits:
         >>> entry_bits(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
         {'Q1': 4, 'K1': 1, 'V1': 1}
     """
+    return number_lengths(weights)[0]
+
+
+def number_lengths(weights: Weights) -> tuple[Bits, Bits]:
+    """Both of them, `entry_bits` and `fraction_bits`.
+
+    Example:
+        >>> number_lengths(Weights.of({"Q1": [[0.5, 7]], "K1": [[1, 0]], "V1": [[1, 0]]}))
+        ({'Q1': 4, 'K1': 1, 'V1': 1}, {'Q1': 5, 'K1': 1, 'V1': 1})
+    """
     weights.require_numbers("how long numbers are")
-    return {name: max(_sizes(matrix)[0]) for name, matrix in weights.all_held.items()}
+    sizes = {name: _sizes(matrix) for name, matrix in weights.all_held.items()}
+    entries = {name: max(rows) for name, (rows, _) in sizes.items()}
+    if not any(both for _, both in sizes.values()):
+        return entries, {}
+    return entries, {name: both or entries[name] for name, (_, both) in sizes.items()}
 
 
 def product_cost(m: int, k: int, n: int, bits: int, more_bits: int) -> float:
@@ -117,7 +132,7 @@ def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float
         >>> virtual_weights_cost(w, entry_bits(w), fraction_bits(w)) < 0.001
         True
     """
-    return _of_virtual_weights(weights.architecture(1), tuple(bits.items()), tuple(fractions.items()))
+    return _of_virtual_weights(weights.architecture(1), _kept(bits), _kept(fractions))
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +148,7 @@ def solving_cost(weights: Weights, bits: Bits) -> float:
         >>> solving_cost(w, entry_bits(w)) < 0.001
         True
     """
-    return _of_solving(weights.architecture(1), tuple(bits.items()))
+    return _of_solving(weights.architecture(1), _kept(bits))
 
 
 @lru_cache(maxsize=256)
@@ -141,7 +156,8 @@ def _of_solving(shape: Architecture, bits: Lengths) -> float:
     price = Price("rationals")
     for matrix in weights_over_sizes(shape, price, dict(bits)):
         matrix.mT.solved(matrix.shape[0])
-        matrix.read()
+        for _ in range(4):  # the matrix, the system that is made of it, its solution, and what solves for the next one
+            matrix.read()
     return price.seconds
 
 
@@ -153,7 +169,7 @@ def evaluation_cost(weights: Weights, bits: Bits, fractions: Bits, tokens: int, 
         >>> evaluation_cost(w, entry_bits(w), fraction_bits(w), 2, 3) < 0.001
         True
     """
-    shape, lengths = weights.architecture(tokens), (tuple(bits.items()), tuple(fractions.items()))
+    shape, lengths = weights.architecture(tokens), (_kept(bits), _kept(fractions))
     return _of_evaluation(shape, *lengths, bound.bit_length())
 
 

@@ -36,7 +36,7 @@ from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import Fiber
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
-from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import number_lengths, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
 from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
 from lightning_sym.fibers.plain_differential import (
@@ -117,9 +117,8 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
     """
     weights.require_plain("the fiber, all weights with the same function,")
     shape = weights.architecture(tokens)
-    # twice: known partners are virtual weights that are compared with these
-    bits = entry_bits(weights)
-    budget.spend(2 * virtual_weights_cost(weights, bits, fraction_bits(weights)), "virtual weights")
+    # known partners are virtual weights that are compared with these, and all become fractions of Python's
+    budget.spend(6 * virtual_weights_cost(weights, *number_lengths(weights)), "virtual weights")
     virtual = exact_virtual_weights(weights)
     if is_zero_function(virtual, tokens):
         depth, square = shape.depth, shape.widths[0] ** 2

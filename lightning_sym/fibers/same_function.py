@@ -11,12 +11,13 @@ from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
-from lightning_sym.fibers.cost import entry_bits, evaluation_cost, fraction_bits, solving_cost, virtual_weights_cost
+from lightning_sym.fibers.cost import evaluation_cost, number_lengths, solving_cost, virtual_weights_cost
 from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT, Pair
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
 
 __all__ = ["Answer", "Comparison", "Reason", "same_function"]
 
@@ -37,8 +38,12 @@ class PlainPair(Pair):
         super().__init__(*given)
         # an evaluation forms t x t scores, exact numbers each
         require_memory(200 * self.tokens**2, DEFAULT_MEMORY, f"an exact evaluation at {self.tokens:,} tokens")
-        self._bits = [entry_bits(w) for w in self.weights]
-        self._fractions = [fraction_bits(w) for w in self.weights]
+        self._bits, self._fractions = zip(*map(number_lengths, self.weights), strict=True)
+
+    @cached_property
+    def exact(self) -> list[list[RationalMatrix]]:
+        """All matrices, those that the virtual weights were made of."""
+        return [[matrix for layer in w.rational_layers for matrix in layer] for w in self.weights]
 
     @cached_property
     def lengths(self) -> list[int]:

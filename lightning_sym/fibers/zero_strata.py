@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.inertia import inertia
 from lightning_sym.exact.rational import null_columns
-from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import number_lengths, virtual_weights_cost
 from lightning_sym.fibers.integer_steps import MOST_UNKNOWNS, Bounded, least_value
 from lightning_sym.fibers.local_dimension import LocalDimension
 from lightning_sym.limits import Work
@@ -66,7 +66,7 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
     depth = shape.depth
     if depth - 1 > MOST_UNKNOWNS:
         return None
-    seconds = RANKS * depth * virtual_weights_cost(weights, entry_bits(weights), fraction_bits(weights))
+    seconds = RANKS * depth * virtual_weights_cost(weights, *number_lengths(weights))
     seconds += STEP * 2**depth * depth**3 * max(shape.attention_ranks) * max(shape.widths)
     if not budget.allows(seconds):
         return None

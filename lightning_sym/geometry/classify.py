@@ -23,7 +23,7 @@ from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
 from lightning_sym.exact.rational import rank
-from lightning_sym.fibers.cost import entry_bits, fraction_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import number_lengths, virtual_weights_cost
 from lightning_sym.geometry.bounds import Bounds
 from lightning_sym.geometry.layer_orbits import Label, LayerOrbit
 from lightning_sym.geometry.point_text import point_latex, point_lines
@@ -152,12 +152,12 @@ def orbit_of(weights: Weights, memory: int = DEFAULT_MEMORY, budget: Work | None
     if shape.depth > 1:
         raise ShapeError(f"the orbit must be asked of one layer, got {shape}")
     (d, d_out), (a,) = shape.widths, shape.attention_ranks
-    bits, budget = entry_bits(weights), Work() if budget is None else budget
+    (bits, fractions), budget = number_lengths(weights), Work() if budget is None else budget
     entries = 2 * a * d + d * d + 2 * d * d_out
     needed = entries * (BYTES_AN_ENTRY + sum(bits.values()))
     require_memory(needed, memory, f"the matrices of a layer ({d:,} -> {d_out:,}, exact)")
     # the rank of A, of V, and of both beside each other
-    budget.spend(3 * virtual_weights_cost(weights, bits, fraction_bits(weights)), "ranks of the virtual weights")
+    budget.spend(3 * virtual_weights_cost(weights, bits, fractions), "ranks of the virtual weights")
     virtual = exact_virtual_weights(weights)
     attention, value = virtual.attention[0], virtual.value
     r, s = rank(attention), rank(value)
