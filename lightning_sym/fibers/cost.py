@@ -135,9 +135,19 @@ def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float
     return _of_virtual_weights(weights.architecture(1), _kept(bits), _kept(fractions))
 
 
+def virtual_residues_cost(weights: Weights) -> float:
+    """Seconds for the same modulo a prime.
+
+    Example:
+        >>> virtual_residues_cost(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})) < 0.001
+        True
+    """
+    return _of_virtual_weights(weights.architecture(1), (), (), "residues")
+
+
 @lru_cache(maxsize=256)
-def _of_virtual_weights(shape: Architecture, bits: Lengths, fractions: Lengths) -> float:
-    return price_of_virtual_weights(shape, dict(bits), dict(fractions)).seconds
+def _of_virtual_weights(shape: Architecture, bits: Lengths, fractions: Lengths, ring: str = "rationals") -> float:
+    return price_of_virtual_weights(shape, dict(bits), dict(fractions), ring=ring).seconds
 
 
 def solving_cost(weights: Weights, bits: Bits) -> float:

@@ -10,10 +10,15 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.exact.inertia import inertia, inertia_cost
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.chain_ranks import Chain, chain_mod_p, exact_chain
-from lightning_sym.fibers.cost import entries_cost, entry_bits, number_lengths, virtual_weights_cost
+from lightning_sym.fibers.cost import (
+    entries_cost,
+    entry_bits,
+    number_lengths,
+    virtual_residues_cost,
+    virtual_weights_cost,
+)
 from lightning_sym.fibers.local_dimension import LocalDimension
 from lightning_sym.limits import Work
-from lightning_sym.network.prices import price_of_virtual_weights
 from lightning_sym.network.weights import Weights
 
 GENERIC = "the differential has the generic rank"
@@ -56,9 +61,8 @@ def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work 
 
 def _is_generic(weights: Weights, generic: int, budget: Work) -> bool:
     """Whether ranks modulo a prime show that the differential has the generic rank."""
-    bits = entry_bits(weights)
-    entries = sum(entries_cost(weights[name].size, 1, length) for name, length in bits.items())
-    products = price_of_virtual_weights(weights.architecture(1), {}, ring="residues").seconds
+    entries = entries_cost(weights.architecture(1).parameter_count, 1, max(entry_bits(weights).values()))
+    products = virtual_residues_cost(weights)
     budget.spend(entries + products, "ranks of products modulo a prime")
     return (chain := chain_mod_p(weights)) is not None and chain.rank_at_least() == generic
 
