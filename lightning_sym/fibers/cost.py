@@ -23,7 +23,12 @@ Bits = dict[str, int]
 """Bits of the entries of a matrix, by its name, once the denominators of a row are cleared."""
 
 Lengths = tuple[tuple[str, int], ...]
-"""The same, for what is kept: a network is asked about many times."""
+"""The same, for what is kept: a network is asked about many times, and others of its shape."""
+
+
+def _kept(bits: Bits) -> Lengths:
+    """Return lengths in whole bytes: numbers of about the same length have one price."""
+    return tuple((name, length + -length % 8) for name, length in bits.items())
 
 
 def _common_bits(denominators: Iterable[int]) -> int:
@@ -119,12 +124,22 @@ def virtual_weights_cost(weights: Weights, bits: Bits, fractions: Bits) -> float
         >>> virtual_weights_cost(w, *number_bits(w)) < 0.001
         True
     """
-    return _of_virtual_weights(weights.architecture(1), tuple(bits.items()), tuple(fractions.items()))
+    return _of_virtual_weights(weights.architecture(1), _kept(bits), _kept(fractions))
+
+
+def virtual_residues_cost(weights: Weights) -> float:
+    """Seconds for the same modulo a prime.
+
+    Example:
+        >>> virtual_residues_cost(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})) < 0.001
+        True
+    """
+    return _of_virtual_weights(weights.architecture(1), (), (), "residues")
 
 
 @lru_cache(maxsize=256)
-def _of_virtual_weights(shape: Architecture, bits: Lengths, fractions: Lengths) -> float:
-    return price_of_virtual_weights(shape, dict(bits), dict(fractions)).seconds
+def _of_virtual_weights(shape: Architecture, bits: Lengths, fractions: Lengths, ring: str = "rationals") -> float:
+    return price_of_virtual_weights(shape, dict(bits), dict(fractions), ring=ring).seconds
 
 
 def solving_cost(weights: Weights, bits: Bits) -> float:
@@ -135,7 +150,7 @@ def solving_cost(weights: Weights, bits: Bits) -> float:
         >>> solving_cost(w, entry_bits(w)) < 0.001
         True
     """
-    return _of_solving(weights.architecture(1), tuple(bits.items()))
+    return _of_solving(weights.architecture(1), _kept(bits))
 
 
 @lru_cache(maxsize=256)
@@ -143,7 +158,8 @@ def _of_solving(shape: Architecture, bits: Lengths) -> float:
     price = Price("rationals")
     for matrix in weights_over_sizes(shape, price, dict(bits)):
         matrix.mT.solved(matrix.shape[0])
-        matrix.read()
+        for _ in range(4):  # the matrix, the system that is made of it, its solution, and what solves for the next one
+            matrix.read()
     return price.seconds
 
 
@@ -155,7 +171,7 @@ def evaluation_cost(weights: Weights, bits: Bits, fractions: Bits, tokens: int, 
         >>> evaluation_cost(w, *number_bits(w), 2, 3) < 0.001
         True
     """
-    shape, lengths = weights.architecture(tokens), (tuple(bits.items()), tuple(fractions.items()))
+    shape, lengths = weights.architecture(tokens), (_kept(bits), _kept(fractions))
     return _of_evaluation(shape, *lengths, bound.bit_length())
 
 

@@ -12,6 +12,7 @@ from lightning_sym.ask import FellShort, TheoremPrice, TheoremRow
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
+from lightning_sym.fibers.cost import entries_cost
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import Work
 from lightning_sym.network.attention import network_output
@@ -88,6 +89,8 @@ class Pair:
         Raises:
             TooLarge: there are too many entries.
         """
+        entries = sum(shape.parameter_count for shape in self.shapes)
+        self.work.spend(entries_cost(entries, 1, 64), "exact weights")  # how long they are is not known before
         return [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
 
     def draw(self, bound: int, denominator: Fraction | int = 1) -> RationalMatrix:

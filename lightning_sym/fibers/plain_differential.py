@@ -10,7 +10,13 @@ from lightning_sym.errors import TooLarge
 from lightning_sym.exact.inertia import inertia, inertia_cost
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.chain_ranks import Chain, chain_mod_p, exact_chain
-from lightning_sym.fibers.cost import entry_bits, number_bits, virtual_weights_cost
+from lightning_sym.fibers.cost import (
+    entries_cost,
+    entry_bits,
+    number_bits,
+    virtual_residues_cost,
+    virtual_weights_cost,
+)
 from lightning_sym.fibers.local_dimension import LocalDimension
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Weights
@@ -55,8 +61,9 @@ def differential_rank(weights: Weights, tokens: int, generic: int, budget: Work 
 
 def _is_generic(weights: Weights, generic: int, budget: Work) -> bool:
     """Whether ranks modulo a prime show that the differential has the generic rank."""
-    cost = virtual_weights_cost(weights, entry_bits(weights), {})
-    budget.spend(0.01 * cost, "ranks of products modulo a prime")
+    entries = entries_cost(weights.architecture(1).parameter_count, 1, max(entry_bits(weights).values()))
+    products = virtual_residues_cost(weights)
+    budget.spend(entries + products, "ranks of products modulo a prime")
     return (chain := chain_mod_p(weights)) is not None and chain.rank_at_least() == generic
 
 

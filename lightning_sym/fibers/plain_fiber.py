@@ -117,8 +117,8 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
     """
     weights.require_plain("the fiber, all weights with the same function,")
     shape = weights.architecture(tokens)
-    # twice: known partners are virtual weights that are compared with these
-    budget.spend(2 * virtual_weights_cost(weights, *number_bits(weights)), "virtual weights")
+    # known partners are virtual weights that are compared with these, and all become fractions of Python's
+    budget.spend(6 * virtual_weights_cost(weights, *number_bits(weights)), "virtual weights")
     virtual = exact_virtual_weights(weights)
     if is_zero_function(virtual, tokens):
         depth, square = shape.depth, shape.widths[0] ** 2

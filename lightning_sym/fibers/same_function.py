@@ -18,6 +18,7 @@ from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
 from lightning_sym.network.virtual_weights import VirtualWeights, rational_virtual_weights
 from lightning_sym.network.weights import Weights
+from lightning_sym.rings.rationals import RationalMatrix
 
 with lazy_imports(__name__):  # plain networks need none of these files
     from lightning_sym.fibers import ball_pair, same_transformers
@@ -42,6 +43,11 @@ class PlainPair(Pair):
         # an evaluation forms t x t scores, exact numbers each
         require_memory(200 * self.tokens**2, DEFAULT_MEMORY, f"an exact evaluation at {self.tokens:,} tokens")
         self._bits = [number_bits(w) for w in self.weights]
+
+    @cached_property
+    def exact(self) -> list[list[RationalMatrix]]:
+        """All matrices, those that the virtual weights were made of."""
+        return [[matrix for layer in w.rational_layers for matrix in layer] for w in self.weights]
 
     @cached_property
     def lengths(self) -> list[int]:

@@ -6,6 +6,7 @@ Only shapes and lengths are needed, so nothing large is made. The rates are thos
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ from lightning_sym.rings.sizes import LARGEST, Price, Sizes
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options that the forward pass carries out, whatever the ring."""
+
+MOST_HEADS, MOST_LAYERS = 4, 1000
+"""More heads than these are not walked through one by one, nor are more layers."""
 
 Bits = Mapping[str, int]
 """Bits of the entries of a matrix, by its name."""
@@ -79,11 +83,40 @@ def output_over_sizes(
         >>> output_over_sizes(Architecture((64, 32), (8,), 2, heads=8), price, 128, 128).shape, price.seconds < 0.1
         ((32, 2), True)
     """
+    if isinstance(bits, int) and (parts := _fewer(architecture)):
+        if architecture.depth > MOST_LAYERS and price.rates.grows:  # longer from layer to layer, by a power
+            price.enter("product", LARGEST)
+            return Sizes((architecture.output_width, architecture.tokens), price, bits=LARGEST, lowest=LARGEST)
+        for fewer, times in parts:
+            part = price.empty()
+            found = output_over_sizes(fewer, part, bits, input_bits, fractions, machine_numbers=machine_numbers)
+            price.add(part, times)
+        longer = architecture.heads.bit_length() if price.rates.grows else 0
+        return Sizes(found.shape, price, bits=found.bits + longer, lowest=found.lowest, degree=found.degree)
     sizes = weights_over_sizes(architecture, price, bits, fractions)
     weights: Sequence[Any] = [_Later((m,)) for m in sizes] if machine_numbers else sizes
     x = _input(architecture, price, input_bits, input_bits if fractions else 0)
     result: Sizes = run(x, architecture, weights, _form(architecture))
     return result
+
+
+def _fewer(architecture: Architecture) -> tuple[tuple[Architecture, int], ...]:
+    """Return networks with few heads and layers, and how often to count each, in place of one with many; else nothing.
+
+    A head, or a layer of the same widths, takes what one takes that is added to it. Very deep networks are counted as
+    if all layers were as wide as the widest one.
+    """
+    if (depth := architecture.depth) > MOST_LAYERS:
+        width, rank, values = max(architecture.widths), max(architecture.attention_ranks), architecture.value_ranks
+
+        def layers(n: int) -> Architecture:
+            ranks = None if values is None else (max(values),) * n
+            return replace(architecture, widths=(width,) * (n + 1), attention_ranks=(rank,) * n, value_ranks=ranks)
+
+        return (layers(1), 2 - depth), (layers(2), depth - 1)
+    if (heads := architecture.heads) > MOST_HEADS:
+        return tuple((replace(architecture, heads=n), times) for n, times in ((1, 2 - heads), (2, heads - 1)))
+    return ()
 
 
 class _Later(NamedTuple):
@@ -125,8 +158,10 @@ def _input(architecture: Architecture, price: Price, bits: int = 1, lowest: int 
     return Sizes(shape, price, bits=bits, lowest=lowest, degree=degree)
 
 
-def price_of_virtual_weights(architecture: Architecture, bits: Bits, fractions: int | Bits = 0) -> Price:
-    """What the virtual weights of a plain network and their ranks take.
+def price_of_virtual_weights(
+    architecture: Architecture, bits: Bits, fractions: int | Bits = 0, *, ring: str = "rationals"
+) -> Price:
+    """What the virtual weights of a plain network and their ranks take, over the rationals or residues.
 
     Example:
         >>> price = price_of_virtual_weights(Architecture((2, 1), (1,), 1), {"Q1": 2, "K1": 1, "V1": 3})
@@ -134,8 +169,10 @@ def price_of_virtual_weights(architecture: Architecture, bits: Bits, fractions: 
         (4, True)
     """
     architecture.require_plain("virtual weights")
-    price = Price("rationals")
+    price = Price(ring)
     sizes = weights_over_sizes(architecture, price, bits, fractions)
+    for matrix in sizes:
+        matrix.read()  # as it comes, made of numbers of Python's
     found = virtual_weights([Layer(*sizes[i : i + 3]) for i in range(0, len(sizes), 3)])
     for matrix in (*found.attention, found.value):
         matrix.rank()
@@ -155,14 +192,24 @@ def price_of_jacobian(architecture: Architecture, rows: int, order: int | None =
         >>> price_of_jacobian(Architecture((64, 64), (8,), 2), 100).seconds < 10
         True
     """
-    price = Price("residues", series=0 if order is None else (order + 1) // 2)
+    price = _price_of_gradients(architecture, 0 if order is None else (order + 1) // 2)
+    price.enter("row", 1)
+    price.repeated(rows, at_once=True)
+    Sizes((rows, architecture.parameter_count), price).rank()
+    return price
+
+
+def _price_of_gradients(architecture: Architecture, series: int) -> Price:
+    """Return what the gradient of one output by all weights takes, over residues or series of them."""
+    price = Price("residues", series=series)
+    if parts := _fewer(architecture):
+        for fewer, times in parts:
+            price.add(_price_of_gradients(fewer, series), times)
+        return price
     recorded = [Recorded(matrix) for matrix in weights_over_sizes(architecture, price)]
     x = Recorded(_input(architecture, price), constant=True)
     output = run(x, architecture, recorded, _form(architecture))
     gradients([output], [Sizes(output.shape, price, degree=output.value.degree)], recorded)
-    price.enter("row", 1)
-    price.repeated(rows, at_once=True)
-    Sizes((rows, architecture.parameter_count), price).rank()
     return price
 
 

@@ -16,7 +16,7 @@ class Rates(NamedTuple):
         product: a product of two numbers of one word inside a matrix product.
         power: products of two numbers take as often as long as this power of the product of their words.
         entry: a number that is made, for each of its words.
-        read: one that becomes a number of Python's; longer ones take longer from ten words on.
+        read: one that becomes a number of Python's, as behind a mask; longer ones take longer from ten words on.
         lowest: an entry of a product of fractions that is brought to lowest terms, by the power 1.5 of its words.
         function: a number that is put into an exponential, or divided by.
         digits: a machine number that is cut into digits.
@@ -62,6 +62,7 @@ RATES = {
         call=3.6e-06,
         product=3.4e-09,
         power=0.5,
+        read=4.8e-07,
         function=9.5e-07,
         cut=1.3e-06,
         by_digits=4.8e-09,

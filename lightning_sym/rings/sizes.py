@@ -11,13 +11,13 @@ Matrices of polynomials have a degree besides: an entry has as many terms as the
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import comb
-from operator import mul
 from typing import Any
 
 import numpy as np
 
-from lightning_sym.rings.rates import RATES, Rates
+from lightning_sym.rings.rates import RATES
 
 LARGEST = 10**100
 """More operations and longer numbers than this are not told apart: floats end at 10^308."""
@@ -39,10 +39,10 @@ class Price:
     """
 
     def __init__(self, ring: str, *, variables: int = 0, series: int = 0) -> None:
-        self.rates: Rates = RATES[ring]
+        self.ring, self.rates = ring, RATES[ring]
         self.variables, self.series = variables, series
-        self._done = dict.fromkeys(Rates._fields, 0)
-        self._units = dict.fromkeys(Rates._fields, 0.0)
+        self._done: defaultdict[str, int] = defaultdict(int)
+        self._units: defaultdict[str, float] = defaultdict(float)
 
     @property
     def done(self) -> dict[str, int]:
@@ -57,7 +57,8 @@ class Price:
     @property
     def seconds(self) -> float:
         """What all that was done takes."""
-        return float(sum(map(mul, self._units.values(), self.rates)))
+        rates = self.rates
+        return float(sum(units * getattr(rates, what) for what, units in self._units.items()))
 
     def repeated(self, times: int, *, at_once: bool = False) -> Price:
         """Count all that was done so many times; matrices at once are as many operations as one."""
@@ -67,11 +68,15 @@ class Price:
                 self._units[what] *= times
         return self
 
-    def add(self, other: Price) -> None:
-        """Count all that was done elsewhere."""
+    def add(self, other: Price, times: int = 1) -> None:
+        """Count all that was done elsewhere, so many times."""
         for what, count in other._done.items():
-            self._done[what] += count
-            self._units[what] += other._units[what]
+            self._done[what] += count * times
+            self._units[what] += other._units[what] * times
+
+    def empty(self) -> Price:
+        """A price at the same rates, nothing done."""
+        return Price(self.ring, variables=self.variables, series=self.series)
 
     def terms(self, degree: int) -> int:
         """How many terms an entry of a degree may have: a number has one, a polynomial as many as there are monomials,
@@ -96,6 +101,10 @@ class Price:
         """Count products of two numbers."""
         words = (1 + bits // 64) * (1 + more_bits // 64)
         self.enter("product", count, 1.0 if words == 1 else float(words) ** self.rates.power)
+
+    def read(self, count: int, bits: int) -> None:
+        """Count entries that become numbers of Python's."""
+        self.enter("read", count, 1 + bits / 640)
 
     def lowest(self, count: int, bits: int) -> None:
         """Count fractions whose denominators are made common, or which are brought to lowest terms."""
@@ -149,10 +158,11 @@ class Sizes:
         return self._made(self.shape, bits, lowest, max(self.degree, other.degree))
 
     def __mul__(self, other: Sizes) -> Sizes:
-        """The product entry by entry."""
+        """The product entry by entry: no library has one for rationals, each is a number of Python's meanwhile."""
         shape = max(self.shape[0], other.shape[0]), max(self.shape[1], other.shape[1])
         pairs = self.price.pairs(self.degree, other.degree)
         self.price.multiplied(shape[0] * shape[1] * pairs, self.bits, other.bits)
+        self.price.read(shape[0] * shape[1], self.bits)
         return self._made(shape, self.bits + other.bits, self.lowest + other.lowest, self.degree + other.degree)
 
     @property
@@ -187,7 +197,7 @@ class Sizes:
     def read(self) -> None:
         """Count entries that become numbers of Python's, are compared and printed."""
         price, count = self.price, self.shape[0] * self.shape[1]
-        price.enter("read", count, 1 + self.bits / 640)
+        price.read(count, self.bits)
         price.lowest(count, self.lowest)
 
     def rank(self, most: int | None = None) -> int:

@@ -61,7 +61,8 @@ def recover_from_jet(
     own = jet.architecture
     if _fixed(shape) != _fixed(own):
         raise BadInput(f"the shape must have tokens, depth, input and output of the jet, those of {own}; got {shape}")
-    seconds = price_of_lines(shape, len(jet.series), jet.order).seconds
+    # the lines layer by layer, once more to compare, and a linear system of as many rows
+    seconds = 4 * price_of_lines(shape, len(jet.series), jet.order).seconds
     Work(work, progress).spend(seconds, "the series along the lines")
     return _Question(jet, shape).answer()
 

@@ -50,7 +50,7 @@ class Counted:
 def counted() -> Iterator[Counted]:
     """Count what is done meanwhile."""
     found = Counted()
-    matmul, rank = RationalMatrix.__matmul__, RationalMatrix.rank
+    matmul, rank, of = RationalMatrix.__matmul__, RationalMatrix.rank, RationalMatrix.of
 
     def product(left: RationalMatrix, right: RationalMatrix) -> RationalMatrix:
         found.rational(left) @ found.rational(right)
@@ -63,6 +63,21 @@ def counted() -> Iterator[Counted]:
     def read(matrix: RationalMatrix, fractions: Any = RationalMatrix.fractions) -> Any:
         found.rational(matrix).read()
         return fractions(matrix)
+
+    def made(rows: Any) -> RationalMatrix:
+        matrix: RationalMatrix = of(rows)
+        if matrix is not rows:
+            found.rational(matrix).read()
+        return matrix
+
+    def by_entries(left: RationalMatrix, right: RationalMatrix, inner: Any = RationalMatrix.__mul__) -> Any:
+        found.rational(left) * found.rational(right)
+        return inner(left, right)
+
+    def balls_by_entries(left: BallMatrix, right: BallMatrix, inner: Any = BallMatrix.__mul__) -> Any:
+        sizes = (Sizes(matrix.shape, found.prices["balls"], bits=1) for matrix in (left, right))
+        next(sizes) * next(sizes)
+        return inner(left, right)
 
     def recorded(jacobian: RandomJacobian, *given: Any, made: Any = RandomJacobian.__init__, **options: Any) -> None:
         made(jacobian, *given, **options)
@@ -82,6 +97,9 @@ def counted() -> Iterator[Counted]:
         patches.enter_context(patch.object(RationalMatrix, "__matmul__", product))
         patches.enter_context(patch.object(RationalMatrix, "rank", ranked))
         patches.enter_context(patch.object(RationalMatrix, "fractions", read))
+        patches.enter_context(patch.object(RationalMatrix, "of", made))
+        patches.enter_context(patch.object(RationalMatrix, "__mul__", by_entries))
+        patches.enter_context(patch.object(BallMatrix, "__mul__", balls_by_entries))
         patches.enter_context(patch.object(RandomJacobian, "__init__", recorded))
         patches.enter_context(patch.object(RandomJacobian, "matrix", rows))
         for ring, kind in (("balls", BallMatrix), ("residues", PrimeFieldMatrix), ("series", TaylorMatrix)):
