@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from threading import RLock
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,10 @@ class LazyModule(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
+_ONE_AT_A_TIME = RLock()
+"""Held inside of a block: what one thread puts back must not be what another one has put there."""
+
+
 @contextmanager
 def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
     """Make each import of a module in the block a `LazyModule`.
@@ -42,7 +47,6 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
     Yields:
         By name what was imported from where, to be filled by the block.
     """
-    import_now = builtins.__import__
     places: dict[str, str] = {}
 
     def import_later(
@@ -59,11 +63,13 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
         places.update(dict.fromkeys(fromlist, name))
         return SimpleNamespace(**{each: LazyModule(f"{name}.{each}") for each in fromlist})
 
-    builtins.__import__ = import_later  # type: ignore[assignment]
-    try:
-        yield places
-    finally:
-        builtins.__import__ = import_now
+    with _ONE_AT_A_TIME:
+        import_now = builtins.__import__
+        builtins.__import__ = import_later  # type: ignore[assignment]
+        try:
+            yield places
+        finally:
+            builtins.__import__ = import_now
 
 
 Names = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]

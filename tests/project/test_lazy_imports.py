@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from types import ModuleType
 
 import pytest
@@ -40,6 +42,28 @@ def test_an_import_of_somebody_else_is_no_lazy_one() -> None:
     assert not isinstance(found["path"], LazyModule)
     with pytest.raises(ZeroDivisionError), lazy_imports(__name__):
         raise ZeroDivisionError
+    assert builtins.__import__ is before
+
+
+def test_two_threads_wait_for_each_other() -> None:
+    """Who ends first would else put back what the other one needs, and the other one what was of the first."""
+    before, begun, inside = builtins.__import__, Event(), Event()
+
+    def first() -> dict[str, str]:
+        with lazy_imports("first") as places:
+            begun.set()
+            assert not inside.wait(0.05), "one at a time"
+        return places
+
+    def second() -> dict[str, str]:
+        begun.wait()
+        with lazy_imports("second") as places:
+            inside.set()
+            exec("from there_is_none import name", {"__name__": "second"})  # noqa: S102
+        return places
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [ran.result() for ran in (pool.submit(first), pool.submit(second))] == [{}, {"name": "there_is_none"}]
     assert builtins.__import__ is before
 
 
