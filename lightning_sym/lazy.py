@@ -33,7 +33,8 @@ class LazyModule(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-_one_block_at_a_time = RLock()  # two threads that import would leave each other's `__import__` behind
+_ONE_AT_A_TIME = RLock()
+"""Held inside of a block: what one thread puts back must not be what another one has put there."""
 
 
 @contextmanager
@@ -62,7 +63,7 @@ def lazy_imports(importer: str) -> Iterator[dict[str, str]]:
         places.update(dict.fromkeys(fromlist, name))
         return SimpleNamespace(**{each: LazyModule(f"{name}.{each}") for each in fromlist})
 
-    with _one_block_at_a_time:  # nothing is waited for in it: no statement of the block imports anything
+    with _ONE_AT_A_TIME:
         import_now = builtins.__import__
         builtins.__import__ = import_later  # type: ignore[assignment]
         try:

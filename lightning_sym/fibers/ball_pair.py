@@ -121,8 +121,11 @@ class PairInBalls(Pair):
     def affords_balls(self, bits: int) -> bool:
         """Whether outputs in balls of so many bits can be had: there are `t x t` scores in each head."""
         known = self.shapes[0].normalization is None or self.shapes[0].normalization.function is not None
-        cost = sum(self._outputs_cost(number, bits) for number in range(2))
-        return known and self._few_tokens and self.work.allows(cost)
+        return known and self._few_tokens and self.work.allows(self.balls_cost(bits))
+
+    def balls_cost(self, bits: int) -> float:
+        """Seconds for the outputs of both in balls of so many bits, at one input."""
+        return sum(self._outputs_cost(number, bits) for number in range(2))
 
     @property
     def polynomial(self) -> bool:

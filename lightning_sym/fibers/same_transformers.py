@@ -39,6 +39,9 @@ FIRST_BITS, MOST_BITS = 128, 2048
 WIDE = Fraction(1, 2**16)
 """Outputs that may be farther apart are worth more bits at once."""
 
+QUICK = 1.0
+"""Seconds for the first outputs in balls, up to which these come before streams that are followed faster."""
+
 
 def _names(shape: Architecture) -> list[list[str]]:
     return [[shape.head_name(i + 1, h + 1) for h in range(shape.heads)] for i in range(shape.depth)]
@@ -51,6 +54,12 @@ def _by_few_inputs(pair: PairInBalls) -> Comparison | None:
         if found is not None:
             return found
     return None
+
+
+def _few_inputs_are_quick(pair: PairInBalls) -> bool:
+    """Equal networks would wait for outputs of many tokens in vain, though their streams are followed in a moment."""
+    cost = 0.0 if pair.polynomial else pair.balls_cost(FIRST_BITS)
+    return cost <= QUICK or cost <= sum(map(streams_cost, pair.shapes, pair.lengths))
 
 
 def _with_bits_enough(pair: PairInBalls, scale: int) -> Comparison | None:
@@ -164,11 +173,14 @@ def _by_conditions(pair: PairInBalls) -> Comparison | None:
         nets = [(None, a.circuits) for a in pair.arrangements]
         if pair.tokens == 2:
             nets = [(None, without_uniform_heads(circuits)) for _, circuits in nets]
-    for (weights, one), (_, other) in (nets, nets[::-1]):
+    rearranged = (
+        "" if pair.arrangements is None else ", its heads rearranged"
+    )  # so numbers of layers and heads are others
+    for which, ((weights, one), (_, other)) in zip(("first", "second"), (nets, nets[::-1]), strict=True):
         shown, tried = apart_by_theorem(weights, one, other, pair.tokens, pair.source, pair.work)
         if shown is not None:
             return _with_an_input(pair, *shown)
-        pair.tried += tried
+        pair.tried += [each._replace(why=f"of the {which} network{rearranged}: {each.why}") for each in tried]
     return None
 
 
@@ -225,7 +237,7 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
         STREAMS, _fits_a_matrix, _price_of_samples, _by_graph,
         "no matrix was found that takes the streams of one network to those of the other",
     ),
-    TheoremRow("", any_question, paid_by_steps, _by_few_inputs),
+    TheoremRow("", _few_inputs_are_quick, paid_by_steps, _by_few_inputs),
     TheoremRow(
         STREAMS, lambda pair: pair.of_one_depth, _each(streams_cost, "common streams", is_needed=True),
         _by_streams, "the streams do not move together in all layers",

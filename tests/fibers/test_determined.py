@@ -169,3 +169,28 @@ def test_a_certificate_needs_inputs_that_fit() -> None:
     assert found.answer is Answer.DIFFERENT
     with pytest.raises(TooLarge, match="100,000 tokens"):
         same_certificate(found, first, second, MANY)
+
+
+def test_equal_networks_of_many_tokens_do_not_wait_for_inputs() -> None:
+    stages = set[str]()
+    one: dict[str, Any] = {"Q1": [[1]], "K1": [[1]], "V1": [[Fraction(1, 3)]]}
+    first, second = (Weights.of(m, NetworkForm(SOFTMAX, skip=True)) for m in (one, one | {"Q1": [[-1]], "K1": [[-1]]}))
+    found = same_function(first, second, 2000, progress=lambda stage, done, total: stages.add(stage))
+    assert found.answer is Answer.SAME
+    assert not any("outputs" in stage for stage in stages), "seconds each, and in vain"
+
+
+def test_what_was_tried_says_of_which_network() -> None:
+    """Layer 1 of the first network has scores; what has none is what is left of it."""
+    none = {"Q": [[0]], "K": [[0]]}
+
+    def stacked(*heads: tuple[dict[str, list[list[int]]], int]) -> Weights:
+        named = {f"{k}{i}": m for i, (head, v) in enumerate(heads, 1) for k, m in (head | {"V": [[v]]}).items()}
+        return Weights.of(named, NetworkForm(SOFTMAX, causal=True, skip=True))
+
+    idle = {"Q": [[1]], "K": [[1]]}, 0
+    found = same_function(stacked(idle, (none, 1), (none, 2)), stacked((none, 2), (none, 1)), 3)
+    assert found.answer is Answer.UNDECIDED
+    said = [each.why for each in found.tried if each.citation.startswith("Theorem 4")]
+    rearranged = "network, its heads rearranged: (a), layer 1 does not hold (the scores of head 1 are zero)"
+    assert said == [f"of the first {rearranged}", f"of the second {rearranged}"]

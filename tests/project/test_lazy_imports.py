@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from types import ModuleType
 
 import pytest
@@ -44,20 +45,25 @@ def test_an_import_of_somebody_else_is_no_lazy_one() -> None:
     assert builtins.__import__ is before
 
 
-def test_threads_that_import_at_once_leave_nothing_behind() -> None:
-    before, entered, leave = builtins.__import__, threading.Event(), threading.Event()
+def test_two_threads_wait_for_each_other() -> None:
+    """Who ends first would else put back what the other one needs, and the other one what was of the first."""
+    before, begun, inside = builtins.__import__, Event(), Event()
 
-    def other() -> None:
-        with lazy_imports("another"):
-            entered.set()
-            leave.wait(10)
+    def first() -> dict[str, str]:
+        with lazy_imports("first") as places:
+            begun.set()
+            assert not inside.wait(0.05), "one at a time"
+        return places
 
-    thread = threading.Thread(target=other)
-    with lazy_imports(__name__):
-        thread.start()
-        assert not entered.wait(0.1)
-    leave.set()
-    thread.join()
+    def second() -> dict[str, str]:
+        begun.wait()
+        with lazy_imports("second") as places:
+            inside.set()
+            exec("from there_is_none import name", {"__name__": "second"})  # noqa: S102
+        return places
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [ran.result() for ran in (pool.submit(first), pool.submit(second))] == [{}, {"name": "there_is_none"}]
     assert builtins.__import__ is before
 
 
