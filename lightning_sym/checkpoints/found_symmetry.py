@@ -21,7 +21,7 @@ from lightning_sym.checkpoints.measured import Fitted, fitted, measured
 from lightning_sym.checkpoints.model import Block, Checkpoint
 from lightning_sym.checkpoints.nice_numbers import as_part
 from lightning_sym.checkpoints.rewritings import apply
-from lightning_sym.checkpoints.stream_fit import CHUNK
+from lightning_sym.checkpoints.stream_fit import CHUNK, centred
 from lightning_sym.checkpoints.symmetry import LayerSymmetry, Symmetry
 from lightning_sym.checkpoints.symmetry_files import symmetry_memory
 from lightning_sym.checkpoints.understood import Walker, ends_of
@@ -46,6 +46,7 @@ def stream_of(found: StreamMap, first: Checkpoint, second: Checkpoint) -> Stream
     if found.matrix is not None and not isinstance(found.matrix, Ratio):
         rows = ends_of(first, Walker.COMPARISON).embedding
         some = measured(rows[:CHUNK], stored_type(first, second, "embedding"))
+        some = replace(some, value=centred(some.value, second.form))  # what it makes of ones was not fitted
         fits = ((parts["rotation"], fitted(parts["rotation"], some.swapaxes(0, 1), rows=len(rows))),)
     stream = Stream(Symmetry((), **parts), second.form, found, fits)
     if isinstance(found.matrix, Ratio):

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightning_sym.checkpoints.exact_arrays import Exact
 from lightning_sym.checkpoints.layer_fit import Guess, fitted
-from lightning_sym.checkpoints.measured import Fitted, Measured, Measuring, measured_pieces, value_of
+from lightning_sym.checkpoints.measured import TINY, Fitted, Measured, Measuring, measured_pieces, value_of
 from lightning_sym.checkpoints.measured import fitted as fit_of
 from lightning_sym.checkpoints.model import Block, CheckpointForm
 from lightning_sym.checkpoints.pieces import HALVES, LAYER
@@ -168,7 +168,7 @@ def _walk(pair: LayerPair, guess: Guess, gains: frozenset[int], exact: Exact | N
     return LayerWalk(*blocks, pair.form, stream, guess.symmetry, gains, ring)
 
 
-def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted]]:
+def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted | Measured]]:
     """The gauges that were fitted, and how well the weights of the first tell them."""
     first: Any = pair.measured[0]
     form, symmetry = pair.form, guess.symmetry
@@ -178,9 +178,29 @@ def _fits(pair: LayerPair, guess: Guess) -> Iterator[tuple[Any, Fitted]]:
     if "values" in guess.fitted:
         writers = first.output[heads].reshape(form.groups, -1, a)
         yield symmetry.values, fit_of(symmetry.values, first.value[groups], writers)
+    readers = first.query[heads].reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
+    if "turns" in guess.fitted:
+        yield symmetry.turns, fitted_turns(symmetry.turns, readers, first.key[groups])
     if "queries" in guess.fitted:
-        readers = first.query[heads].reshape(form.groups, -1, a, width).swapaxes(1, 2).reshape(form.groups, a, -1)
         yield symmetry.queries, fit_of(symmetry.queries, readers, first.key[groups].swapaxes(-1, -2))
+
+
+def fitted_turns(turns: Any, queries: Measured, keys: Measured) -> Measured:
+    """Numbers `x + iy`, `(G, a / 2, 2)`, that were fitted to queries and keys, both `(G, a, n)`, with what that is off.
+
+    Each side tells a number the better, the longer its rows are; the two count by the squares of their lengths.
+    """
+    value = np.asarray(turns, dtype=np.float64)
+    length = np.square(value).sum(axis=-1)
+    energy, noise = np.zeros_like(length), np.zeros_like(length)
+    for side, scale in ((queries, length), (keys, 1 / length)):
+        entries, squares = (x.reshape(len(value), 2, -1, x.shape[-1]) for x in (np.square(side.value), 2 * side.square))
+        told = scale * entries.sum(axis=(1, 3))
+        weight = 1 / max(float(told.mean()), TINY)
+        energy += weight * told
+        noise += weight**2 * scale**2 * (entries.sum(axis=1) * squares.mean(axis=1)).sum(axis=-1)
+    off = length * noise / np.maximum(energy, TINY) ** 2
+    return Measured(value, np.repeat(off[..., None], 2, axis=-1))
 
 
 def _account(pair: LayerPair, guess: Guess, gains: frozenset[int]) -> _Account:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ from lightning_sym.checkpoints.units import unit_at
 
 ALIKE = 8
 """Roundings are at most so many times as large as the middle one; what is further off is something else."""
+
+CUT = 1e-12
+"""Directions in which squares of weights are less, of the largest, are none."""
+
+TINY = 1e-100
+"""Above it squares do not vanish."""
 
 
 class _Parts:
@@ -96,35 +103,51 @@ class Measured(_Parts):
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(_Parts):
-    """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
+class Doubt(_Parts):
+    """What roundings make of `g x`, of `g` fitted to `g W = W'` and to `L = L' g`.
 
-    Where `g` was fitted to `g W = W'`, row `i` of it is off by `e_i W^T (W W^T)^-1`, `e_i` the errors of row `i` of
-    `W'`. With units that are products of one number for each row of `W'` and one for each column, an entry of `g x` is
-    off by the root of `square_i x^T gram x`.
+    By the first alone row `i` of `g` is off by `e_i W^T (W W^T)^-1`, `e_i` the errors of row `i` of `W'`. With units
+    that are products of one number for each row of `W'` and one for each column, an entry of `g x` is off by the root
+    of `square_i x^T gram x`. A direction that `W` hardly has is told by `L'`: of that, `shares` remain.
 
     Attributes:
-        value: `(..., a, a)`.
-        square: `(..., a)`.
+        value: `(..., a)`, a square for each row of `W'`.
         gram: `(..., a, a)`.
-        other_square, other_gram: the same of the inverses, and of what these were fitted to.
+        basis: `(..., a, a)`, `g` transposed times eigenvectors of `W' W'^T`.
+        shares: `(..., a + 1, a)`, squares of what is off in each of these directions, for each row by both, and last
+            by the first alone.
     """
 
     value: Floats
-    square: Floats
     gram: Floats
-    other_square: Floats
-    other_gram: Floats
+    basis: Floats
+    shares: Floats
+
+    def of(self, rows: Floats) -> Floats:
+        """Squares of what is off in `g x` for each row `x`, `(..., n, a)`."""
+        forms = np.maximum(((rows @ self.gram) * rows).sum(axis=-1), 0.0)
+        told = np.square(rows @ self.basis) @ self.shares.swapaxes(-1, -2)
+        part = np.minimum(told[..., :-1], told[..., -1:]) / np.maximum(told[..., -1:], np.finfo(float).tiny)
+        return np.asarray(forms[..., None] * self.value[..., None, :] * part)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(_Parts):
+    """Square matrices fitted to weights by least squares, and what the roundings of these make of the fit.
+
+    Attributes:
+        value: `(..., a, a)`.
+        doubt: what is off in products with them.
+        other: the same of the inverses.
+    """
+
+    value: Floats
+    doubt: Doubt
+    other: Doubt
 
     def inverse(self) -> Fitted:
         """The inverses, to be transposed before they stand on the left."""
-        return Fitted(
-            np.asarray(np.linalg.inv(self.value), np.float64),
-            self.other_square,
-            self.other_gram,
-            self.square,
-            self.gram,
-        )
+        return Fitted(np.asarray(np.linalg.inv(self.value), np.float64), self.other, self.doubt)
 
     def swapaxes(self, first: int, second: int) -> Fitted:
         """The matrices transposed: what they are multiplied with from the one side, they were from the other."""
@@ -132,16 +155,57 @@ class Fitted(_Parts):
 
     def of_columns(self, array: Any) -> Floats:
         """Squares of what the fit makes of `g x`, for columns `(..., a, n)`."""
-        return np.asarray(self.square[..., :, None] * _forms(value_of(array).swapaxes(-1, -2), self.gram)[..., None, :])
+        return self.doubt.of(value_of(array).swapaxes(-1, -2)).swapaxes(-1, -2)
 
     def of_rows(self, array: Any) -> Floats:
         """The same for rows, `(..., n, a)`, from the other side."""
-        return np.asarray(_forms(value_of(array), self.gram)[..., :, None] * self.square[..., None, :])
+        return self.doubt.of(value_of(array))
 
 
-def _forms(rows: Floats, gram: Floats) -> Floats:
-    """`x^T gram x` for each row."""
-    return np.asarray(np.maximum(((rows @ gram) * rows).sum(axis=-1), 0.0))
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Rows `(..., n, a)`, matrices that were fitted to what these make of them, and squares of the units of that."""
+
+    rows: Floats
+    by: Floats
+    square: Floats
+
+    @cached_property
+    def made(self) -> Floats:
+        """What the matrices make of the rows."""
+        return np.asarray(self.rows @ self.by)
+
+    @property
+    def noise(self) -> Floats:
+        """The square of how far a number of both is off, in the middle."""
+        return np.asarray(2 * self.square.mean(axis=(-1, -2))[..., None, None])
+
+    @property
+    def weight(self) -> Floats:
+        """That of the equations in the fit."""
+        mean = np.square(self.made).mean(axis=(-1, -2))[..., None, None]
+        return np.asarray(1 / np.maximum(mean, np.finfo(float).tiny))
+
+    def doubt(self, other: _Side, share: float) -> Doubt:
+        """What is off in products, where the other side tells the matrices too; the same side: they are orthogonal."""
+        gram, least = self.rows.swapaxes(-1, -2) @ self.rows, np.finfo(float).tiny
+        inverse = np.linalg.pinv(gram, rcond=CUT, hermitian=True)
+        each = self.square.mean(axis=-1, keepdims=True)
+        value = 2 / share * self.square.mean(axis=-2) / np.maximum(each.mean(axis=-2), least)
+        (high, basis), (low, across) = (
+            np.linalg.eigh(each.made.swapaxes(-1, -2) @ each.made) for each in (self, other)
+        )
+        energies = self.weight * np.maximum(high, 0)[..., None, :], other.weight * np.maximum(low, 0)[..., :, None]
+        spoiled = self.weight * self.noise * energies[0] + other.weight * other.noise * energies[1]
+        off = spoiled / np.maximum(energies[0] + energies[1], TINY) ** 2
+        if other is self:
+            off = off * (1 - np.eye(off.shape[-1]))  # a turn moves no direction along itself
+        alone = self.noise * self.weight / np.maximum(energies[0], TINY)
+        there = high > CUT * high[..., -1:]
+        shares = np.concatenate([np.square(across) @ off, alone], axis=-2) * there[..., None, :]
+        return Doubt(
+            value, inverse @ (self.rows.swapaxes(-1, -2) @ (each * self.rows)) @ inverse, self.by @ basis, shares
+        )
 
 
 def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, rows: int = 0) -> Fitted:
@@ -156,15 +220,12 @@ def fitted(matrices: Any, readers: Measured, writers: Measured | None = None, ro
     """
     value = np.asarray(matrices, dtype=np.float64)
     share = max(rows, readers.shape[-1]) / readers.shape[-1]
-    parts: list[Any] = []
-    for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value))):
-        if side is not None:
-            squares, across = side.square @ np.square(by), side.value.swapaxes(-1, -2)
-            inverse = np.linalg.pinv(across @ side.value, rcond=1e-12, hermitian=True)
-            each, least = squares.mean(axis=-1, keepdims=True), np.finfo(float).tiny
-            parts.append(2 / share * squares.mean(axis=-2) / np.maximum(each.mean(axis=-2), least))
-            parts.append(inverse @ (across @ (each * side.value)) @ inverse)
-    return Fitted(value, *(parts if writers is not None else 2 * parts))
+    sides = [
+        _Side(side.value, np.asarray(by, np.float64), side.square @ np.square(by))
+        for side, by in ((readers.swapaxes(-1, -2), value.swapaxes(-1, -2)), (writers, np.linalg.inv(value)))
+        if side is not None
+    ]
+    return Fitted(value, sides[0].doubt(sides[-1], share), sides[-1].doubt(sides[0], share))
 
 
 def _parts(arguments: Any, name: str) -> Any:
@@ -202,7 +263,7 @@ class Measuring(Rounded):
         fits: parts of a symmetry that were fitted, and how well.
     """
 
-    def __init__(self, fits: Sequence[tuple[Any, Fitted]] = ()) -> None:
+    def __init__(self, fits: Sequence[tuple[Any, Fitted | Measured]] = ()) -> None:
         self._fits = fits
 
     def numbers(self, array: Any) -> Any:

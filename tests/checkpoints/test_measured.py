@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lightning_sym.checkpoints.fits import best_matrix
 from lightning_sym.checkpoints.measured import Measured, Measuring, fitted, measured
 from lightning_sym.checkpoints.units import unit_at
 
@@ -54,10 +55,10 @@ def test_a_fit_is_off_by_what_it_says(writers: bool) -> None:
         left, right = (
             x + unit * by * random.standard_normal(x.shape) for x, by in ((u, 1), (u @ inverse, norms(inverse, 0)))
         )
-        if writers:
-            made.append(others.T @ (np.linalg.lstsq(left, right, rcond=None)[0] - inverse))
-        else:
-            made.append((np.linalg.lstsq(old.T, new.T, rcond=None)[0].T - g) @ others)
+        found = best_matrix(
+            old, new, left, right, (1 / float(np.square(new).mean()), 1 / float(np.square(right).mean()))
+        )
+        made.append(others.T @ (np.linalg.inv(found) - inverse) if writers else (found - g) @ others)
     told = fit.inverse().of_rows(others.T) if writers else fit.of_columns(others)
     ratio = np.std(made, axis=0) / np.sqrt(told)
     assert (ratio > 0.3).all(), ratio
