@@ -134,6 +134,7 @@ def virtual_residues_cost(weights: Weights) -> float:
         >>> virtual_residues_cost(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})) < 0.001
         True
     """
+    weights.require_numbers("how long numbers are")
     return _of_virtual_weights(weights.architecture(1), (), (), "residues")
 
 
