@@ -245,6 +245,11 @@ def test_seeds_change_nothing() -> None:
     assert equations(network, 3, seed=0).terms == equations(network, 3, seed=7).terms
 
 
+def test_a_million_heads_are_refused_before_they_are_listed() -> None:
+    with pytest.raises(TooLarge, match="the letters of the polynomial map must fit into"):
+        equations(Architecture((2, 2), (1,), 2, heads=10**6))
+
+
 @pytest.mark.parametrize("skip", [False, True])
 def test_too_many_inputs_for_the_codes_are_refused_before_the_coordinates(
     skip: bool, monkeypatch: pytest.MonkeyPatch
