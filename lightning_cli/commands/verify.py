@@ -27,8 +27,8 @@ Examples:
   lightning-sym verify dimension.json
   lightning-sym verify DIR
 
-The checker is one file that needs nothing but Python: proofs_check/checker/verify.py of this
-program, or a copy of it, does the same as `python verify.py FILE...`.
+The checker needs nothing but Python: proofs_check/checker/verify.py of this program, or a copy
+of that folder, does the same as `python verify.py FILE...`; for orbits the one file will do.
 
 Exit codes: 0 every file proves what it claims, and every list of files agrees with what is there;
 1 one does not; 2 nothing was given to check. A directory without a list is no reason for 1.""",
