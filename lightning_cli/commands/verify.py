@@ -28,7 +28,7 @@ Examples:
   lightning-sym verify DIR
 
 The checker needs nothing but Python: proofs_check/checker/verify.py of this program, or a copy
-of that folder, does the same as `python verify.py FILE...`; for orbits the one file will do.
+of that folder, does the same as `python verify.py FILE...`; the one file alone checks dimensions by orbits.
 
 Exit codes: 0 every file proves what it claims, and every list of files agrees with what is there;
 1 one does not; 2 nothing was given to check. A directory without a list is no reason for 1.""",
