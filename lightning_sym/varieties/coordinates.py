@@ -276,7 +276,7 @@ def coordinate_system(
 def _coefficients(network: Architecture, memory: int, work: Work) -> dict[Key, Any]:
     """The coefficients of the last output token, as polynomials in the letters of the normal weights."""
     require_memory(100 * network.parameter_count, memory, "the weights of the polynomial map")
-    require_memory(network.parameter_count**2, memory, "the letters of the polynomial map")  # an exponent of each in each
+    require_memory(network.parameter_count**2, memory, "the letters of the polynomial map")  # one has exponents of all
     work.spend(_WEIGHT * network.parameter_count * (1 + network.tokens), "the size of the polynomial map")
     matrices = list(normal_weights(network))
     letters = sorted({e for _, m in matrices for e in m.ravel() if isinstance(e, str)}, key=lambda u: int(u[1:]))
