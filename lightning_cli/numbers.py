@@ -92,7 +92,7 @@ class Gibibytes(Amount):
         return int(super().convert(value, param, ctx) * 2**30)
 
 
-class Sizes(click.ParamType[Any]):
+class SizeList(click.ParamType[Any]):
     """Positive integers with commas between them."""
 
     name = "n,n,..."
@@ -111,7 +111,7 @@ class Sizes(click.ParamType[Any]):
         return tuple(sizes)
 
 
-class Size(Sizes):
+class Size(SizeList):
     """One positive integer."""
 
     name = "n"

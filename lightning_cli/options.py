@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from lightning_cli.numbers import Amount, Gibibytes, Integer, Size, Sizes, TokenIds
+from lightning_cli.numbers import Amount, Gibibytes, Integer, Size, SizeList, TokenIds
 from lightning_cli.output_file import OutputFile
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
@@ -68,13 +68,15 @@ def certificate(what: str) -> Option:
 
 def widths(*, required: bool = True) -> Option:
     """Return the option `--widths`."""
-    return click.option("--widths", type=Sizes(), required=required, help="Widths d_0,...,d_l; at least two of them.")
+    return click.option(
+        "--widths", type=SizeList(), required=required, help="Widths d_0,...,d_l; at least two of them."
+    )
 
 
 def ranks(*, required: bool = True) -> Option:
     """Return the option `--ranks`."""
     said = "Query/key widths a_1,...,a_l; one value stands for all layers."
-    return click.option("--ranks", type=Sizes(), required=required, help=said)
+    return click.option("--ranks", type=SizeList(), required=required, help=said)
 
 
 def tokens(said: str = "Number of tokens t.", **more: Any) -> Option:
@@ -119,7 +121,7 @@ MEMORY = click.option(
 
 _VALUE_RANKS = click.option(
     "--value-ranks",
-    type=Sizes(),
+    type=SizeList(),
     help="Value widths b_1,...,b_l inside a head, with an output projection d_i x b_i behind them; one value "
     "stands for all layers. Without it each head has one matrix d_i x d_{i-1}.",
 )

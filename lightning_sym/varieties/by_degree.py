@@ -32,8 +32,8 @@ from lightning_sym.varieties.graded import Grading, Indices
 from lightning_sym.varieties.weight_space import (
     Expansion,
     Lazy,
+    PieceOfWeight,
     Terms,
-    WeightPiece,
     dense,
     evaluated,
     kernel_of,
@@ -83,14 +83,14 @@ class Ideal:
         self.work = Work() if work is None else work
         self.system, self.grading = system, Grading(system)
         self.seed, self.memory, self.progress = seed, memory, progress
-        self.pieces: list[dict[int, WeightPiece]] = []
+        self.pieces: list[dict[int, PieceOfWeight]] = []
         self._expansion = Expansion(system, memory, self.work)
         self._points, self._values = 0, list[Lazy]()
         self._any_below = True  # whether there are equations one degree lower
         for degree in (0, 1):
             self.pieces.append(
                 {
-                    code: WeightPiece(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
+                    code: PieceOfWeight(rows, len(rows), np.zeros((0, len(rows)), dtype=np.int64))
                     for code, rows in self.grading.monomials(degree, memory, self.work).items()
                 }
                 if degree
@@ -152,7 +152,7 @@ class Ideal:
         generator = np.random.default_rng([self.seed, degree, p])
         return lambda: self.system.at_random_points(generator, points, p, memory=memory, work=self.work)
 
-    def _require_listed(self, pieces: dict[int, WeightPiece]) -> None:
+    def _require_listed(self, pieces: dict[int, PieceOfWeight]) -> None:
         """Refuse equations of which the permutations make too many."""
         degree = self.degree + 1
         orbits = {code: self.grading.orbit_size(code) for code, piece in pieces.items() if piece.generators}
@@ -164,7 +164,7 @@ class Ideal:
         require_memory(_BYTES * (images + terms * (degree + 4)), self.memory, what)
         self.work.spend(_ORDER * len(self.system) * orders + _IMAGE * images + _TERM * terms, what)
 
-    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> WeightPiece:
+    def _piece(self, code: int, rows: Indices, values: list[Lazy]) -> PieceOfWeight:
         count = len(rows)
         p = PRIMES[0]
         basis, last = self._with_different_last(code, rows, p)
@@ -173,14 +173,14 @@ class Ideal:
         matrix = evaluated(values[0](), rows[middle], len(middle) + SPARE_POINTS, p)
         pivots = middle[independent_columns(matrix, p)]
         if len(pivots) == count:
-            return WeightPiece(rows, count, np.zeros((0, count), dtype=np.int64))
+            return PieceOfWeight(rows, count, np.zeros((0, count), dtype=np.int64))
         free = others(pivots, count)
         known = self._row_basis(code, rows, basis, last, free, p)
         if len(known) == len(free):
-            return WeightPiece(rows, len(pivots), known)
+            return PieceOfWeight(rows, len(pivots), known)
         new, is_minimal = self._new_generators(code, rows, values, known)
         vectors = [dense(terms, rows, self.grading)[None, :] for terms in new]
-        return WeightPiece(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
+        return PieceOfWeight(rows, len(pivots), np.concatenate([known, *vectors]), new, is_minimal)
 
     def _multiples(self, code: int, rows: Indices) -> Iterator[npt.NDArray[Any]]:
         """The multiples, by a coordinate, of the equations one degree lower, in this weight."""

@@ -28,7 +28,7 @@ _INTEGERS = 2**40
 
 
 @dataclass
-class WeightPiece:
+class PieceOfWeight:
     """The equations of one dominant weight in one degree.
 
     Attributes:

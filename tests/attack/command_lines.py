@@ -29,7 +29,7 @@ from good_files import good_baseline, good_config, good_json, good_map
 from watched import report, run_watched
 
 from lightning_cli.main import COMMANDS, main, module_of
-from lightning_cli.numbers import Size, Sizes
+from lightning_cli.numbers import Size, SizeList
 from lightning_cli.pictures import dimensions, figure_3
 from lightning_cli.writing.live_pages import PAGES
 
@@ -86,7 +86,7 @@ def _value(rng: Random, command: str, parameter: click.Parameter, files: Sequenc
         return str(rng.choice(kind.choices)) if rng.random() < 0.9 else "other"
     if isinstance(kind, Size):
         return str(rng.choice([1, 2, 3])) if rng.random() < 0.85 else _number(rng)
-    if isinstance(kind, Sizes):
+    if isinstance(kind, SizeList):
         sizes = [str(rng.choice([1, 2, 2, 3])) for _ in range(rng.choice([1, 2, 2, 2, 2, 2, 2, 2, 2, 3]))]
         return ",".join(sizes) if rng.random() < 0.85 else ",".join([*sizes, _number(rng)])
     if isinstance(kind, click.types.IntRange) and parameter.name == "degree":

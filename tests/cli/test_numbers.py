@@ -9,11 +9,11 @@ import pytest
 from command import run
 
 from lightning_cli.main import COMMANDS, module_of
-from lightning_cli.numbers import Amount, Integer, Rational, Size, Sizes, TokenIds
+from lightning_cli.numbers import Amount, Integer, Rational, Size, SizeList, TokenIds
 from lightning_sym.errors import BadInput, TooLarge
 from lightning_sym.limits import require_memory
 
-NUMBERS = (Integer, Amount, Sizes, TokenIds, Rational)
+NUMBERS = (Integer, Amount, SizeList, TokenIds, Rational)
 NONE = ["-1", "nan", "-inf", "", " ", "x", "0x10", "1_0", "\u0661", "1e", "1,,2", "--", "\udcff", "a\nb"]
 """What no option takes for a number."""
 
