@@ -20,7 +20,7 @@ def first(x, names):
 '''
 
 
-def test_each_operator_in_a_function_is_changed_once_and_alone():
+def test_each_operator_in_a_function_is_changed_once_and_alone() -> None:
     made = [change.made_in(TEXT) for change in changes("lightning_sym/rings/one.py", TEXT)]
     lines = [{new for new, old in zip(text.split("\n"), TEXT.split("\n"), strict=True) if new != old} for text in made]
     assert sorted(line.pop().strip() for line in lines if len(line) == 1) == [
@@ -33,7 +33,7 @@ def test_each_operator_in_a_function_is_changed_once_and_alone():
 
 
 @pytest.mark.parametrize("sign", [sign for sign in CHANGED if not issubclass(sign, ast.boolop)])
-def test_a_change_is_another_operator(sign):
+def test_a_change_is_another_operator(sign: type[ast.AST]) -> None:
     old, new = CHANGED[sign]
     (change,) = changes("lightning_cli/one.py", f"def f(a, b):\n    return a {old} b\n")
     assert change.made_in(f"def f(a, b):\n    return a {old} b\n") == f"def f(a, b):\n    return a {new} b\n"
@@ -50,12 +50,12 @@ def test_a_change_is_another_operator(sign):
         ("lightning_cli/commands/same.py", "cli"),
     ],
 )
-def test_a_file_has_the_tests_of_its_room(file, room):
+def test_a_file_has_the_tests_of_its_room(file: str, room: str) -> None:
     assert Change(file, 1, 0, 1, "+").room == room
     assert (ROOT / "tests" / room).is_dir()
 
 
-def test_it_says_what_no_test_noticed():
+def test_it_says_what_no_test_noticed() -> None:
     words = [sys.executable, str(ROOT / "scripts" / "mutate_house.py"), "--changes", "1", "--seed", "2", "system"]
     said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert said.splitlines()[-1] in ("noticed: 0 of 1", "noticed: 1 of 1")
