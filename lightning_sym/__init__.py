@@ -56,6 +56,7 @@ with lazy_imports(__name__) as _places:  # `as` says that a name is public
     from lightning_sym.checkpoints.symmetry import Symmetry as Symmetry
     from lightning_sym.checkpoints.symmetry_files import load_symmetry as load_symmetry
     from lightning_sym.checkpoints.symmetry_files import save_symmetry as save_symmetry
+    from lightning_sym.checkpoints.symmetry_table import symmetry_table as symmetry_table
     from lightning_sym.checkpoints.writing import save_checkpoint as save_checkpoint
     from lightning_sym.dimension.certify import CertifiedDimension as CertifiedDimension
     from lightning_sym.dimension.certify import Evidence as Evidence

@@ -82,14 +82,16 @@ def _family(name: Any, what: str, known: Collection[str]) -> ModelFamily:
     return FAMILIES[name]
 
 
-def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
-    there = {name for name in (CONFIG, WEIGHTS, INDEX, ADAPTER) if os.path.lexists(folder / name)}
-    if CONFIG not in there:
-        raise FileFormatError("there must be a config.json in the folder")
-    if ADAPTER in there:
-        raise FileFormatError(f"an adapter must be merged into the weights first, got {ADAPTER}")
+def read_configuration(path: str | os.PathLike[str]) -> tuple[ModelFamily, CheckpointForm, frozenset[str]]:
+    """The family, the form and the biases that a configuration states: of a `config.json`, or of a folder with one.
+
+    Raises:
+        FileFormatError: it is missing or bad, or something in it is not understood; the message names it.
+    """
+    place = Path(path)
+    place = place / CONFIG if place.is_dir() else place
     try:
-        values = parse(read_whole(folder / CONFIG, LARGEST_CONFIG), ExactNumbers())
+        values = parse(read_whole(place, LARGEST_CONFIG), ExactNumbers())
         if not isinstance(values, dict):
             raise FileFormatError("it must hold one JSON object")
         config = Config(values)
@@ -97,7 +99,17 @@ def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
         form, biases = family.read(config)
         config.finish()
     except BadInput as error:
-        raise type(error)(f"{CONFIG}: {error}") from error
+        raise type(error)(f"{place.name}: {error}") from error
+    return family, form, biases
+
+
+def _open_folder(folder: Path, memory: int) -> StoredCheckpoint:
+    there = {name for name in (CONFIG, WEIGHTS, INDEX, ADAPTER) if os.path.lexists(folder / name)}
+    if CONFIG not in there:
+        raise FileFormatError("there must be a config.json in the folder")
+    if ADAPTER in there:
+        raise FileFormatError(f"an adapter must be merged into the weights first, got {ADAPTER}")
+    family, form, biases = read_configuration(folder / CONFIG)
     if WEIGHTS in there:
         try:
             tensors = read_safetensors_file(folder / WEIGHTS)

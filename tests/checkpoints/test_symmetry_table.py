@@ -1,0 +1,158 @@
+"""The rules of a fold: followed to the letter they leave the logits alone, and each line of them is needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lightning_sym import logits, open_checkpoint, save_checkpoint
+from lightning_sym.checkpoints import symmetry_table as module
+from lightning_sym.checkpoints.families import FAMILIES
+from lightning_sym.checkpoints.model import CheckpointForm, MadeCheckpoint
+from lightning_sym.checkpoints.pieces import table
+from lightning_sym.checkpoints.symmetry_table import FoldRule, Touched, symmetry_table
+from lightning_sym.errors import BadInput
+from lightning_sym.testing import small_checkpoint
+
+IDS = [1, 7, 2, 19, 4]
+RANDOM = np.random.default_rng(5)
+
+
+def folded(family: str) -> MadeCheckpoint:
+    """Return a checkpoint all of whose gains are ones, so that the stream may be turned; norms keep their biases."""
+    one = small_checkpoint(family, seed=2, layers=2, tied=False, stored="F64")
+    ones = np.ones(one.form.width)
+    blocks = tuple(replace(block, norm1_gain=ones, norm2_gain=ones) for block in one.blocks)
+    return replace(one, outer=replace(one.outer, final_gain=ones), blocks=blocks)
+
+
+def element(rule: FoldRule, form: CheckpointForm) -> Any:
+    """Return an element of the group as a matrix on all rows or columns that it moves, or as numbers."""
+
+    def orthogonal(size: int) -> Any:
+        return np.linalg.qr(RANDOM.normal(size=(size, size)))[0]
+
+    def permutation(size: int) -> Any:
+        return np.eye(size)[np.roll(np.arange(size), 1)]
+
+    a, share = form.head_width, form.heads // form.groups
+    match rule.space:
+        case "stream" if form.norm == "layer":
+            ones = np.linalg.qr(np.column_stack([np.ones(form.width), RANDOM.normal(size=(form.width,) * 2)[:, 1:]]))[0]
+            turn = np.eye(form.width)
+            turn[1:, 1:] = orthogonal(form.width - 1)
+            return ones @ turn @ ones.T
+        case "stream":
+            return orthogonal(form.width)
+        case "scale":
+            return 2.0
+        case "heads":
+            return np.kron(np.eye(form.groups), np.kron(permutation(share), np.eye(a)))
+        case "neurons":
+            return permutation(form.inner)
+        case "ups":
+            return RANDOM.uniform(0.5, 2, size=form.inner)
+        case "norm1" | "norm2" | "final":
+            return RANDOM.uniform(0.5, 2, size=form.width)
+        case "value-output":
+            return RANDOM.normal(size=(form.groups, a, a))
+        case "query-key" if form.theta is None:
+            return RANDOM.normal(size=(form.groups, a, a))
+        case "query-key":
+            x, y = RANDOM.normal(size=(2, form.groups, a // 2, 1))
+            eye = np.eye(a // 2)
+            return np.block([[x * eye, -y * eye], [y * eye, x * eye]])
+    raise AssertionError(rule.space)
+
+
+def blocks_of(g: Any, size: int) -> Any:
+    """Return matrices for each group as one on so many rows: those of a group belong to all of its heads."""
+    a = g.shape[-1]
+    found = np.zeros((size, size))
+    for head in range(size // a):
+        found[head * a :, head * a :][:a, :a] = g[head * len(g) * a // size]
+    return found
+
+
+def done(touched: Touched, matrix: Any, g: Any) -> Any:
+    """Follow a line, and nothing but the line."""
+    where, _, what = touched.does.rpartition(": ")
+    side = 0 if where == "rows" or matrix.ndim == 1 else -1
+    if "times" in what or "divided" in what:
+        factors = g if "times" in what else 1 / g
+        return matrix * (factors[:, None] if np.ndim(g) and matrix.ndim == 2 and side == 0 else factors)
+    if "|g|" in what:
+        return matrix  # its entries are equal here
+    if g.ndim == 3:
+        g = blocks_of(g, matrix.shape[side])
+    match what:
+        case "W -> g W" | "b -> g b":
+            return g @ matrix
+        case "W -> g^-T W" | "b -> g^-T b":
+            return np.linalg.inv(g).T @ matrix
+        case "W -> W g^-1":
+            return matrix @ np.linalg.inv(g)
+        case "W -> W g^T":
+            return matrix @ g.T
+    raise AssertionError(what)
+
+
+def rewritten(one: MadeCheckpoint, rule: FoldRule, g: Any, without: Touched | None = None) -> MadeCheckpoint:
+    """Return the checkpoint with a rule followed in every layer, but for a line that is forgotten."""
+    pieces, ends, blocks = table(one.form), dict(one.outer.present()), [dict(block.present()) for block in one.blocks]
+    for touched in rule.touched:
+        for held in (ends, *blocks):
+            if touched != without and touched.piece in held:
+                piece = pieces[touched.piece]
+                held[touched.piece] = piece.of_matrix(done(touched, piece.as_matrix(held[touched.piece]), g))
+    form = replace(one.form, epsilon=one.form.epsilon * 4) if rule.space == "scale" else one.form
+    blocks_made = tuple(replace(old, **new) for old, new in zip(one.blocks, blocks, strict=True))
+    return replace(one, form=form, outer=replace(one.outer, **ends), blocks=blocks_made)
+
+
+def values(one: MadeCheckpoint) -> Any:
+    return logits(one, IDS).middle
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fold_by_the_letter_leaves_logits_alone_and_each_line_is_needed(family: str) -> None:
+    one = folded(family)
+    before = values(one)
+    rules = {rule.space: rule for rule in symmetry_table(one).rules}
+    assert {"stream", "scale", "heads", "groups", "query-key", "value-output", "neurons", "norm1", "norm2"} <= {*rules}
+    for space, rule in rules.items():
+        if space == "groups" or (space == "heads" and one.form.heads == one.form.groups):
+            continue  # a permutation of groups moves their heads too
+        g = element(rule, one.form)
+        assert np.allclose(values(rewritten(one, rule, g)), before, rtol=0, atol=1e-9), space
+        for touched in rule.touched:
+            forgotten = values(rewritten(one, rule, g, touched))
+            stays = "|g|" in touched.does or (touched.piece == "key_bias" and one.form.theta is None)
+            assert np.allclose(forgotten, before, rtol=0, atol=1e-9) == stays, touched
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_its_names_are_those_of_the_files(family: str, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    one = small_checkpoint(family, layers=1, tied=False)
+    save_checkpoint(one, tmp_path)
+    names = {name.replace(".0.", ".*.") for name in load_file(tmp_path / "model.safetensors")}
+    assert {touched.tensor for rule in symmetry_table(one).rules for touched in rule.touched} == names
+    for other in (tmp_path, tmp_path / "config.json", open_checkpoint(tmp_path)):
+        assert symmetry_table(other) == symmetry_table(one)
+
+
+def test_a_space_that_no_proposition_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(module.GROUPS, "ups")
+    with pytest.raises(BadInput, match="the group of every space must be known, not known: ups of llama"):
+        symmetry_table(small_checkpoint("llama"))
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"a model must be a checkpoint, its form, a folder or its config\.json, got 3"):
+        symmetry_table(3)  # type: ignore[arg-type]
