@@ -26,7 +26,7 @@ from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
     from lightning_cli.pictures import drawing, heads
-    from lightning_sym.checkpoints import circuits, folders
+    from lightning_sym.checkpoints import circuits, fingerprint_key, folders
     from lightning_sym.checkpoints import fingerprint as fingerprints
     from lightning_sym.checkpoints import fingerprint_comparison as comparisons
 
@@ -107,6 +107,7 @@ FINGERPRINT = json_answer(
     "fingerprint",
     field("checkpoint", str, "how it was called", "name"),
     field("network", FORM, "the network", "form"),
+    field("key", str, "a line that can be looked up"),
     field("numbers", {str: BALLS}, "by place; a list a head, or one list", lambda found: dict(found.named())),
     said="`lightning-sym circuits --fingerprint --json`.",
 )
@@ -139,7 +140,26 @@ COMPARISON = json_answer(
     said="`lightning-sym circuits --against --json`.",
 )
 
-ANSWERS = (ANSWER, FINGERPRINT, COMPARISON)
+SCAN = json_answer(
+    "fingerprint-scan",
+    field("checkpoint", str, "how it was called"),
+    field("key", str, "its line"),
+    field("searched", natural(), "how many fingerprints there were"),
+    field(
+        "found",
+        [
+            group(
+                field("file", str, "of the folder"),
+                field("checkpoint", str, "what it is of, as it was called"),
+                field("share", float, "of the parts of both keys that agree"),
+            )
+        ],
+        "those of whose parts half or more agree, those with most first; which proves nothing",
+    ),
+    said="`lightning-sym circuits --scan --json`.",
+)
+
+ANSWERS = (ANSWER, FINGERPRINT, COMPARISON, SCAN)
 
 
 @click.command(
@@ -150,9 +170,10 @@ Examples:
   lightning-sym circuits model/ --output heads.png
   lightning-sym circuits model/ --fingerprint
   lightning-sym circuits model/ --against copy/
+  lightning-sym circuits model/ --scan fingerprints/
 
 Exit codes: 0 the table or the numbers; with --against 0 every tensor is identical, 1 different,
-3 no difference seen; 2 bad input.""",
+3 no difference seen; with --scan 1 none is like it, 3 some are; 2 bad input.""",
 )
 @click.argument("checkpoint", type=click.Path())
 @click.option("--fingerprint", is_flag=True, help="Give the numbers that no symmetry changes.")
@@ -162,13 +183,26 @@ Exit codes: 0 the table or the numbers; with --against 0 every tensor is identic
     metavar="CHECKPOINT",
     help="Compare these numbers with those of another checkpoint.",
 )
+@click.option(
+    "--scan",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Search a folder of fingerprints, files of --fingerprint --json, for those like it.",
+)
 @options.output(
     "the picture", "--output", metavar="PICTURE", help="Draw the heads, .png, .svg or .pdf; needs the extra `plot`."
 )
 @options.MEMORY
 @options.AS_JSON
 def command(
-    *, checkpoint: str, fingerprint: bool, against: str | None, output: str | None, memory: int, as_json: bool
+    *,
+    checkpoint: str,
+    fingerprint: bool,
+    against: str | None,
+    scan: str | None,
+    output: str | None,
+    memory: int,
+    as_json: bool,
 ) -> int:
     """Show the heads of a checkpoint as circuits, or find a copy in disguise.
 
@@ -176,16 +210,21 @@ def command(
     of its scores (QK) and the map that it writes with (OV): exact ranks, norms, and the head that is most like it; then
     the conditions of the theorems that the attention fulfils by itself. The fingerprint is made of numbers that no
     symmetry of the weights changes, with error bounds: numbers that are apart prove that no known symmetry takes one
-    checkpoint to the other; numbers that agree prove nothing.
+    checkpoint to the other; numbers that agree prove nothing. Its key is a line that can be looked up: the same for
+    every rewriting, nearly the same for a rounded one.
     """
-    if output is not None and (fingerprint or against is not None):
-        raise BadInput("a picture is drawn of the table: --output goes without --fingerprint and --against")
+    if against is not None and scan is not None:
+        raise BadInput("one question at a time: --against goes without --scan")
+    if output is not None and (fingerprint or against is not None or scan is not None):
+        raise BadInput("a picture is drawn of the table: --output goes without --fingerprint, --against and --scan")
     target = None if output is None else drawing.require_output(output)
     with progress_bar() as progress:
         limits: dict[str, Any] = {"memory": memory, "progress": progress}
         # what is wrong with either is said at once
         opened = [folders.open_checkpoint(path) for path in (checkpoint, against) if path is not None]
-        if fingerprint or against is not None:
+        if scan is not None:
+            fingerprint_key.keys_of(scan)  # what is wrong with the folder too
+        if fingerprint or against is not None or scan is not None:
             numbers = [fingerprints.fingerprint(one, **limits) for one in opened]
         else:
             table = circuits.circuits(opened[0], **limits)
@@ -195,6 +234,9 @@ def command(
         compared = comparisons.compare_fingerprints(*numbers)
         holds = False if compared.different else True if compared.identical else None
         return write(COMPARISON, compared, as_json=as_json, holds=holds)
+    if scan is not None:
+        like = fingerprint_key.scan(numbers[0].name, numbers[0].key, scan)
+        return write(SCAN, like, as_json=as_json, holds=None if like.found else False)
     if fingerprint:
         return write(FINGERPRINT, numbers[0], as_json=as_json)
     write(ANSWER, table, as_json=as_json, output=output)

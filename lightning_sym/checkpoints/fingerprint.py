@@ -16,6 +16,7 @@ import numpy as np
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.checkpoints.bounded import Balls, Near, eigenvalues, joined, near, singular_values
+from lightning_sym.checkpoints.fingerprint_key import key_of
 from lightning_sym.checkpoints.model import Checkpoint, CheckpointForm, Ends, Pieces, require_checkpoint
 from lightning_sym.checkpoints.seen_maps import SeenHeads, SeenNeurons, seen_heads, seen_neurons, written
 from lightning_sym.checkpoints.understood import Walker, block_of, ends_of, require_form
@@ -58,9 +59,34 @@ class Fingerprint(Result):
             for name, balls in marks.items():
                 yield f"layer {layer}, {name}", balls
 
+    @property
+    def key(self) -> str:
+        """A line that can be looked up: the same for each rewriting, nearly the same for a rounded one.
+
+        Example:
+            >>> from lightning_sym import apply, fingerprint
+            >>> from lightning_sym.checkpoints.random_symmetries import random_symmetry
+            >>> from lightning_sym.testing import small_checkpoint
+            >>> one = small_checkpoint("llama", stored="F64")
+            >>> fingerprint(one).key == fingerprint(apply(random_symmetry(one, seed=4), one)).key
+            True
+        """
+        form = self.form
+        return key_of((form.layers, form.width, form.heads, form.head_width), self._parts())
+
+    def _parts(self) -> Iterator[list[np.ndarray]]:
+        """Yield the numbers of each part, in lists: of both ends, then of attention and MLP of each layer."""
+        for name in ("embedding", "unembedding"):
+            yield [np.sqrt(np.abs(self.ends[name].middle))]
+        for heads, marks in zip(self.heads, self.marks, strict=True):
+            yield np.split(
+                heads.middle, range(self.form.head_width, heads.middle.shape[1], self.form.head_width), axis=1
+            )
+            yield [np.abs(balls.middle) for balls in marks.values() if balls.middle.size > 1]
+
     def lines(self) -> Lines:
         """The largest numbers of each kind, in as many digits as are known, 8 at most."""
-        lines = [("checkpoint", self.name), ("network", form_line(self.form))]
+        lines = [("checkpoint", self.name), ("network", form_line(self.form)), ("key", self.key)]
         lines += [(name, _some(balls)) for name, balls in self.ends.items()]
         for layer, (heads, marks) in enumerate(zip(self.heads, self.marks, strict=True)):
             values, rest = self.form.head_width, heads
