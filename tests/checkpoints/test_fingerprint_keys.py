@@ -59,7 +59,9 @@ def test_one_layer_that_differs_is_one_part() -> None:
 
 def test_a_dead_layer_hides_nothing() -> None:
     one = model("llama")
-    dead = with_layer(one, 1, output=0 * one.block(1).output, down=0 * one.block(1).down, gate=0 * one.block(1).gate)
+    dead = with_layer(
+        one, 1, output=0 * one.block(1).output, down=0 * one.block(1).down, gate=np.zeros_like(one.block(1).up)
+    )
     key = fingerprint(with_layer(dead, 1, query=0 * one.block(1).query)).key
     assert key[-12:-8] == "----"
     assert shared_parts(key, fingerprint(one).key) == 1
