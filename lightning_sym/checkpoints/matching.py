@@ -7,7 +7,7 @@ they may be scaled.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -99,17 +99,83 @@ def _rotary_scores(first: Folded, second: Folded, ratio: int) -> Floats:
     return np.asarray((products(first.query, second.query) * key.conj()).real.sum(axis=0))
 
 
-def match_neurons(first: Folded, second: Folded) -> Places:
-    """The old neuron at each new place."""
+PAIRS = 2**22
+"""Pairs of neurons that are all compared; of more, sketches are."""
 
-    def reading(x: Folded, name: str) -> Floats:
+SKETCH, BLOCK = 48, 512
+"""Numbers that stand for what a neuron reads, and for what it does; and rows that are compared at a time."""
+
+
+def match_neurons(first: Folded, second: Folded) -> Places:
+    """The old neuron at each new place.
+
+    Of many neurons sketches are compared, random projections, which are equal where the neurons are; those that are
+    nearest to more than one, copies and dead ones for example, are compared as they are.
+    """
+    old, new = _read_and_written(first), _read_and_written(second)
+    if len(first.up) * len(second.up) <= PAIRS:
+        return assigned(_neuron_distances(old, new))
+    random = np.random.default_rng(0)
+    signs = {name: random.standard_normal((rows.shape[1], SKETCH)) for name, rows in new.items()}
+    best = _nearest(*(_sketches(rows, signs) for rows in (old, new)))
+    taken = np.bincount(best, minlength=len(first.up))
+    left, open_places = np.flatnonzero(taken != 1), np.flatnonzero(taken[best] != 1)
+    if len(open_places):
+        some = (
+            {name: rows[places] for name, rows in each.items()} for each, places in ((old, left), (new, open_places))
+        )
+        best[open_places] = left[assigned(_neuron_distances(*some))]
+    return best
+
+
+Neurons = dict[str, Floats]
+"""What neurons read and write, a row each: `up` and `down`, and `gate` where there is one, with their biases."""
+
+
+def _read_and_written(x: Folded) -> Neurons:
+    """Return what the neurons of a layer read and write."""
+
+    def reading(name: str) -> Floats:
         return np.column_stack([getattr(x, name), getattr(x, f"{name}_bias")]).astype(np.float64)
 
-    old, new = (reading(x, "up") for x in (first, second))
-    down, new_down = (x.down.T.astype(np.float64) for x in (first, second))
-    ups, new_ups, downs, new_downs = ((x * x).sum(axis=1) for x in (old, new, down, new_down))
-    if second.gate is None:
-        return assigned(_relative(ups, new_ups, old @ new.T) + _relative(downs, new_downs, down @ new_down.T))
-    cost = _relative(ups * downs, new_ups * new_downs, (old @ new.T) * (down @ new_down.T))
-    gate, new_gate = (reading(x, "gate") for x in (first, second))
-    return assigned(cost + _relative((gate * gate).sum(1), (new_gate * new_gate).sum(1), gate @ new_gate.T))
+    found = {"up": reading("up"), "down": x.down.T.astype(np.float64)}
+    return found if x.gate is None else found | {"gate": reading("gate")}
+
+
+def _neuron_distances(old: Neurons, new: Neurons) -> Floats:
+    """Return all distances; with a gate, `up` and `down` may be scaled against each other and count as a product."""
+    products = {name: rows @ new[name].T for name, rows in old.items()}
+    squares = [{name: (rows * rows).sum(axis=1) for name, rows in each.items()} for each in (old, new)]
+    up, down, *gate = (_Distance(squares[0][name], squares[1][name], products[name]) for name in old)
+    if not gate:
+        return _relative(*up) + _relative(*down)
+    both = _Distance(up.first * down.first, up.second * down.second, up.products * down.products)
+    return _relative(*both) + _relative(*gate[0])
+
+
+class _Distance(NamedTuple):
+    """What distances of all pairs are made of: squares of each side, and inner products."""
+
+    first: Floats
+    second: Floats
+    products: Floats
+
+
+def _sketches(rows: Neurons, signs: Neurons) -> tuple[Floats, Floats]:
+    """Return two sketches of each neuron, which stand for the two distances of `_neuron_distances`."""
+    made = {name: rows[name] @ signs[name] for name in signs}
+    return (made["up"] * made["down"], made["gate"]) if "gate" in made else (made["up"], made["down"])
+
+
+def _nearest(old: tuple[Floats, Floats], new: tuple[Floats, Floats]) -> Places:
+    """Return the old neuron whose sketches are nearest to those of each new one, some of these at a time."""
+    squares = [(one * one).sum(axis=1) for one in old]
+    best = np.empty(len(new[0]), dtype=np.int64)
+    for at in range(0, len(best), BLOCK):
+        some = [one[at : at + BLOCK] for one in new]
+        costs = [
+            _relative(square, (part * part).sum(axis=1), one @ part.T)
+            for square, one, part in zip(squares, old, some, strict=True)
+        ]
+        best[at : at + BLOCK] = (costs[0] + costs[1]).argmin(axis=0)
+    return best
