@@ -7,13 +7,14 @@ otherwise it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import failing
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.fibers.cost import entry_bits
@@ -112,17 +113,19 @@ class TransformerConditions(Result):
         mine = [c.holds for c in self.conditions if c.name in names]
         return bool(mine) and all(holds is True for holds in mine)
 
-    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
-        """The first of these hypotheses that is not known to hold; one that was not tested is not."""
-        known = {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
-        asked = ((h.name, known.get((h.name, i))) for h, i in places(needs, self.architecture))
-        fell = (f"{name} was not tested" if c is None else c.failing for name, c in asked)
-        return next((why for why in fell if why is not None), None)
+    def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
+        """What is wrong where a hypothesis is not known to hold; one that was not tested is not."""
+        found = self._tested.get((hypothesis.name, i))
+        return f"{hypothesis.name} was not tested" if found is None else found.failing
+
+    @cached_property
+    def _tested(self) -> dict[tuple[str, int], Condition]:
+        return {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
 
     @property
     def words_determined(self) -> bool:
         """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
-        return bool(self.conditions) and self.failing(WORDS) is None
+        return bool(self.conditions) and failing(self, WORDS) is None
 
     @property
     def weaker_by(self) -> str:
@@ -261,10 +264,9 @@ class SoftmaxConditions:
                 return Finding(False, _in_words(hypothesis.circuit, [(c, names[h]) for c, h in parts]))
         return None
 
-    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
-        """The first of these hypotheses that is not known to hold, with its evidence; those behind are not tested."""
-        found = (self.tested(*at).failing for at in places(needs, self.architecture))
-        return next((why for why in found if why is not None), None)
+    def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
+        """What is wrong with a hypothesis on layer, or space, `i` where it is not known to hold, with its evidence."""
+        return self.tested(hypothesis, i).failing
 
     @property
     def weaker_by(self) -> str:

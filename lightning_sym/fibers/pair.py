@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from lightning_sym.ask import FellShort, TheoremPrice, TheoremRow
 from lightning_sym.errors import ProgramError, TooLarge
@@ -57,11 +55,6 @@ class Pair:
         self.shapes = weights[0].architecture(tokens), weights[1].architecture(tokens)
         self.evaluated, self.agreed, self.large = self.shapes, 0, 0
         self.tried = list[FellShort]()
-
-    def failing(self, needs: Sequence[Any]) -> str | None:
-        """Theorems on two networks have no hypotheses on one alone."""
-        del needs
-        return None
 
     @property
     def of_one_depth(self) -> bool:

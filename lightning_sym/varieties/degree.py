@@ -12,7 +12,7 @@ from math import comb, log2
 
 from lightning_sym.arguments import require_arguments
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.dimension.varieties import linear_span
+from lightning_sym.dimension.varieties import Evidence, counted_bounds
 from lightning_sym.display import notebook
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
@@ -263,7 +263,7 @@ def degree_within(architecture: Architecture, budget: Work) -> VarietyDegree:
 
 def _by_span(network: Architecture, reason: str) -> VarietyDegree:
     """Degree one where the functions fill a linear space, which two bounds show; else open."""
-    span = linear_span(network)
+    span = counted_bounds(network)[0].get(Evidence.SPAN)
     if (
         span is not None
         and span <= min(LARGEST_SPAN, network.parameter_count)
