@@ -42,7 +42,10 @@ class Need:
 
 def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
     """The first of these hypotheses that is not known to hold; those behind it are not tested."""
-    return next((why for need in needs if (why := need.failing(question)) is not None), None)
+    for need in needs:
+        if (why := need.failing(question)) is not None:
+            return why
+    return None
 
 
 class TheoremPrice(NamedTuple):
@@ -111,7 +114,7 @@ def proved(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work, tried: l
         if not row.about(question):
             continue
         steps, stage, is_needed = row.price(question)
-        if is_needed or work.allows(sum(steps)):
+        if not steps or is_needed or work.allows(sum(steps)):
             for number, seconds in enumerate(steps):
                 work.spend(seconds, stage, number, len(steps))
             why = failing(question, row.needs)

@@ -30,7 +30,8 @@ from lightning_sym.dimension.blocks import certify, residual
 from lightning_sym.dimension.gauge import gauge_columns
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.search import Search, bytes_needed, first_shape, orders_of, primes_for
-from lightning_sym.dimension.varieties import Evidence, counted_bounds
+from lightning_sym.dimension.varieties import Evidence as Evidence
+from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.krylov import LARGEST

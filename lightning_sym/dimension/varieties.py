@@ -203,17 +203,6 @@ def virtual_weight_variety(architecture: Architecture) -> Factorization:
 # ---- the theorems
 
 
-def _has_small_span(architecture: Architecture) -> bool:
-    """Whether the span is small: of more than one row of input it has at least `(3^l + 1) / 2` functions."""
-    one_row = architecture.input_width == 1 and not architecture.skip
-    return one_row or architecture.degree < 2 * architecture.parameter_count
-
-
-def _spans_what_is_counted(architecture: Architecture) -> bool:
-    one_row = architecture.input_width == 1 and not architecture.causal
-    return architecture.tokens == 1 or one_row or architecture.depth == 1
-
-
 LIGHTNING = Need("scores that are not normalized", lambda shape: shape.normalization is None)
 VIRTUAL = (
     Need("one head and nothing added", lambda shape: shape.is_bare),
@@ -231,8 +220,15 @@ FORMS = (
 )
 SPAN = (
     LIGHTNING,
-    Need("a degree below twice the number of parameters", _has_small_span, lambda shape: f"3^{shape.depth}"),
-    Need("one layer, one token, or one row of input without mask", _spans_what_is_counted),
+    Need(  # of more than one row of input, or with skip connections, there are at least (3^l + 1) / 2 functions
+        "a degree below twice the number of parameters",
+        lambda shape: (shape.input_width == 1 and not shape.skip) or shape.degree < 2 * shape.parameter_count,
+        lambda shape: f"3^{shape.depth}",
+    ),
+    Need(
+        "one layer, one token, or one row of input without mask",
+        lambda shape: shape.depth == 1 or shape.tokens == 1 or (shape.input_width == 1 and not shape.causal),
+    ),
 )
 
 
@@ -241,10 +237,6 @@ def _count(
 ) -> TheoremRow[Architecture, tuple[Evidence, int]]:
     """A count costs nothing: it multiplies a few sizes."""
     return TheoremRow(citation, any_question, paid_by_steps, lambda shape: (evidence, count(shape)), needs=needs)
-
-
-def _virtual_weights(architecture: Architecture) -> int:
-    return virtual_weight_variety(architecture).dimension
 
 
 LARGEST_JACOBIAN = 5000
@@ -259,7 +251,10 @@ COUNTS = (
             lambda shape: f"{residual(shape).dimension:,}",
         ),
     ),
-    _count("Theorems 6 and 7 of docs/upper-bound.md", Evidence.FACTORIZATION, _virtual_weights, *VIRTUAL),
+    _count(
+        "Theorems 6 and 7 of docs/upper-bound.md", Evidence.FACTORIZATION,
+        lambda shape: virtual_weight_variety(shape).dimension, *VIRTUAL,
+    ),
     _count("Proposition 10 of docs/transformers.md", Evidence.LINEAR, linear_maps, *LINEAR),
     _count("Proposition 9 of docs/transformers.md", Evidence.FORMS, quadratic_forms, *FORMS),
     _count("Proposition 14 of docs/transformers.md", Evidence.SPAN, linear_span, *SPAN),

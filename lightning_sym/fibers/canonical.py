@@ -224,7 +224,7 @@ def _lightning(weights: Weights, tokens: int, budget: Work) -> tuple[Weights, st
     found = virtual_fiber(weights, tokens, budget)
     points = [component.virtual for component in found.components]
     if found.complete_over is None or tokens == 1 or any(point is None for point in points):
-        why = "t = 1" if tokens == 1 else found.tried or found.source
+        why = "t = 1" if tokens == 1 else "; ".join(map(str, found.tried)) or found.source
         raise BadInput(
             f"the canonical form of lightning weights needs a theorem that describes all of the fiber: {why}"
         )

@@ -31,7 +31,9 @@ Network: TypeAlias = ObservedNetwork[Any]
 class HasConditions(Protocol):
     """A network, or two, whose hypotheses were tested, or are when they are asked for."""
 
-    architecture: Architecture
+    @property
+    def architecture(self) -> Architecture:
+        """The network, or the one that fulfils them."""
 
     def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
         """What is wrong with a hypothesis on layer, or space, `i` where it is not known to hold."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from lightning_sym.ask import Need, TheoremRow, any_question, failing
 from lightning_sym.dimension import certify, varieties
 from lightning_sym.dimension.varieties import COUNTS, Evidence
 from lightning_sym.errors import BadInput
+from lightning_sym.exact.elimination import echelon_mod_p
+from lightning_sym.exact.krylov import rank_at_least
 from lightning_sym.rings.normalization import Normalization
 from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries import families
 
-HALVES = Normalization("1 + y", lambda k: int(k < 2))
+HALVES = Normalization("1 + y", lambda k: Fraction(int(k < 2)))
 NETWORKS = {
     "plain": Architecture((3, 3), (2,), 2),
     "deep": Architecture((2, 2, 2), (1, 1), 2),
@@ -117,8 +120,8 @@ def test_the_price_of_an_orbit_is_that_of_its_elimination(seed: int, monkeypatch
 
         return told
 
-    monkeypatch.setattr(families, "rank_at_least", counted(families.rank_at_least))
-    monkeypatch.setattr(families, "echelon_mod_p", counted(families.echelon_mod_p))
+    monkeypatch.setattr(families, "rank_at_least", counted(rank_at_least))
+    monkeypatch.setattr(families, "echelon_mod_p", counted(echelon_mod_p))
     certify.certified_dimension(network, all_bounds=True)
     price = families.price_of_orbit(network).done["eliminated"]
     assert done.done["eliminated"] / 3 <= price <= 3 * done.done["eliminated"]
