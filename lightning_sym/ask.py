@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from lightning_sym.limits import Work
 
@@ -104,7 +104,23 @@ class TheoremRow(Generic[Q, E]):
     needs: tuple[TheoremNeed, ...] = ()
 
 
-def proved(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work, tried: list[FellShort]) -> Iterator[E]:
+@dataclass(frozen=True)
+class LaterRows(Generic[Q, E]):
+    """Rows in a file that only the questions that they are about load.
+
+    Attributes:
+        about: these questions.
+        rows: what gives the rows.
+    """
+
+    about: Callable[[Q], bool]
+    rows: Callable[[], Iterable[TheoremRow[Q, E]]]
+
+
+Rows: TypeAlias = Iterable[TheoremRow[Any, E] | LaterRows[Any, E]]
+
+
+def proved(question: object, rows: Rows[E], work: Work, tried: list[FellShort]) -> Iterator[E]:
     """What each theorem proves, in their order; `tried` gets those that were asked in vain.
 
     Raises:
@@ -112,6 +128,9 @@ def proved(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work, tried: l
     """
     for row in rows:
         if not row.about(question):
+            continue
+        if isinstance(row, LaterRows):
+            yield from proved(question, row.rows(), work, tried)
             continue
         steps, stage, is_needed = row.price(question)
         if not steps or is_needed or work.allows(sum(steps)):
@@ -127,7 +146,7 @@ def proved(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work, tried: l
             tried.append(FellShort(row.citation, why or row.silence))
 
 
-def ask(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
+def ask(question: object, rows: Rows[E], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
     """The first answer that a theorem proves, and what was asked before in vain.
 
     Raises:

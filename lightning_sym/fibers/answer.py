@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lightning_sym.ask import FellShort
@@ -63,7 +63,7 @@ class Fiber(Result):
     minimal: str = ""
     second: SecondNetwork | None = None
     blind: int | None = None
-    tried: tuple[FellShort, ...] = ()
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def complete(self) -> bool:

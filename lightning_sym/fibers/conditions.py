@@ -7,7 +7,7 @@ otherwise it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -118,6 +118,10 @@ class TransformerConditions(Result):
         found = self._tested.get((hypothesis.name, i))
         return f"{hypothesis.name} was not tested" if found is None else found.failing
 
+    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
+        """The first of these hypotheses that is not known to hold."""
+        return failing(self, needs)
+
     @cached_property
     def _tested(self) -> dict[tuple[str, int], Condition]:
         return {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
@@ -125,7 +129,7 @@ class TransformerConditions(Result):
     @property
     def words_determined(self) -> bool:
         """Theorem 4: the function determines all words, and the scores of two tokens, up to the order of heads."""
-        return bool(self.conditions) and failing(self, WORDS) is None
+        return bool(self.conditions) and self.failing(WORDS) is None
 
     @property
     def weaker_by(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import Need, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import ProgramError
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
@@ -25,18 +25,6 @@ _MASK_ALONE = Need("a mask and nothing else added", lambda asked: asked.shape.op
 _NEAR = "docs/fibers-near-weights.md"
 
 
-def _is_softmax(asked: AskedFiber) -> bool:
-    return asked.shape.normalization is not None
-
-
-def _has_one_head(asked: AskedFiber) -> bool:
-    return _is_softmax(asked) and asked.shape.heads == 1 and not asked.shape.skip
-
-
-def _is_more_than_plain(asked: AskedFiber) -> bool:
-    return not (_is_softmax(asked) or asked.shape.is_plain)
-
-
 def _symmetries(asked: AskedFiber) -> Fiber:
     """What is known of all lightning networks."""
     asked.weights.require_numbers("the fiber")
@@ -44,24 +32,16 @@ def _symmetries(asked: AskedFiber) -> Fiber:
     return Fiber(asked.shape, "the symmetries of the network", None, AT_LEAST, generators, near=asked.near())
 
 
-FIBERS: tuple[TheoremRow[Any, Fiber], ...] = (
+FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
     TheoremRow("", lambda asked: asked.shape.is_plain, paid_by_steps, lambda asked: plain_fiber.of_plain(asked)),
+    LaterRows(lambda asked: asked.shape.normalization is not None, lambda: softmax_fiber.SOFTMAX_FIBERS),
     TheoremRow(
-        "Theorems 1 and 4 of docs/softmax-fibers.md", _has_one_head, paid_by_steps,
-        lambda asked: softmax_fiber.with_one_head(asked),
-    ),
-    TheoremRow(
-        "", lambda asked: _is_softmax(asked) and asked.shape.tokens == 1, paid_by_steps,
-        lambda asked: softmax_fiber.of_one_token(asked),
-    ),
-    TheoremRow("", _is_softmax, paid_by_steps, lambda asked: softmax_fiber.by_conditions(asked)),
-    TheoremRow(
-        f"Proposition 3 of {_NEAR}", _is_more_than_plain, paid_by_steps,
+        f"Proposition 3 of {_NEAR}", any_question, paid_by_steps,
         lambda asked: lightning_fiber.of_one_layer(asked),
         needs=(_ONE_HEAD, _ONE_LAYER),
     ),
     TheoremRow(
-        f"Proposition 4 of {_NEAR}", _is_more_than_plain, paid_by_steps, lambda asked: lightning_fiber.of_masked(asked),
+        f"Proposition 4 of {_NEAR}", any_question, paid_by_steps, lambda asked: lightning_fiber.of_masked(asked),
         "without the mask no theorem describes all of the fiber, or the function is zero",
         needs=(_MASK_ALONE,),
     ),

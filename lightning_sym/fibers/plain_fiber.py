@@ -179,7 +179,11 @@ def _virtual_price(asked: AskedVirtual) -> TheoremPrice:
 
 THEOREM_3_7 = (
     Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens)),
-    Need("rk A~_i >= 2 for i < l", lambda asked: not asked.short_ranks, lambda asked: asked.short_ranks),
+    Need(
+        "rk A~_i of at least two before the last layer",
+        lambda asked: not asked.short_ranks,
+        lambda asked: asked.short_ranks,
+    ),
     Need("matrices A~_i that are not skew-symmetric", lambda asked: not asked.skew, lambda asked: asked.skew),
 )
 VIRTUAL: tuple[TheoremRow[Any, Fiber], ...] = (

@@ -8,13 +8,15 @@ that they allow says what the fiber is; if that is not Corollary 5, another netw
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
 from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
 from lightning_sym.fibers.factorizations import product_fiber_dimension
-from lightning_sym.fibers.hypotheses import ALONE, strongest_theorem
+from lightning_sym.fibers.hypotheses import ALONE, ONE_HEAD_PAGE, strongest_theorem
 from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.fibers.one_head import one_head_fiber
 from lightning_sym.fibers.second_networks import second_network
@@ -70,6 +72,16 @@ def by_conditions(asked: AskedFiber) -> Fiber:
         tried=fell_short,
     )
 
+
+SOFTMAX_FIBERS: tuple[TheoremRow[Any, Fiber], ...] = (
+    TheoremRow(
+        f"Theorems 1 and 4 of {ONE_HEAD_PAGE}", lambda asked: asked.shape.heads == 1 and not asked.shape.skip,
+        paid_by_steps, with_one_head,
+    ),
+    TheoremRow("", lambda asked: asked.shape.tokens == 1, paid_by_steps, of_one_token),
+    TheoremRow("", any_question, paid_by_steps, by_conditions),
+)  # fmt: skip
+"""Of `fiber.FIBERS` what is about softmax."""
 
 _MINIMAL = (
     "no network of this form and depth with at most as many heads in each layer has fewer heads in one, a smaller "

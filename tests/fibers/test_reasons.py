@@ -181,7 +181,7 @@ def test_what_was_tried_stands_in_no_reason(tmp_path: Path, capsys: pytest.Captu
     weights = Weights.random(Architecture((5, 5, 5), (1, 2), 2), seed=1)
     found = fiber(weights, 2)
     assert (found.source, found.reason) == ("known symmetries only", "no theorem applies")
-    said = "Theorem 3.7: it needs rk A~_i >= 2 for i < l, got rk A~1 = 1"
+    said = "Theorem 3.7: it needs rk A~_i of at least two before the last layer, got rk A~1 = 1"
     assert list(map(str, found.tried)) == [said]
     path = tmp_path / "weights.json"
     save_weights(weights, path)
