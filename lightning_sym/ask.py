@@ -27,17 +27,19 @@ class Need:
         must: what must be so.
         holds: whether it is so.
         given: what is so where it does not hold, in words.
+        said: what is said in place of both.
     """
 
     must: str
     holds: Callable[[Any], bool]
     given: Callable[[Any], str] | None = None
+    said: str = ""
 
     def failing(self, question: Any) -> str | None:
         """What must be so and is not, with what is given."""
         if self.holds(question):
             return None
-        return f"it needs {self.must}" + (f", got {self.given(question)}" if self.given is not None else "")
+        return self.said or f"it needs {self.must}" + ("" if self.given is None else f", got {self.given(question)}")
 
 
 def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
