@@ -219,10 +219,7 @@ class SoftmaxConditions:
     def _affords_formal_scores(self) -> bool:
         """Whether the conditions for three tokens may be tested, which is then paid."""
         seconds = three_tokens_cost(self.architecture)
-        if self._budget.allows(seconds):
-            self._budget.spend(seconds, "the conditions for three tokens")
-            return True
-        return False
+        return self._budget.begins(seconds, "the conditions for three tokens")
 
     @cached_property
     def _decidable(self) -> bool:

@@ -106,8 +106,7 @@ def _by_symmetry(pair: PlainPair) -> Comparison | None:
         return None
     connection, path = found
     if pair.shapes[0] == pair.shapes[1] and pair.has_polynomials:
-        if pair.work.allows(cost := pair.solving_cost()):
-            pair.work.spend(cost, "the group element")
+        if pair.work.begins(pair.solving_cost(), "the group element"):
             connection = with_weights(*pair.weights, connection, path)
         else:  # the answer stands without it
             connection = replace(connection, sought=False)
