@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from lightning_sym.limits import Work
 
-Q = TypeVar("Q", bound="HasHypotheses")
+Q = TypeVar("Q")
 E = TypeVar("E", covariant=True)
 
 
-class HasHypotheses(Protocol):
-    """What is asked: it holds what theorems share."""
+class TheoremNeed(Protocol):
+    """A hypothesis of a theorem."""
 
-    def failing(self, needs: Sequence[Any]) -> str | None:
-        """The first of these hypotheses that is not known to hold, with its evidence."""
+    def failing(self, question: Any) -> str | None:
+        """What is wrong where it is not known to hold, with its evidence."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A hypothesis that a question answers by itself.
+
+    Attributes:
+        must: what must be so.
+        holds: whether it is so.
+        given: what is so where it does not hold, in words.
+        said: what is said in place of both.
+    """
+
+    must: str
+    holds: Callable[[Any], bool]
+    given: Callable[[Any], str] | None = None
+    said: str = ""
+
+    def failing(self, question: Any) -> str | None:
+        """What must be so and is not, with what is given."""
+        if self.holds(question):
+            return None
+        return self.said or f"it needs {self.must}" + ("" if self.given is None else f", got {self.given(question)}")
+
+
+def failing(question: object, needs: Iterable[TheoremNeed]) -> str | None:
+    """The first of these hypotheses that is not known to hold; those behind it are not tested."""
+    for need in needs:
+        if (why := need.failing(question)) is not None:
+            return why
+    return None
 
 
 class TheoremPrice(NamedTuple):
@@ -72,40 +103,65 @@ class TheoremRow(Generic[Q, E]):
     price: Callable[[Q], TheoremPrice]
     prove: Callable[[Q], E | None]
     silence: str = "it proves nothing here"
-    needs: tuple[Any, ...] = ()
+    needs: tuple[TheoremNeed, ...] = ()
 
 
-def ask(question: Q, rows: Iterable[TheoremRow[Any, E]], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
+@dataclass(frozen=True)
+class LaterRows(Generic[Q, E]):
+    """Rows in a file that only the questions that they are about load.
+
+    Attributes:
+        about: these questions.
+        rows: what gives the rows.
+    """
+
+    about: Callable[[Q], bool]
+    rows: Callable[[], Iterable[TheoremRow[Q, E]]]
+
+
+Rows: TypeAlias = Iterable[TheoremRow[Any, E] | LaterRows[Any, E]]
+
+
+def proved(question: object, rows: Rows[E], work: Work, tried: list[FellShort]) -> Iterator[E]:
+    """What each theorem proves, in their order; `tried` gets those that were asked in vain.
+
+    Raises:
+        TooLarge: a theorem that is needed costs more than is left of `work`.
+    """
+    for row in rows:
+        if not row.about(question):
+            continue
+        if isinstance(row, LaterRows):
+            yield from proved(question, row.rows(), work, tried)
+            continue
+        steps, stage, is_needed = row.price(question)
+        if not steps or is_needed or work.allows(sum(steps)):
+            for number, seconds in enumerate(steps):
+                work.spend(seconds, stage, number, len(steps))
+            why = failing(question, row.needs)
+            if why is None and (found := row.prove(question)) is not None:
+                yield found
+                continue
+        else:
+            why = f"it takes more exact work than allowed, about {sum(steps):,.3g} s"
+        if row.citation:
+            tried.append(FellShort(row.citation, why or row.silence))
+
+
+def ask(question: object, rows: Rows[E], work: Work) -> tuple[E | None, tuple[FellShort, ...]]:
     """The first answer that a theorem proves, and what was asked before in vain.
 
     Raises:
         TooLarge: a theorem that is needed costs more than is left of `work`.
 
     Example:
-        >>> class Number(int):
-        ...     def failing(self, needs):
-        ...         return next((f"{self} is not {word}" for word, holds in needs if not holds(self)), None)
-        >>> def row(name, price, needs):
+        >>> def row(name, price, *needs):
         ...     cost = TheoremPrice((price,), name)
         ...     return TheoremRow(name, any_question, lambda n: cost, lambda n: name, needs=needs)
-        >>> rows = [row("A", 0, [("even", lambda n: n % 2 == 0)]), row("B", 100, []), row("C", 1, [])]
-        >>> answer, tried = ask(Number(3), rows, Work(60))
+        >>> rows = [row("A", 0, Need("an even number", lambda n: n % 2 == 0, str)), row("B", 100), row("C", 1)]
+        >>> answer, tried = ask(3, rows, Work(60))
         >>> answer, [str(each) for each in tried]
-        ('C', ['A: 3 is not even', 'B: it takes more exact work than allowed, about 100 s'])
+        ('C', ['A: it needs an even number, got 3', 'B: it takes more exact work than allowed, about 100 s'])
     """
     tried = list[FellShort]()
-    for row in rows:
-        if not row.about(question):
-            continue
-        steps, stage, is_needed = row.price(question)
-        if is_needed or work.allows(sum(steps)):
-            for number, seconds in enumerate(steps):
-                work.spend(seconds, stage, number, len(steps))
-            why = question.failing(row.needs) if row.needs else None
-            if why is None and (found := row.prove(question)) is not None:
-                return found, tuple(tried)
-        else:
-            why = f"it takes more exact work than allowed, about {sum(steps):,.3g} s"
-        if row.citation:
-            tried.append(FellShort(row.citation, why or row.silence))
-    return None, tuple(tried)
+    return next(proved(question, rows, work, tried), None), tuple(tried)

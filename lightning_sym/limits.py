@@ -120,6 +120,13 @@ class Work:
         """Whether a step of this cost can still be begun: for what an answer can do without."""
         return self.spent + seconds <= self._limit
 
+    def begins(self, seconds: float, what: str) -> bool:
+        """Begin a step that an answer can do without, if it is allowed; return whether it is."""
+        if not self.allows(seconds):
+            return False
+        self.spend(seconds, what)
+        return True
+
     def require(self, seconds: float, what: str) -> None:
         """Refuse a step, in words, that cannot be begun any more: as `spend`, which counts it too.
 

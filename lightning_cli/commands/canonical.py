@@ -10,7 +10,7 @@ from lightning_cli import exit_codes, options
 from lightning_cli.output_file import WEIGHTS
 from lightning_cli.writing.fields import TEXT, JsonKind, field, json_answer, kind_of, natural
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import ARCHITECTURE, MATRICES, MATRIX
+from lightning_cli.writing.shared_fields import ARCHITECTURE, MATRICES, MATRIX, TRIED
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
@@ -41,6 +41,7 @@ ANSWER = json_answer(
     field("theorem", str, "what says that the function determines these weights"),
     field("hash", TEXT.having(pattern="^[0-9a-f]{64}$"), "SHA-256 of form, tokens and weights"),
     field("weights", WEIGHTS_BY_NAME, "the matrices by name", lambda result: result.weights.named()),
+    TRIED,
 )
 
 ANSWERS = (ANSWER,)

@@ -23,7 +23,7 @@ from lightning_cli.writing.fields import (
     optional,
 )
 from lightning_cli.writing.output import progress_bar, write
-from lightning_cli.writing.shared_fields import BOUNDS, NETWORK, PROOF, equations_of
+from lightning_cli.writing.shared_fields import BOUNDS, NETWORK, PROOF, TRIED, equations_of
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -77,6 +77,7 @@ ANSWER = json_answer(
     ),
     field("rank_in_weights", RANK, "of the differential in queries, keys and values", "weight_rank"),
     field("ranks", optional(RANKS), "the exact ranks that decide a point of one layer"),
+    TRIED,
 )
 
 ORBIT = group(

@@ -7,7 +7,7 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.writing.fields import JsonKind, field, json_answer, natural, one_of, optional
 from lightning_cli.writing.output import progress_bar, write_json
-from lightning_cli.writing.shared_fields import ARCHITECTURE
+from lightning_cli.writing.shared_fields import ARCHITECTURE, TRIED
 from lightning_sym.lazy import lazy_imports
 
 with lazy_imports(__name__):
@@ -34,6 +34,7 @@ ANSWER = json_answer(
         "points",
     ),
     field("reason", optional(str), "why it is open, else null", lambda result: result.reason or None),
+    TRIED,
 )
 
 ANSWERS = (ANSWER,)

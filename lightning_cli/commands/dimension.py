@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from lightning_cli import options
 from lightning_cli.writing.fields import by_name, field, group, itself, json_answer, natural, one_of, optional
 from lightning_cli.writing.model_answer import MODEL
 from lightning_cli.writing.output import progress_bar, write, write_certificate
-from lightning_cli.writing.shared_fields import ARCHITECTURE, STATUS
+from lightning_cli.writing.shared_fields import ARCHITECTURE, STATUS, TRIED
 from lightning_sym.errors import TooLarge
 from lightning_sym.lazy import lazy_imports
 
@@ -65,14 +66,28 @@ ANSWER = json_answer(
     field("upper_bounds", UPPER_BOUNDS, "by evidence, those that were computed"),
     field("lower_bound", LOWER_BOUND, "how the bound from below was found", itself),
     field("seed", natural(), "picked the points"),
+    TRIED,
 )
 
 ANSWERS = (ANSWER, MODEL)
 
 
+ALONE, *OTHERS = model_config.MODEL_TYPES
+CONFIG = textwrap.fill(
+    f"""--config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and where given
+head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (or the names that GPT-2 and
+others have for them). model_type is one of {", ".join(OTHERS)}, or {ALONE} for embedding, residual layers of softmax
+attention, unembedding and no more. A model that has more (MLPs, layer norms, positions, rotary positions,
+biases), by a key or because its type implies it, or a key not understood, is refused; with --attention-only
+these parts are left out and listed. Tied embeddings and shared keys and values are counted as they are.""",
+    width=98,
+    break_on_hyphens=False,
+)
+
+
 @click.command(
     "dimension",
-    epilog="""\b
+    epilog=f"""\b
 Examples:
   lightning-sym dimension --widths 4,4,4 --ranks 2,2 --tokens 3
   lightning-sym dimension --widths 4,4,4 --ranks 2 --tokens 3 --normalization softmax
@@ -82,14 +97,7 @@ Examples:
   lightning-sym dimension --config config.json --attention-only --certificate dimension.json
 
 \b
---config reads model_type, hidden_size, num_attention_heads, num_hidden_layers, vocab_size, and
-where given head_dim, v_head_dim, num_key_value_heads, tie_word_embeddings and is_decoder (or the
-names that GPT-2 and others have for them). model_type is one of bert, gemma, gpt2, gpt_neox,
-llama, mistral, opt, qwen2, roberta, or attention-only for embedding, residual layers of softmax
-attention, unembedding and no more. A model that has more (MLPs, layer norms, positions, rotary
-positions, biases), by a key or because its type implies it, or a key not understood, is refused;
-with --attention-only these parts are left out and listed. Tied embeddings and shared keys and
-values are counted as they are.
+{CONFIG}
 The dimension is a theorem at every size; what makes it so is printed. Ranks of matrices of the
 model's own shape prove it once more, and --certificate writes what an independent checker needs.
 

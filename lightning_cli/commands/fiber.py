@@ -9,7 +9,7 @@ import click
 from lightning_cli import exit_codes, options
 from lightning_cli.writing.fields import each, field, group, in_order, json_answer, natural, one_of, optional
 from lightning_cli.writing.output import progress_bar, write, write_certificate
-from lightning_cli.writing.shared_fields import MATRICES, NETWORK, VIRTUAL_WEIGHTS
+from lightning_cli.writing.shared_fields import MATRICES, NETWORK, TRIED, VIRTUAL_WEIGHTS
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
@@ -21,7 +21,8 @@ with lazy_imports(__name__):
 def _conditions(result: answer.Fiber) -> list[tuple[str, bool | None, str]]:
     """Return each condition that was tested: its name, whether it holds, and the evidence."""
     if result.components:
-        return [("hypotheses", result.complete or None, result.tried or result.reason)]
+        failed = "; ".join(each.why for each in result.tried)
+        return [("hypotheses", result.complete or None, result.reason if result.complete else failed or result.reason)]
     return [(str(c), c.holds, c.evidence) for c in result.conditions]
 
 
@@ -72,12 +73,7 @@ ANSWER = json_answer(
         "the hypotheses that were seen to hold; where there are no components the fiber in words",
         lambda result: result.reason or result.description,
     ),
-    field(
-        "tried",
-        [str],
-        "theorems that were tried and are not used, each with the hypothesis that fails",
-        lambda result: [result.tried] if result.tried else [],
-    ),
+    TRIED,
     field("complete", bool, "whether this is the whole fiber"),
     field("complete_over", optional(one_of("R", "Q")), "the field over which it is; null if there may be more"),
     field("components", [COMPONENT], "families of virtual weights, for lightning attention with one head"),

@@ -25,7 +25,7 @@ from lightning_cli.writing.fields import (
     optional,
 )
 from lightning_cli.writing.output import progress_bar, write, write_certificate
-from lightning_cli.writing.shared_fields import MATRICES, MATRIX, NUMBER, VIRTUAL_WEIGHTS, exact
+from lightning_cli.writing.shared_fields import MATRICES, MATRIX, NUMBER, TRIED, VIRTUAL_WEIGHTS, exact
 from lightning_sym.errors import BadInput
 from lightning_sym.lazy import lazy_imports
 
@@ -182,12 +182,7 @@ ANSWER = json_answer(
         optional(natural(1)),
         "with a mask, and too many tokens: inputs and outputs are those of the first so many tokens",
     ),
-    field(
-        "tried",
-        [str],
-        "theorems that were asked before in vain, each with its page and why",
-        lambda result: list(map(str, result.tried)),
-    ),
+    TRIED,
 )
 
 ANSWERS = (ANSWER, CHECKPOINTS)

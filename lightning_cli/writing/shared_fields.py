@@ -109,6 +109,13 @@ CONDITION = group(
     field("evidence", str, "what shows it"),
 )
 
+TRIED = field(
+    "tried",
+    [SPELLED],
+    "theorems that were asked before in vain, each with its page and why",
+)
+"""What was asked on the way to an answer."""
+
 PROOF = "where it is proved: the page and its theorems"
 
 

@@ -8,7 +8,7 @@ from math import factorial
 from typing import Any
 
 from lightning_sym.dimension.varieties import virtual_weight_variety
-from lightning_sym.display import Lines, bounds_in_words, latex_bounds, latex_words
+from lightning_sym.display import Lines, bounds_in_words, labelled, latex_bounds, latex_words
 from lightning_sym.network.architecture import Architecture, network_line
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
@@ -76,7 +76,7 @@ def dimension_lines(result: Any) -> Lines:
         scope = "its hypotheses hold" if formula.applies else f"outside its hypotheses: {formula.reason}"
         agreement = {True: "agrees", False: "differs", None: "not compared"}[result.formula_agrees]
         lines.append(("paper", f"{formula.value:,}  {formula.source} {agreement} ({scope})"))
-    return lines
+    return lines if result.value is not None else [*lines, *labelled("tried", map(str, result.tried))]
 
 
 def dimension_latex(result: Any) -> str:

@@ -19,6 +19,7 @@ from itertools import groupby, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from lightning_sym.ask import Need, failing
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.limits import Progress, require_memory
@@ -139,6 +140,20 @@ class BlockRanks:
     matrices: int
 
 
+def _is_wide(architecture: Architecture) -> bool:
+    """Whether embedding and unembedding are not narrower than the stream."""
+    return all(n is None or n >= architecture.widths[0] for n in (architecture.embed, architecture.unembed))
+
+
+RESIDUAL = (
+    Need("softmax", lambda shape: shape.normalization == SOFTMAX),
+    Need("skip connections", lambda shape: shape.skip),
+    Need("two tokens or more", lambda shape: shape.tokens >= 2),
+    Need("an embedding and an unembedding that are not narrower than the stream", _is_wide),
+)
+"""The hypotheses of Proposition 18 on a shape."""
+
+
 def transformer_of(architecture: Architecture) -> Transformer | None:
     """The shape, where Proposition 18 is about this network, else `None`.
 
@@ -152,14 +167,17 @@ def transformer_of(architecture: Architecture) -> Transformer | None:
         True
     """
     architecture.require("the dimension of transformers", KNOWN)
-    d, ends = architecture.widths[0], (architecture.embed, architecture.unembed)
-    wide = all(n is None or n >= d for n in ends)
-    if not (architecture.skip and architecture.normalization == SOFTMAX and architecture.tokens >= 2 and wide):
-        return None
+    return residual(architecture) if failing(architecture, RESIDUAL) is None else None
+
+
+def residual(architecture: Architecture) -> Transformer:
+    """The shape of a network for which all of `RESIDUAL` holds."""
+    architecture.require("the dimension of transformers", KNOWN)
     values = architecture.value_ranks or (None,) * architecture.depth
     pairs = zip(architecture.attention_ranks, values, strict=True)
     layers = tuple(Layers(len(list(alike)), a, b) for (a, b), alike in groupby(pairs))
-    return Transformer(d, layers, architecture.heads, architecture.heads, *ends, tied=False)
+    heads, ends = architecture.heads, (architecture.embed, architecture.unembed)
+    return Transformer(architecture.widths[0], layers, heads, heads, *ends, tied=False)
 
 
 class _Point:

@@ -15,46 +15,41 @@ The formulas of the paper are printed beside the result; nothing that is certifi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum, StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import FellShort, Need, TheoremPrice, TheoremRow, ask
 from lightning_sym.dimension.answer_text import dimension_latex, dimension_lines
-from lightning_sym.dimension.blocks import Transformer, certify, transformer_of
+from lightning_sym.dimension.blocks import certify, residual
 from lightning_sym.dimension.gauge import gauge_columns
 from lightning_sym.dimension.printed_formulas import PrintedFormula, printed_formula
 from lightning_sym.dimension.search import Search, bytes_needed, first_shape, orders_of, primes_for
-from lightning_sym.dimension.varieties import (
-    COUNTED,
-    has_virtual_weights,
-    linear_maps,
-    linear_span,
-    quadratic_forms,
-    virtual_weight_variety,
-)
+from lightning_sym.dimension.varieties import Evidence as Evidence
+from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.krylov import LARGEST
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, require_integer, require_memory, unheard
+from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work, require_integer, require_memory, unheard
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Indices
 from lightning_sym.network.jacobian import random_weights
-from lightning_sym.rings.prime_field import PRIMES, SeededResidues
+from lightning_sym.rings.prime_field import PRIMES, PrimeFieldMatrix, SeededResidues
 from lightning_sym.symmetries.families import (
     determined_columns_at,
     fiber_dimension_at,
     orbit_dimension_at,
+    price_of_orbit,
     symmetry_count,
 )
 
 KNOWN = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options for which the bounds below are proved, all of them."""
-
-LARGEST_JACOBIAN = 5000
-"""Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
 
 ORBIT_LIMIT = 3000
 """Largest number of symmetry directions for which the orbit is computed; beyond it costs more than the Jacobian."""
@@ -69,34 +64,6 @@ class Status(Enum):
 
     CERTIFIED = "certified"
     UNDECIDED = "undecided"
-
-
-class Evidence(StrEnum):
-    """What an upper bound is; the values are the keys of JSON answers, `meaning` says it in words."""
-
-    ORBIT = "orbit"
-    DIRECTIONS = "directions"
-    FORMS = "forms"
-    SPAN = "span"
-    LINEAR = "linear"
-    FACTORIZATION = "factorization"
-    PRODUCTS = "products"
-
-    @property
-    def meaning(self) -> str:
-        """The bound in words, with the proof that it is one."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    Evidence.ORBIT: "parameters minus the dimension of a symmetry orbit",
-    Evidence.DIRECTIONS: "parameters minus the orbit and all else that the function does not see",
-    Evidence.FORMS: "matrices of quadratic forms of bounded rank, which is what the heads of one layer make",
-    Evidence.SPAN: "the linear span of all functions of this kind",
-    Evidence.LINEAR: "linear maps of bounded rank, which is all that one token leaves",
-    Evidence.FACTORIZATION: "the variety of virtual weights",
-    Evidence.PRODUCTS: "products of keys and queries, of values and outputs, up to changes of basis of the stream",
-}
 
 
 @no_truth_value("result.status is Status.CERTIFIED")
@@ -115,6 +82,7 @@ class CertifiedDimension(Result):
         rows: how many inputs, with one functional each, gave `lower`; 0 where no Jacobian was taken.
         order: the degree of the Taylor series that gave `lower`, for a normalization that is no exponential.
         matrices: how many full ranks of the network's own matrices gave `lower`, where no Jacobian was taken.
+        tried: theorems that give no upper bound here, each with the hypothesis that fails.
     """
 
     architecture: Architecture
@@ -127,6 +95,7 @@ class CertifiedDimension(Result):
     rows: int
     order: int | None
     matrices: int | None = None
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     def lines(self) -> Lines:
         """As the command `dimension` prints it."""
@@ -168,47 +137,80 @@ class CertifiedDimension(Result):
         return self.formula.value == self.value
 
 
-def _counted_bounds(architecture: Architecture) -> dict[Evidence, int]:
-    """Upper bounds that are counts of a variety or of a vector space, by their evidence: no linear algebra."""
-    bounds: dict[Evidence, int] = {}
-    if not architecture.options <= COUNTED:
-        return bounds
-    if has_virtual_weights(architecture):
-        bounds[Evidence.FACTORIZATION] = virtual_weight_variety(architecture).dimension
-    counts = ((Evidence.LINEAR, linear_maps), (Evidence.FORMS, quadratic_forms), (Evidence.SPAN, linear_span))
-    for evidence, count in counts:
-        if (found := count(architecture)) is not None:
-            bounds[evidence] = found
-    return bounds
+class _AtPoint(NamedTuple):
+    """A network whose directions at a point are asked for.
+
+    Attributes:
+        is_alone: whether no other upper bound is known.
+        pivots: whether ranks are counted by elimination where there is a faster way that may fall short.
+    """
+
+    architecture: Architecture
+    seed: int
+    is_alone: bool
+    pivots: bool = False
+
+    def drawn(self) -> tuple[Architecture, list[PrimeFieldMatrix], SeededResidues, int]:
+        """The network, its weights there, what drew them, and the modulus."""
+        generator = SeededResidues((self.seed, 0), PRIMES[0])
+        return self.architecture, random_weights(self.architecture, generator, PRIMES[0]), generator, PRIMES[0]
+
+    @property
+    def symmetries(self) -> int:
+        """How many directions the symmetry group has."""
+        return symmetry_count(self.architecture)
 
 
-def _computed_bound(
-    architecture: Architecture, seed: int, pivots: bool = False
-) -> tuple[dict[Evidence, int], Indices | None]:
-    """Parameters minus the directions at a point that the function does not see; and columns that have no direction."""
-    p, parameters = PRIMES[0], architecture.parameter_count
-    generator = SeededResidues((seed, 0), p)
-    weights = random_weights(architecture, generator, p)
-    if architecture.is_plain:
-        fiber = orbit_dimension_at(architecture, weights, generator, p, pivots=pivots)
-        return {Evidence.ORBIT: parameters - fiber}, None
+def _by_orbit(asked: _AtPoint) -> tuple[Evidence, int, Indices | None]:
+    fiber = orbit_dimension_at(*asked.drawn(), pivots=asked.pivots)
+    return Evidence.ORBIT, asked.architecture.parameter_count - fiber, None
+
+
+def _by_directions(asked: _AtPoint) -> tuple[Evidence, int, Indices | None]:
+    """The bound, and columns of the Jacobian that have no direction."""
+    parameters = asked.architecture.parameter_count
     if parameters <= LARGEST:  # of a small Jacobian all columns are taken
-        fiber = fiber_dimension_at(architecture, weights, generator, p, pivots=pivots)
-        return {Evidence.DIRECTIONS: parameters - fiber}, None
-    keep = np.delete(np.arange(parameters), determined_columns_at(architecture, weights, generator, p))
-    return {Evidence.DIRECTIONS: len(keep)}, keep
+        return Evidence.DIRECTIONS, parameters - fiber_dimension_at(*asked.drawn(), pivots=asked.pivots), None
+    keep = np.delete(np.arange(parameters), determined_columns_at(*asked.drawn()))
+    return Evidence.DIRECTIONS, len(keep), keep
+
+
+FEW = Need(
+    f"at most {ORBIT_LIMIT:,} symmetries where another bound is known, beyond which the Jacobian is faster",
+    lambda asked: asked.is_alone or asked.symmetries <= ORBIT_LIMIT,
+    lambda asked: f"{asked.symmetries:,}",
+)
+
+
+def _price(asked: _AtPoint) -> TheoremPrice:
+    return TheoremPrice((price_of_orbit(asked.architecture).seconds,), "upper bound")
+
+
+COMPUTED = (
+    TheoremRow(
+        "Proposition 2 of docs/upper-bound.md", lambda asked: asked.architecture.is_plain, _price, _by_orbit,
+        needs=(FEW,),
+    ),
+    TheoremRow(
+        "Lemma 3 of docs/transformers.md", lambda asked: not asked.architecture.is_plain, _price,
+        _by_directions, needs=(FEW,),
+    ),
+)  # fmt: skip
+"""Upper bounds by ranks at a point: parameters minus what the function does not see there."""
 
 
 def _by_blocks(
-    architecture: Architecture, shape: Transformer, seed: int, memory: int, progress: Progress | None
-) -> CertifiedDimension:
+    architecture: Architecture, upper_bounds: Mapping[Evidence, int], tried: Sequence[FellShort], seed: int,
+    memory: int, progress: Progress | None,
+) -> CertifiedDimension:  # fmt: skip
     """The dimension of a residual softmax transformer by ranks of matrices of the size of one layer."""
-    found, upper = certify(shape, seed=seed, memory=memory, progress=progress), shape.dimension
+    found = certify(residual(architecture), seed=seed, memory=memory, progress=progress)
+    upper = min(upper_bounds.values())
     if found.lower > upper:
         raise ProgramError(f"lower bound {found.lower} exceeds upper bound {upper} for {architecture}")
     return CertifiedDimension(
-        architecture, found.lower, upper, {Evidence.PRODUCTS: upper}, printed_formula(architecture), seed,
-        found.prime, 0, None, found.matrices,
+        architecture, found.lower, upper, upper_bounds, printed_formula(architecture), seed,
+        found.prime, 0, None, found.matrices, tuple(tried),
     )  # fmt: skip
 
 
@@ -227,7 +229,7 @@ def certified_dimension(
     tried again at three more points, each modulo its own prime; for a large bound two points modulo small primes come
     before. When this budget is spent, the result is undecided.
     Softmax transformers with skip connections, whose embedding and unembedding are not narrower than the stream, need
-    no Jacobian where it would have more than `LARGEST_JACOBIAN` rows: see `blocks`.
+    no Jacobian where it would have more than `varieties.LARGEST_JACOBIAN` rows: see `blocks`.
 
     Args:
         architecture: the network.
@@ -252,11 +254,11 @@ def certified_dimension(
     require_arguments(certified_dimension, locals())
     architecture.require("the dimension", KNOWN)
     require_integer(seed, "the seed")
-    if (shape := transformer_of(architecture)) is not None and shape.dimension > LARGEST_JACOBIAN:
-        return _by_blocks(architecture, shape, seed, memory, progress)
+    upper_bounds, tried = counted_bounds(architecture)
+    if Evidence.PRODUCTS in upper_bounds:
+        return _by_blocks(architecture, upper_bounds, tried, seed, memory, progress)
     report = progress or unheard
     parameters = architecture.parameter_count
-    upper_bounds = _counted_bounds(architecture)
     orders = orders_of(architecture)
     most = min(parameters, *upper_bounds.values()) if upper_bounds else parameters
     first_rows, columns = first_shape(architecture, most, parameters)
@@ -277,13 +279,14 @@ def certified_dimension(
 
     def compute(pivots: bool = False) -> Indices | None:
         """The bound that is not counted, where it does not cost too much; and columns that are enough."""
-        if upper_bounds and symmetry_count(architecture) > ORBIT_LIMIT:
+        asked = _AtPoint(architecture, seed, not upper_bounds, pivots)
+        found, short = ask(asked, COMPUTED, Work(inf, report))
+        tried.extend(short)
+        if found is None:
             return None
-        report("upper bound", 0, 1)
-        bound, others = _computed_bound(architecture, seed, pivots)
-        for evidence, found in bound.items():
-            upper_bounds[evidence] = min(found, upper_bounds.get(evidence, found))
-        return others
+        evidence, bound, columns = found
+        upper_bounds[evidence] = min(bound, upper_bounds.get(evidence, bound))
+        return columns
 
     others = None if waits else compute()
     upper = min(upper_bounds.values())
@@ -299,5 +302,5 @@ def certified_dimension(
         raise ProgramError(f"lower bound {search.lower} exceeds upper bound {upper} for {architecture}")
     return CertifiedDimension(
         architecture, search.lower, upper, upper_bounds, printed_formula(architecture), seed,
-        search.prime, search.rows, search.order,
+        search.prime, search.rows, search.order, tried=tuple(dict.fromkeys(tried)),
     )  # fmt: skip

@@ -1,28 +1,57 @@
-r"""The variety through which every network of the paper factors, and its dimension.
+r"""Upper bounds of the dimension that are counts: of varieties through which maps factor, and of linear spans.
 
-The proof that this bounds the dimension of the neuromanifold from above is written out in `docs/upper-bound.md`;
-the names of the pieces below are the ones used there.
+Each is a row of `COUNTS`, its hypotheses beside it. The proof for the variety of virtual weights is written out in
+`docs/upper-bound.md`; the names of the pieces below are the ones used there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from math import comb
 
+from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, failing, paid_by_steps, proved
+from lightning_sym.dimension.blocks import RESIDUAL, residual
 from lightning_sym.errors import BadInput
 from lightning_sym.exact.determinantal import determinantal, symmetric_determinantal
+from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 
 COUNTED = frozenset({"normalization", "heads", "value_ranks", "skip", "causal", "embed", "unembed"})
 """The options that the proofs in `docs/transformers.md` for linear maps, quadratic forms and spans consider."""
 
 
-def linear_maps(architecture: Architecture) -> int | None:
+class Evidence(StrEnum):
+    """What an upper bound is; the values are the keys of JSON answers, `meaning` says it in words."""
+
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str) -> Evidence:
+        """A word with what it means, and with the proof that it is a bound."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.meaning = meaning
+        return member
+
+    ORBIT = "orbit", "parameters minus the dimension of a symmetry orbit"
+    DIRECTIONS = "directions", "parameters minus the orbit and all else that the function does not see"
+    FORMS = "forms", "matrices of quadratic forms of bounded rank, which is what the heads of one layer make"
+    SPAN = "span", "the linear span of all functions of this kind"
+    LINEAR = "linear", "linear maps of bounded rank, which is all that one token leaves"
+    FACTORIZATION = "factorization", "the variety of virtual weights"
+    PRODUCTS = (
+        "products",
+        "products of keys and queries, of values and outputs, up to changes of basis of the stream",
+    )
+
+
+def linear_maps(architecture: Architecture) -> int:
     r"""One token, normalized: the function is a linear map, and this bounds the dimension of the set of all of them.
 
     The map is $U \prod_i (1 + \sum_h V_{i,h})\, E$ (without the ones if there is no skip), a matrix of bounded rank;
     with skip but neither embedding nor unembedding a product of $1 + W_i$ with $W_i$ of bounded rank, which differs
-    from 1 by a matrix of rank at most the sum. `None` for other networks.
+    from 1 by a matrix of rank at most the sum.
 
     Example:
         >>> from lightning_sym.rings.normalization import SOFTMAX
@@ -30,8 +59,6 @@ def linear_maps(architecture: Architecture) -> int | None:
         10
     """
     architecture.require("the variety of linear maps", COUNTED)
-    if architecture.normalization is None or architecture.tokens > 1:
-        return None
     rows, columns, widths = architecture.output_width, architecture.input_width, architecture.widths
     written = [
         min(d, d_out) if b is None else min(d, d_out, architecture.heads * b)
@@ -48,21 +75,17 @@ def linear_maps(architecture: Architecture) -> int | None:
     return bound
 
 
-def quadratic_forms(architecture: Architecture) -> int | None:
+def quadratic_forms(architecture: Architecture) -> int:
     r"""One lightning layer of several heads: the matrices of quadratic forms that it can be, by their rank.
 
     The layer is $\sum_h a_{h,k}(x)\, v_{h,m}(x)$ for all `k, m`. As a matrix with one row for each `m` it has rank at
-    most $h b$, and with one row for each pair `(k, m)` rank at most $h \alpha b$. `None` for other networks. Proof in
-    `docs/transformers.md`.
+    most $h b$, and with one row for each pair `(k, m)` rank at most $h \alpha b$.
 
     Example:
         >>> quadratic_forms(Architecture((3, 2), (1,), 2, heads=5, value_ranks=(1,)))
         35
     """
     architecture.require("the variety of quadratic forms", COUNTED)
-    ends = architecture.embed is not None or architecture.unembed is not None
-    if architecture.depth > 1 or architecture.heads == 1 or architecture.normalization is not None or ends:
-        return None
     (d, d_out), (a,) = architecture.widths, architecture.attention_ranks
     inside = min(d, d_out, *(architecture.value_ranks or ()))
     forms = d * (d + 1) // 2
@@ -70,14 +93,13 @@ def quadratic_forms(architecture: Architecture) -> int | None:
     return min(determinantal(d_out, d * forms, heads * inside), determinantal(d * d_out, forms, heads * a * inside))
 
 
-def linear_span(architecture: Architecture) -> int | None:
+def linear_span(architecture: Architecture) -> int:
     r"""The linear span of all functions that a lightning network can be, where it is small.
 
     For one token these are maps of polynomials in the entries of $x$, homogeneous of degree $3^l$, or with skip
     connections of all odd degrees up to it. For one row of input without mask, $X = z^\top$, they are $g(z^\top z)
     z^\top$ with polynomials of degree $(3^l - 1) / 2$, of which skip connections leave more than the last
     coefficient. For one layer of two tokens or more: $d'$ quadratic forms for each row of input, besides a linear map.
-    `None` for other networks. Proof in `docs/transformers.md`.
 
     Example:
         >>> linear_span(Architecture((2, 2), (1,), 1, heads=2))      # two cubic forms in two variables
@@ -85,18 +107,13 @@ def linear_span(architecture: Architecture) -> int | None:
     """
     architecture.require("the linear span", COUNTED)
     n, m = architecture.input_width, architecture.output_width
-    small = n == 1 and not architecture.skip  # else at least (3^l + 1) / 2 functions
-    if architecture.normalization is not None or not (small or architecture.degree < 2 * architecture.parameter_count):
-        return None
     if architecture.tokens == 1:
         degrees = range(1, architecture.degree + 1, 2) if architecture.skip else [architecture.degree]
         functions = [comb(n + k - 1, k) for k in degrees]
     elif n == 1 and not architecture.causal:
         functions = [1] * ((architecture.degree + 1) // 2 if architecture.skip else 1)
-    elif architecture.depth == 1:
-        functions = [n] * architecture.skip + [n * n * (n + 1) // 2]
     else:
-        return None
+        functions = [n] * architecture.skip + [n * n * (n + 1) // 2]
     # a skip connection past all weights leaves the linear part as it is
     fixed = n if architecture.skip and architecture.embed is None and architecture.unembed is None else 0
     return m * (sum(functions) - fixed)
@@ -130,7 +147,7 @@ def has_virtual_weights(architecture: Architecture) -> bool:
         False
     """
     architecture.require("that there are virtual weights", COUNTED)
-    return architecture.is_bare and (architecture.normalization is not None or not architecture.causal)
+    return failing(architecture, VIRTUAL) is None
 
 
 def virtual_weight_variety(architecture: Architecture) -> Factorization:
@@ -181,3 +198,81 @@ def virtual_weight_variety(architecture: Architecture) -> Factorization:
     if not normalized:
         pieces.append(Piece("rescalings of (A~1, ..., A~l, V~)", -depth))
     return Factorization(tuple(pieces))
+
+
+# ---- the theorems
+
+
+LIGHTNING = Need("scores that are not normalized", lambda shape: shape.normalization is None)
+VIRTUAL = (
+    Need("one head and nothing added", lambda shape: shape.is_bare),
+    Need("no mask where scores are not normalized", lambda shape: shape.normalization is not None or not shape.causal),
+)
+LINEAR = (
+    Need("normalized scores", lambda shape: shape.normalization is not None),
+    Need("one token", lambda shape: shape.tokens == 1, lambda shape: str(shape.tokens)),
+)
+FORMS = (
+    LIGHTNING,
+    Need("one layer", lambda shape: shape.depth == 1, lambda shape: str(shape.depth)),
+    Need("several heads", lambda shape: shape.heads > 1, lambda shape: "one"),
+    Need("no embedding and no unembedding", lambda shape: shape.embed is None and shape.unembed is None),
+)
+SPAN = (
+    LIGHTNING,
+    Need(  # of more than one row of input, or with skip connections, there are at least (3^l + 1) / 2 functions
+        "a degree below twice the number of parameters",
+        lambda shape: (shape.input_width == 1 and not shape.skip) or shape.degree < 2 * shape.parameter_count,
+        lambda shape: f"3^{shape.depth}",
+    ),
+    Need(
+        "one layer, one token, or one row of input without mask",
+        lambda shape: shape.depth == 1 or shape.tokens == 1 or (shape.input_width == 1 and not shape.causal),
+    ),
+)
+
+
+def _count(
+    citation: str, evidence: Evidence, count: Callable[[Architecture], int], *needs: Need
+) -> TheoremRow[Architecture, tuple[Evidence, int]]:
+    """A count costs nothing: it multiplies a few sizes."""
+    return TheoremRow(citation, any_question, paid_by_steps, lambda shape: (evidence, count(shape)), needs=needs)
+
+
+LARGEST_JACOBIAN = 5000
+"""Rows beyond which a residual softmax transformer is certified by ranks of its own matrices: seconds, not hours."""
+
+COUNTS = (
+    _count(
+        "Proposition 18 of docs/transformers.md", Evidence.PRODUCTS, lambda shape: residual(shape).dimension, *RESIDUAL,
+        Need(
+            "a dimension that is too large for a Jacobian",
+            lambda shape: residual(shape).dimension > LARGEST_JACOBIAN,
+            lambda shape: f"{residual(shape).dimension:,}",
+        ),
+    ),
+    _count(
+        "Theorems 6 and 7 of docs/upper-bound.md", Evidence.FACTORIZATION,
+        lambda shape: virtual_weight_variety(shape).dimension, *VIRTUAL,
+    ),
+    _count("Proposition 10 of docs/transformers.md", Evidence.LINEAR, linear_maps, *LINEAR),
+    _count("Proposition 9 of docs/transformers.md", Evidence.FORMS, quadratic_forms, *FORMS),
+    _count("Proposition 14 of docs/transformers.md", Evidence.SPAN, linear_span, *SPAN),
+)  # fmt: skip
+"""Upper bounds that are counts: no linear algebra."""
+
+
+def counted_bounds(architecture: Architecture) -> tuple[dict[Evidence, int], list[FellShort]]:
+    """Upper bounds that are counts, by their evidence; and the theorems whose hypotheses do not hold.
+
+    Raises:
+        BadInput: the network has an option for which the counts are not proved.
+
+    Example:
+        >>> bounds, tried = counted_bounds(Architecture((2, 2), (1,), 2, heads=2))
+        >>> [str(each) for each in bounds], str(tried[0])
+        (['forms', 'span'], 'Proposition 18 of docs/transformers.md: it needs softmax')
+    """
+    architecture.require("the counts of varieties and spans", COUNTED)
+    tried = list[FellShort]()
+    return dict(proved(architecture, COUNTS, Work(), tried)), tried

@@ -231,3 +231,21 @@ def left_factor(known: RationalMatrix, wanted: RationalMatrix) -> RationalMatrix
         return None
     found = wanted.mT.rows(columns.pivots).mT @ chosen
     return found if found @ known == wanted else None
+
+
+def intertwiner(
+    known: RationalMatrix, wanted: RationalMatrix, into: RationalMatrix, turned: RationalMatrix
+) -> RationalMatrix | None:
+    """The invertible `C` with `C known = wanted` and `C^T into = turned`; `None` unless one of both determines it.
+
+    Where one determines it, the other is not asked: who applies `C` sees whether it holds too.
+
+    Example:
+        >>> one, two = RationalMatrix.of([[1, 2]]), RationalMatrix.of([[2, 4]])
+        >>> intertwiner(RationalMatrix.of([[0, 0]]), two, two, one).fractions().tolist()
+        [[Fraction(1, 2)]]
+    """
+    found = left_factor(known, wanted)
+    if found is None and (other := left_factor(into, turned)) is not None:
+        found = other.mT
+    return found if found is not None and found.rank() == known.shape[0] == wanted.shape[0] else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lightning_sym.display import Lines, Result, cut_text, latex_lines, latex_words
+from lightning_sym.ask import FellShort
+from lightning_sym.display import Lines, Result, cut_text, labelled, latex_lines, latex_words
 from lightning_sym.errors import no_truth_value
 from lightning_sym.fibers.points import Component, virtual_lines
 from lightning_sym.network.architecture import Architecture, network_line
@@ -34,7 +35,7 @@ class Fiber(Result):
         description: the fiber in words; of one-head lightning networks the components say it.
         generators: what moves inside it.
         reason: the hypotheses of the source that hold.
-        tried: a theorem that was tried and is not used, with the hypothesis that fails.
+        tried: theorems that were tried and are not used, each with the hypothesis that fails.
         conditions: those of the theorems on softmax networks that were tested, with their evidence.
         theorem: of a softmax network, what says that this is the whole fiber.
         virtual: the virtual weights of a one-head lightning network, exact.
@@ -62,7 +63,7 @@ class Fiber(Result):
     minimal: str = ""
     second: SecondNetwork | None = None
     blind: int | None = None
-    tried: str = ""
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -92,7 +93,7 @@ class Fiber(Result):
 
             lines += condition_lines(self.conditions)
         lines.append(("known from", f"{self.source} ({self.reason})" if self.reason else self.source))
-        lines += [("tried", self.tried)] * bool(self.tried)
+        lines += labelled("tried", map(str, self.tried))
         for i, component in enumerate(self.components, start=1):
             lines.append((f"component {i}", f"{cut_text(component.description)}; dimension {component.dimension}"))
             lines.append(("", "; ".join(component.generators)))

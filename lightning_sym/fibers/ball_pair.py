@@ -30,6 +30,9 @@ from lightning_sym.system.circuits import NetworkCircuits
 READABLE = 3
 """Largest absolute value of the integers that inputs are made of; they are divided by powers of two."""
 
+FIRST_BITS, MOST_BITS = 128, 2048
+"""Precisions of balls: four times as high each time that the outputs could not be told apart."""
+
 INPUT_SCALES = (1, 4, 16, 64, 256)
 """Denominators of inputs: where scores are large, softmax attends to one token alone, and outputs hardly differ."""
 
@@ -114,6 +117,20 @@ class PairInBalls(Pair):
         entry = place[0] + 1, place[1] + 1
         found = Comparison(Answer.DIFFERENT, Reason.BALLS, input=x.fractions(), outputs=outputs)
         return replace(found, entry=entry, precision=bits, prefix=self.prefix)
+
+    def by_inputs(self, most_bits: int = MOST_BITS) -> Comparison | None:
+        """An input where outputs differ: exact ones, or balls with more and more bits."""
+        if self.polynomial:
+            return next((c for _ in range(self.evaluations) if (c := self.exactly(LARGE_INPUT)) is not None), None)
+        bits = FIRST_BITS
+        while bits <= most_bits:
+            for scale in self.scales:
+                if not self.affords_balls(bits):
+                    return None
+                if (found := self.by_balls(self.draw(READABLE, scale), bits)) is not None:
+                    return found
+            bits *= 4
+        return None
 
     def _outputs_cost(self, number: int, bits: int) -> float:
         return outputs_cost(self.evaluated[number], bits, combined=not self.weights[number].as_given)

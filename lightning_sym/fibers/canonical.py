@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.display import Lines, Result, latex_lines, latex_words, spelled_rows
+from lightning_sym.ask import FellShort
+from lightning_sym.display import Lines, Result, labelled, latex_lines, latex_words, spelled_rows
 from lightning_sym.errors import BadInput, ProgramError, TooLarge
 from lightning_sym.fibers.comparison import Answer
 from lightning_sym.fibers.conditions import SoftmaxConditions
@@ -48,11 +49,13 @@ class Canonical(Result):
             not refused they are the same.
         tokens: $t$.
         theorem: what says so.
+        tried: theorems that were asked before in vain, each with the hypothesis that fails.
     """
 
     weights: Weights
     tokens: int
     theorem: str
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.weights.require_numbers("canonical weights")
@@ -72,7 +75,8 @@ class Canonical(Result):
     def lines(self) -> Lines:
         """As the command `canonical` prints it."""
         shape = self.weights.architecture(self.tokens)
-        said = [("network", network_line(shape)), ("known from", self.theorem), ("hash", self.hash)]
+        said = [("network", network_line(shape)), ("known from", self.theorem)]
+        said += [*labelled("tried", map(str, self.tried)), ("hash", self.hash)]
         return [*said, *((name, line) for name, line in self.weights.lines() if name != "form")]
 
     def _latex(self) -> str:
@@ -115,14 +119,17 @@ def canonical(
     budget = Work(work, progress)
     if weights.form.normalization is None:
         weights.require_plain("the canonical form")
-        (found, theorem), shown = _lightning(weights, tokens, budget), False
+        found, shown = _lightning(weights, tokens, budget), False
     elif weights.form.normalization == SOFTMAX:
-        found, theorem, shown = _softmax(weights, tokens, memory, budget, progress)
+        found, shown = _softmax(weights, tokens, memory, budget, progress)
     else:
         raise BadInput(f"the canonical form is of softmax or lightning networks, got {weights.form}")
-    if not shown and same_function(weights, found, tokens, work=work, progress=progress).answer is not Answer.SAME:
+    if (
+        not shown
+        and same_function(weights, found.weights, tokens, work=work, progress=progress).answer is not Answer.SAME
+    ):
         raise ProgramError(f"the canonical form of {weights.architecture(tokens)} is not known to be the same function")
-    return Canonical(found, tokens, theorem)
+    return found
 
 
 # ---- softmax
@@ -130,8 +137,8 @@ def canonical(
 
 def _softmax(
     weights: Weights, tokens: int, memory: int, budget: Work, progress: Progress | None
-) -> tuple[Weights, str, bool]:
-    """The canonical weights, what says that they are, and whether it has been shown that they are the same."""
+) -> tuple[Canonical, bool]:
+    """The canonical weights with what says that they are, and whether it has been shown that they are the same."""
     bits = max(RationalMatrix.of(m).bits for m in weights.matrices.values())
     budget.spend(arrangement_cost(weights.architecture(tokens), bits), "arrangement", 0, 3)
     arrangement = arranged(NetworkCircuits.of(weights), tokens)
@@ -140,17 +147,17 @@ def _softmax(
     m, n = circuits.unembed.shape[0], circuits.embed.shape[1]
     if arrangement.zero:
         nothing = RationalMatrix.identity(n), RationalMatrix.zero(m, n)
-        return weights_of(_no_layers(circuits, *nothing), tokens), "the function is zero", False
+        return Canonical(weights_of(_no_layers(circuits, *nothing), tokens), tokens, "the function is zero"), False
     if tokens == 1:
         nothing = RationalMatrix.identity(n), circuits.unembed @ circuits.embed
-        return weights_of(_no_layers(circuits, *nothing), tokens), ALONE, False
+        return Canonical(weights_of(_no_layers(circuits, *nothing), tokens), tokens, ALONE), False
     theorem = f"Theorem 8 of {HEADS_PAGE}"
     if not circuits.form.skip and max(heads) == 1:
         circuits, theorem = _visible(circuits, tokens), str(one_head_theorem(circuits.form.causal, tokens))
         if len(circuits.layers) > 1:
-            return weights_of(circuits, tokens), theorem, False
+            return Canonical(weights_of(circuits, tokens), tokens, theorem), False
     if len(circuits.layers) <= 1:
-        return weights_of(normal_layer(circuits, tokens), tokens), theorem, False
+        return Canonical(weights_of(normal_layer(circuits, tokens), tokens), tokens, theorem), False
     # the weights as they are given, where all heads stay, have shorter numbers
     as_given = tokens > 2 and heads == [weights.architecture(tokens).heads] * len(heads) and all(
         made_of == ((i, made_of[0][1]),) for i, layer in enumerate(arrangement.places, 1) for made_of in layer
@@ -159,14 +166,14 @@ def _softmax(
     if progress is not None:
         progress("conditions", 1, 3)
     tested = SoftmaxConditions(plain, tokens, budget, memory=memory, progress=progress, idle_heads=False)
-    known, _ = strongest_theorem(tested)
+    known, tried = strongest_theorem(tested)
     if known is None or known.number not in ("Corollary 5", "Theorem 11"):
         short = next((c for c in tested.all() if c.holds is not True), None)
         why = "no theorem applies" if short is None else f"{short} is not known to hold ({short.evidence})"
         raise BadInput(f"the canonical form needs Corollary 5 or Theorem 11 of {HEADS_PAGE}: {why}")
     if progress is not None:
         progress("coordinates", 2, 3)
-    return weights_of(normal_stream(circuits), tokens), str(known), True
+    return Canonical(weights_of(normal_stream(circuits), tokens), tokens, str(known), tried), True
 
 
 def _no_layers(circuits: NetworkCircuits, embed: RationalMatrix, unembed: RationalMatrix) -> NetworkCircuits:
@@ -214,17 +221,17 @@ def _zeros_late(attention: list[ObjectArray]) -> list[ObjectArray]:
 # ---- lightning
 
 
-def _lightning(weights: Weights, tokens: int, budget: Work) -> tuple[Weights, str]:
+def _lightning(weights: Weights, tokens: int, budget: Work) -> Canonical:
     shape = weights.architecture(tokens)
     virtual = exact_virtual_weights(weights)
     n, m = virtual.value.shape[1], virtual.value.shape[0]
     if is_zero_function(virtual, tokens):
         nothing = NetworkCircuits(RationalMatrix.identity(n), [[]], (n, m), RationalMatrix.identity(m), weights.form)
-        return weights_of(nothing, tokens), "the function is zero"
+        return Canonical(weights_of(nothing, tokens), tokens, "the function is zero")
     found = virtual_fiber(weights, tokens, budget)
     points = [component.virtual for component in found.components]
     if found.complete_over is None or tokens == 1 or any(point is None for point in points):
-        why = "t = 1" if tokens == 1 else found.tried or found.source
+        why = "t = 1" if tokens == 1 else "; ".join(map(str, found.tried)) or found.source
         raise BadInput(
             f"the canonical form of lightning weights needs a theorem that describes all of the fiber: {why}"
         )
@@ -234,9 +241,8 @@ def _lightning(weights: Weights, tokens: int, budget: Work) -> tuple[Weights, st
     layers = [[HeadCircuits(RationalMatrix.of(a), one)] for a in best.attention]
     layers[-1] = [HeadCircuits(layers[-1][0].attention, RationalMatrix.of(best.value))]
     widths = (n,) * shape.depth + (m,)
-    return weights_of(
-        NetworkCircuits(one, layers, widths, RationalMatrix.identity(m), weights.form), tokens
-    ), found.source
+    circuits = NetworkCircuits(one, layers, widths, RationalMatrix.identity(m), weights.form)
+    return Canonical(weights_of(circuits, tokens), tokens, found.source, found.tried)
 
 
 def _scaled(virtual: VirtualWeights) -> VirtualWeights:

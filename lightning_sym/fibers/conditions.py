@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import groupby
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import failing
 from lightning_sym.display import Lines, Result, latex_lines, latex_words
 from lightning_sym.errors import BadInput, no_truth_value
 from lightning_sym.fibers.cost import entry_bits
@@ -112,12 +113,18 @@ class TransformerConditions(Result):
         mine = [c.holds for c in self.conditions if c.name in names]
         return bool(mine) and all(holds is True for holds in mine)
 
+    def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
+        """What is wrong where a hypothesis is not known to hold; one that was not tested is not."""
+        found = self._tested.get((hypothesis.name, i))
+        return f"{hypothesis.name} was not tested" if found is None else found.failing
+
     def failing(self, needs: Sequence[Hypothesis]) -> str | None:
-        """The first of these hypotheses that is not known to hold; one that was not tested is not."""
-        known = {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
-        asked = ((h.name, known.get((h.name, i))) for h, i in places(needs, self.architecture))
-        fell = (f"{name} was not tested" if c is None else c.failing for name, c in asked)
-        return next((why for why in fell if why is not None), None)
+        """The first of these hypotheses that is not known to hold."""
+        return failing(self, needs)
+
+    @cached_property
+    def _tested(self) -> dict[tuple[str, int], Condition]:
+        return {(c.name.replace("*", ""), c.layer): c for c in self.conditions}
 
     @property
     def words_determined(self) -> bool:
@@ -212,10 +219,7 @@ class SoftmaxConditions:
     def _affords_formal_scores(self) -> bool:
         """Whether the conditions for three tokens may be tested, which is then paid."""
         seconds = three_tokens_cost(self.architecture)
-        if self._budget.allows(seconds):
-            self._budget.spend(seconds, "the conditions for three tokens")
-            return True
-        return False
+        return self._budget.begins(seconds, "the conditions for three tokens")
 
     @cached_property
     def _decidable(self) -> bool:
@@ -261,10 +265,9 @@ class SoftmaxConditions:
                 return Finding(False, _in_words(hypothesis.circuit, [(c, names[h]) for c, h in parts]))
         return None
 
-    def failing(self, needs: Sequence[Hypothesis]) -> str | None:
-        """The first of these hypotheses that is not known to hold, with its evidence; those behind are not tested."""
-        found = (self.tested(*at).failing for at in places(needs, self.architecture))
-        return next((why for why in found if why is not None), None)
+    def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
+        """What is wrong with a hypothesis on layer, or space, `i` where it is not known to hold, with its evidence."""
+        return self.tested(hypothesis, i).failing
 
     @property
     def weaker_by(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from lightning_sym.display import Lines, Result, latex_number, latex_words, rows_in_line, spelled
 from lightning_sym.errors import BadInput, ProgramError
 from lightning_sym.exact.rational import null_space, rank, solution
-from lightning_sym.exact.subspaces import left_factor
+from lightning_sym.exact.subspaces import intertwiner, left_factor
 from lightning_sym.fibers.transform import swap, transform
 from lightning_sym.fibers.virtual_moves import (
     Move,
@@ -219,16 +219,16 @@ def _with_matrices(first: Weights, second: Weights, connection: Connection) -> C
 
 
 def _query_key_matrix(old: Layer, new: Layer, before: RationalMatrix, scale: Fraction) -> ObjectArray | None:
-    a = old.key.shape[0]
+    """`C` with `C K = K' G` and `C^T Q' G = s Q`."""
+    a, turned = old.key.shape[0], old.query.scaled(scale)
     key, query = new.key @ before, new.query @ before
-    if old.key.rank() == a:
-        found = _invertible_solution(old.key.mT, key.mT)
-        return None if found is None else found.T
+    if (found := intertwiner(old.key, key, query, turned)) is not None:
+        return found.fractions()
     if a > LARGEST_JOINT_SYSTEM:
         return None
-    # C K = K' G and (Q' G)^T C = s Q^T, for the entries of C row by row
+    # for the entries of C row by row
     system = np.concatenate([np.kron(_eye(a), old.key.mT.fractions()), np.kron(query.mT.fractions(), _eye(a))])
-    right = np.concatenate([key.fractions().ravel(), old.query.scaled(scale).mT.fractions().ravel()])
+    right = np.concatenate([key.fractions().ravel(), turned.mT.fractions().ravel()])
     return _invertible_solution(RationalMatrix.of(system), RationalMatrix.of(right[:, None]), shape=(a, a))
 
 

@@ -110,7 +110,7 @@ class _Determined:
     """A softmax network, and another one with at most as many heads in each layer."""
 
     def __init__(self, known: SoftmaxConditions, one: NetworkCircuits, other: NetworkCircuits, source: random.Random):
-        self.failing, self.tokens = known.failing, known.architecture.tokens
+        self.architecture, self.failing_at = known.architecture, known.failing_at
         self.known, self.one, self.other, self.source = known, one, other, source
 
     @property
@@ -128,7 +128,7 @@ class _Determined:
     @cached_property
     def moves_together(self) -> bool:
         """Whether the streams of both move together."""
-        return common_streams(self.one, self.other, self.tokens).same
+        return common_streams(self.one, self.other, self.architecture.tokens).same
 
 
 def _row(number: str, about: Callable[[_Determined], bool], *needs: Hypothesis) -> TheoremRow[_Determined, Any]:
@@ -147,7 +147,7 @@ def _row(number: str, about: Callable[[_Determined], bool], *needs: Hypothesis) 
 APART = (
     _row("Theorem 4", any_question, *WORDS),
     _row("Corollary 5", lambda pair: pair.is_as_wide, *COROLLARY_5),
-    _row("Theorem 11", lambda pair: pair.tokens > 2, *THEOREM_11),
+    _row("Theorem 11", lambda pair: pair.architecture.tokens > 2, *THEOREM_11),
 )
 """Different functions by the hypotheses that one network fulfils."""
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from lightning_sym.arguments import require_arguments
-from lightning_sym.fibers.answer import Fiber
+from lightning_sym.ask import LaterRows, Need, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.errors import ProgramError
+from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
+from lightning_sym.fibers.asked_fiber import AskedFiber
+from lightning_sym.fibers.local_dimension import KNOWN
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer
 from lightning_sym.network.weights import Weights
@@ -11,6 +18,36 @@ from lightning_sym.network.weights import Weights
 # each kind of network has files of its own, which the others need not load
 with lazy_imports(__name__):
     from lightning_sym.fibers import lightning_fiber, plain_fiber, softmax_fiber
+
+_ONE_HEAD = Need("one head", lambda asked: asked.shape.heads == 1, lambda asked: str(asked.shape.heads))
+_ONE_LAYER = Need("one layer", lambda asked: asked.shape.depth == 1, lambda asked: str(asked.shape.depth))
+_MASK_ALONE = Need("a mask and nothing else added", lambda asked: asked.shape.options == {"causal"})
+_NEAR = "docs/fibers-near-weights.md"
+
+
+def _symmetries(asked: AskedFiber) -> Fiber:
+    """What is known of all lightning networks."""
+    asked.weights.require_numbers("the fiber")
+    generators = symmetry_generators(asked.shape)
+    return Fiber(asked.shape, "the symmetries of the network", None, AT_LEAST, generators, near=asked.near())
+
+
+FIBERS: tuple[TheoremRow[Any, Fiber] | LaterRows[Any, Fiber], ...] = (
+    TheoremRow("", lambda asked: asked.shape.is_plain, paid_by_steps, lambda asked: plain_fiber.of_plain(asked)),
+    LaterRows(lambda asked: asked.shape.normalization is not None, lambda: softmax_fiber.SOFTMAX_FIBERS),
+    TheoremRow(
+        f"Proposition 3 of {_NEAR}", any_question, paid_by_steps,
+        lambda asked: lightning_fiber.of_one_layer(asked),
+        needs=(_ONE_HEAD, _ONE_LAYER),
+    ),
+    TheoremRow(
+        f"Proposition 4 of {_NEAR}", any_question, paid_by_steps, lambda asked: lightning_fiber.of_masked(asked),
+        "without the mask no theorem describes all of the fiber, or the function is zero",
+        needs=(_MASK_ALONE,),
+    ),
+    TheoremRow("", any_question, paid_by_steps, _symmetries),
+)  # fmt: skip
+"""In the order of asking. What each costs is paid where it is known how large its matrices are."""
 
 
 def fiber(
@@ -45,8 +82,9 @@ def fiber(
     require_arguments(fiber, locals())
     require_integer(seed, "the seed")
     require_integer(tokens, "the number of tokens", 1)
-    budget = Work(work, progress)
-    if weights.form.normalization is not None:
-        return softmax_fiber.softmax_fiber(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
-    kind = plain_fiber.plain_fiber if weights.architecture(tokens).is_plain else lightning_fiber.lightning_fiber
-    return kind(weights, tokens, budget, seed=seed)
+    asked = AskedFiber(weights, tokens, Work(work, progress), seed, memory, progress)
+    asked.shape.require("the fiber", KNOWN)
+    found, tried = ask(asked, FIBERS, asked.budget)
+    if found is None:
+        raise ProgramError(f"something must be known of the fiber of {asked.shape}")
+    return replace(found, tried=(*tried, *asked.tried, *found.tried))

@@ -37,14 +37,6 @@ def span_cost(rows: int, columns: int, bits: int) -> float:
     return product_cost(size, size, rows + columns, long, bits) + entries_cost(rows, columns, long)
 
 
-def spend(seconds: float, budget: Work) -> bool:
-    """Begin a step that an answer can do without, if the budget allows it."""
-    if not budget.allows(seconds):
-        return False
-    budget.spend(seconds, WHAT)
-    return True
-
-
 class Frame(NamedTuple):
     """By layer: columns that span $B_i$, and rows that are the forms; all are integers."""
 
@@ -62,7 +54,9 @@ def frames(weights: Weights, shape: Architecture, budget: Work) -> Iterator[Fram
         """Of the next space: products with all heads, and a basis of what comes of them."""
         bits = 3 * longest + space.basis.bits
         columns = shape.heads * max(space.dimension, 2 * max(shape.attention_ranks))
-        return spend(product_cost(width, width, 3 * columns, longest, bits) + span_cost(width, columns, bits), budget)
+        return budget.begins(
+            product_cost(width, width, 3 * columns, longest, bits) + span_cost(width, columns, bits), WHAT
+        )
 
     found: list[list[Subspace]] = []
     for spaces in (reached(net, Q), observed(net, Q, scores=not pattern_is_constant(shape))):

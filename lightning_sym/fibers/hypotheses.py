@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from lightning_sym.ask import FellShort, HasHypotheses, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import FellShort, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.fibers.head_rows import (
     INDEPENDENT,
     NO_SUM_ZERO,
@@ -26,6 +26,17 @@ from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 
 Network: TypeAlias = ObservedNetwork[Any]
+
+
+class HasConditions(Protocol):
+    """A network, or two, whose hypotheses were tested, or are when they are asked for."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The network, or the one that fulfils them."""
+
+    def failing_at(self, hypothesis: Hypothesis, i: int) -> str | None:
+        """What is wrong with a hypothesis on layer, or space, `i` where it is not known to hold."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,12 @@ class Hypothesis:
     def is_rank(self) -> bool:
         """Whether it is about the rank of a space."""
         return self.letter in RANK_LETTERS
+
+    def failing(self, question: HasConditions) -> str | None:
+        """What is wrong where it is not known to hold in some layer; those behind that are not tested."""
+        question.architecture.require("the hypotheses of theorems", SOFTMAX_OPTIONS)
+        found = (question.failing_at(self, i) for i in self.layers(question.architecture))
+        return next((why for why in found if why is not None), None)
 
     def test(self, net: Network, i: int) -> Finding:
         """What a network over a field shows of a layer."""
@@ -299,7 +316,7 @@ DETERMINED = (
 """What all weights with the function of given weights are, the strongest first."""
 
 
-def strongest_theorem(network: HasHypotheses) -> tuple[Theorem | None, tuple[FellShort, ...]]:
+def strongest_theorem(network: HasConditions) -> tuple[Theorem | None, tuple[FellShort, ...]]:
     """The strongest theorem that says what all weights with the function of a softmax network are, and what fell short.
 
     Args:

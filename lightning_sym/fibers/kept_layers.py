@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from lightning_sym.exact.echelon import independent_columns
 from lightning_sym.fibers.cost import entry_bits, product_cost
-from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost, spend
+from lightning_sym.fibers.frames import WHAT, Frame, frames, kernel, numbers, span_cost
 from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -81,7 +81,7 @@ def _places(
         space, forms = frame.spaces[i - 1], frame.forms[i]
         bits = max(space.bits, forms.bits, longest)
         width = max(shape.widths[i - 1 : i + 1])
-        if spend(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), budget):
+        if budget.begins(6 * shape.heads * (product_cost(width, width, width, bits, 2 * bits)), WHAT):
             yield _Layer(weights, shape, frame, i, p).families(budget)
     for end in _ends(shape, frame, p):
         yield iter([end])
@@ -186,7 +186,7 @@ class _Layer:
                 unknown.append((h, moved + name))
         sizes = [self.sizes[name] for name in (*free, *(name for _, name in unknown))]
         seconds = sum(PLACED * (m * n) ** 2 + span_cost(m, n, self.bits) for m, n in sizes)
-        if not spend(seconds, budget):
+        if not budget.begins(seconds, WHAT):
             return
         found = [_placed(self.shape, {name: _products(*map(_eye, self.sizes[name]))}, self.prime) for name in free]
         if unknown:
@@ -216,7 +216,7 @@ class _Layer:
                 groups.setdefault(key, []).append(self.names[h])
         pairs = [pair for names in groups.values() for pair in permutations(names, 2)]
         most = max(rows * columns for rows, columns in self.sizes.values())
-        if not pairs or not spend(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, budget):
+        if not pairs or not budget.begins(PLACED * 2 * len(pairs) * most * len(named[right + pairs[0][0]]) ** 2, WHAT):
             return
         for one, two in pairs:
             # the right factor of one head gets a part of that of the other, whose left factor gives it back
@@ -274,9 +274,8 @@ class _Layer:
         size = sum(self.sizes[name][0] * self.sizes[name][1] for _, name in unknown)
         equations = forms * f**3 if self.shape.normalization is None else f * max(f, forms)
         seconds = EQUATION * size * equations * (1 + size / 100)
-        if size * equations > MOST_COEFFICIENTS or not budget.allows(seconds):
+        if size * equations > MOST_COEFFICIENTS or not budget.begins(seconds, WHAT):
             return None
-        budget.spend(seconds, WHAT)
         effects = np.concatenate([self._effects(h, name) for h, name in unknown])
         return kernel(RationalMatrix.of(effects.T))
 

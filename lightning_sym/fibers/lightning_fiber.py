@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
+from lightning_sym.fibers.answer import Fiber
+from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.cost import entry_bits, product_cost
-from lightning_sym.fibers.local_dimension import local_dimension
 from lightning_sym.fibers.plain_fiber import described, virtual_fiber
 from lightning_sym.fibers.virtual_moves import is_zero_function
-from lightning_sym.limits import Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.weights import Weights
@@ -23,47 +22,14 @@ from lightning_sym.system.circuits import NetworkCircuits
 
 _PAGE = "docs/fibers-near-weights.md"
 
-KNOWN = frozenset({"heads", "value_ranks", "skip", "causal", "embed", "unembed"})
-"""The options for which all of this is proved."""
 
-
-def lightning_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -> Fiber:
-    """The weights of a lightning network with the same function as `weights`.
-
-    Args:
-        weights: exact weights of a lightning network: any mask, heads, skip connections, embeddings.
-        tokens: $t$.
-        budget: of exact work.
-        seed: picks inputs; no answer is wrong for any.
-
-    Raises:
-        BadInput: a normalized network, or letters.
-        TooLarge: the estimate exceeds the budget.
-
-    Example:
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(skip=True))
-        >>> found = lightning_fiber(w, 2, Work())
-        >>> found.complete, found.source, found.dimension
-        (True, 'Theorem 3.2, case 3', 2)
-    """
-    weights.require_numbers("the fiber")
-    shape = weights.architecture(tokens)
-    shape.require("the fiber of a lightning network", KNOWN)
-    if shape.heads == 1 and shape.depth == 1:
-        return _one_layer(weights, shape, budget, seed)
-    if shape.options == {"causal"} and (found := _masked(weights, shape, budget)) is not None:
-        return described(weights, shape, found, budget, seed)
-    return Fiber(
-        shape, "the symmetries of the network", None, AT_LEAST, symmetry_generators(shape),
-        near=local_dimension(weights, tokens, seed=seed, budget=budget),
-    )  # fmt: skip
-
-
-def _one_layer(weights: Weights, shape: Architecture, budget: Work, seed: int) -> Fiber:
+def of_one_layer(asked: AskedFiber) -> Fiber:
     """Proposition 3: the plain layer with the same virtual weights, and `U E` if it is skipped."""
+    weights, shape, budget = asked.weights, asked.shape, asked.budget
     if shape.options <= {"skip", "causal"}:
         found = virtual_fiber(weights.with_form(NetworkForm()), shape.tokens, budget)
-        return described(weights, shape, _with_reason(found, shape), budget, seed)
+        return described(asked, _with_reason(found, shape))
+    weights.require_numbers("the fiber")
     bits, size = max(entry_bits(weights).values()), max(*shape.widths, shape.input_width, shape.output_width)
     budget.spend(6 * product_cost(size, size, size, 3 * bits, bits), "virtual weights")
     net = NetworkCircuits.of(weights)
@@ -71,7 +37,7 @@ def _one_layer(weights: Weights, shape: Architecture, budget: Work, seed: int) -
     seen = {"Q1": head.query @ net.embed, "K1": head.key @ net.embed, "V1": net.unembed @ head.carried(net.embed)}
     plain = Weights.of({name: matrix.fractions() for name, matrix in seen.items()})
     found = _with_reason(virtual_fiber(plain, shape.tokens, budget), shape)
-    return replace(found, architecture=shape, near=local_dimension(weights, shape.tokens, seed=seed, budget=budget))
+    return replace(found, architecture=shape, near=asked.near())
 
 
 def _with_reason(found: Fiber, shape: Architecture) -> Fiber:
@@ -83,12 +49,13 @@ def _with_reason(found: Fiber, shape: Architecture) -> Fiber:
     return replace(found, reason=found.reason + more)
 
 
-def _masked(weights: Weights, shape: Architecture, budget: Work) -> Fiber | None:
+def of_masked(asked: AskedFiber) -> Fiber | None:
     """Proposition 4: where Theorem 3.7 applies without the mask, the fiber is the same with it; or one token."""
-    plain = weights.with_form(NetworkForm())
-    if shape.tokens == 1:
-        return virtual_fiber(plain, 1, budget)
-    found = virtual_fiber(plain, shape.tokens, budget, search=False)
-    if found.complete_over != "R" or found.virtual is None or is_zero_function(found.virtual, shape.tokens):
+    plain, tokens = asked.weights.with_form(NetworkForm()), asked.shape.tokens
+    found = virtual_fiber(plain, tokens, asked.budget, search=tokens == 1)
+    if tokens == 1:
+        return described(asked, found)
+    if found.complete_over != "R" or found.virtual is None or is_zero_function(found.virtual, tokens):
+        asked.tried += found.tried
         return None
-    return replace(found, reason=f"{found.reason}; {_PAGE}, Proposition 4")
+    return described(asked, replace(found, reason=f"{found.reason}; {_PAGE}, Proposition 4"))

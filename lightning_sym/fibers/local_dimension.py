@@ -148,16 +148,14 @@ def local_dimension(
     p, matrices, parameters = residues[0], list(residues[1].values()), shape.parameter_count
     tangents = np.concatenate([block.residues() for block in tangent_directions_mod_p(shape, matrices, p)])
     others: list[Residues] = []
-    if budget.allows(seconds := _directions_cost(shape)):  # else the bound is weaker
-        budget.spend(seconds, "directions near these weights")
+    if budget.begins(_directions_cost(shape), "directions near these weights"):  # else the bound is weaker
         others += [block.residues() for block in kernel_directions_mod_p(shape, matrices, p)]
     directions = np.concatenate([tangents, *others])
     orbit, lower, upper = rank_mod_p(tangents, p), 0, parameters
     seconds = ELIMINATION * float(len(directions)) ** 2 * parameters
-    if len(directions) == len(tangents) or not budget.allows(seconds):
+    if len(directions) == len(tangents) or not budget.begins(seconds, "directions near these weights"):
         directions, lower = tangents, orbit
     else:
-        budget.spend(seconds, "directions near these weights")
         lower = rank_mod_p(directions, p)
     for order in orders:
         if order != orders[0]:
@@ -220,16 +218,14 @@ def _with_kept(directions: Residues, lower: int, weights: Weights, tokens: int, 
             best, most_more = directions[:0], 0
             for family in families:
                 seconds = ELIMINATION * float(len(directions) + len(family)) ** 2 * family.shape[1]
-                if not budget.allows(seconds):
+                if not budget.begins(seconds, "what moves at these weights"):
                     continue
-                budget.spend(seconds, "what moves at these weights")
                 more = rank_mod_p(np.concatenate([directions, family]), p) - lower
                 if more > most_more:
                     best, most_more = family, more
             chosen.append(best)
         together = np.concatenate(chosen)
         seconds = ELIMINATION * float(len(together)) ** 2 * together.shape[1]
-        if budget.allows(seconds):
-            budget.spend(seconds, "what moves at these weights")
+        if budget.begins(seconds, "what moves at these weights"):
             most = max(most, rank_mod_p(together, p))
     return most

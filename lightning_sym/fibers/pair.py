@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
-from lightning_sym.ask import FellShort, TheoremPrice, TheoremRow
+from lightning_sym.ask import FellShort, TheoremPrice
 from lightning_sym.errors import ProgramError, TooLarge
 from lightning_sym.exact.echelon import columns_of, row_echelon
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
@@ -45,9 +43,11 @@ class Pair:
         shapes: the networks without their weights; `evaluated`, with the tokens that inputs have.
         agreed: inputs at which the outputs were not seen to differ; `large` of these had large entries.
         tried: theorems that were asked beside those of the list.
+        is_plain: whether they are lightning networks with one head and nothing added.
     """
 
     prefix: int | None = None
+    is_plain = False
 
     def __init__(
         self, weights: tuple[Weights, Weights], tokens: int, evaluations: int, memory: int, work: Work, seed: int
@@ -57,11 +57,6 @@ class Pair:
         self.shapes = weights[0].architecture(tokens), weights[1].architecture(tokens)
         self.evaluated, self.agreed, self.large = self.shapes, 0, 0
         self.tried = list[FellShort]()
-
-    def failing(self, needs: Sequence[Any]) -> str | None:
-        """Theorems on two networks have no hypotheses on one alone."""
-        del needs
-        return None
 
     @property
     def of_one_depth(self) -> bool:
@@ -92,6 +87,10 @@ class Pair:
         entries = sum(shape.parameter_count for shape in self.shapes)
         self.work.spend(entries_cost(entries, 1, 64), "exact weights")  # how long they are is not known before
         return [[RationalMatrix.of(m) for m in w.matrices.values()] for w in self.weights]
+
+    def by_inputs(self) -> Comparison | None:
+        """An input where outputs differ, among a few that are tried."""
+        raise NotImplementedError
 
     def draw(self, bound: int, denominator: Fraction | int = 1) -> RationalMatrix:
         """A random input."""
@@ -146,13 +145,14 @@ def _on_what_is_read(first: Weights, second: Weights) -> tuple[Weights, Weights]
     return one, other
 
 
-def _coefficients_price(pair: Pair) -> TheoremPrice:
+def coefficients_price(pair: Pair) -> TheoremPrice:
+    """What all coefficients of both cost."""
     shapes = [network.architecture(pair.tokens) for network in _on_what_is_read(*pair.weights)]
     steps = tuple(transformer_cost.coefficients_cost(s, bits) for s, bits in zip(shapes, pair.lengths, strict=True))
     return TheoremPrice(steps, "all coefficients")
 
 
-def _by_coefficients(pair: Pair) -> Comparison | None:
+def by_coefficients(pair: Pair) -> Comparison | None:
     """Lightning networks that are small: all coefficients of both polynomials."""
     if not pair.work.allows(2 * pair.exact_cost(LARGE_INPUT)):
         return None
@@ -165,6 +165,3 @@ def _by_coefficients(pair: Pair) -> Comparison | None:
     except TooLarge:
         return None
     return Comparison(Answer.SAME, Reason.COEFFICIENTS) if first == second else pair.witness()
-
-
-ALL_COEFFICIENTS = TheoremRow("", lambda pair: pair.has_polynomials, _coefficients_price, _by_coefficients)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from lightning_sym.errors import TooLarge
 from lightning_sym.exact.inertia import inertia, inertia_cost
-from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.chain_ranks import Chain, chain_mod_p, exact_chain
 from lightning_sym.fibers.cost import (
     entries_cost,
@@ -140,9 +139,8 @@ def dimension_at_one_token(weights: Weights, budget: Work) -> LocalDimension | N
     inner, width = query.shape
     bits = sum(entry_bits(weights)[name] for name in ("Q1", "K1")) + inner.bit_length()
     seconds = inertia_cost(width, bits)
-    if not budget.allows(seconds):
+    if not budget.begins(seconds, "the signature of the scores"):
         return None
-    budget.spend(seconds, "the signature of the scores")
     form = key.mT @ query
     squares = inertia(form + form.mT)
     rank = sum(squares)
@@ -151,20 +149,21 @@ def dimension_at_one_token(weights: Weights, budget: Work) -> LocalDimension | N
     return LocalDimension(dimension, dimension, orbit_at_least(weights), RANKS)
 
 
-def orbit_at_least(weights: Weights) -> int:
-    """A lower bound for the dimension of the orbit of the symmetry group, where no virtual weight is zero.
+def orbit_at_least(weights: Weights, *, rescaled: bool = True) -> int:
+    """A lower bound for the dimension of the orbit of the symmetry group.
 
-    Bases of queries and keys move these alone, those of the stream the values one by one, rescalings virtual weights.
+    Bases of queries and keys move these alone, those of the stream the values one by one, rescalings virtual weights,
+    of which none may be zero where they are counted.
 
     Example:
         >>> orbit_at_least(Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]}))
         2
     """
-    total = 0
-    for i, (query, key, value) in enumerate(weights.layers, start=1):
-        inner, (d_out, _) = len(query), value.shape
-        total += inner**2 - (inner - rank(query)) * (inner - rank(key)) + 1
-        total += d_out * rank(value) if i < len(weights.layers) else 0
+    total = len(weights.layers) if rescaled else 0
+    for i, (query, key, value) in enumerate(weights.rational_layers, start=1):
+        inner, d_out = query.shape[0], value.shape[0]
+        total += inner**2 - (inner - query.rank()) * (inner - key.rank())
+        total += d_out * value.rank() if i < len(weights.layers) else 0
     return total
 
 

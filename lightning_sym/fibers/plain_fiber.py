@@ -27,22 +27,23 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import gcd
+from typing import Any
 
 import numpy as np
 
+from lightning_sym.ask import Need, TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.rational import rank
 from lightning_sym.fibers.answer import Fiber
+from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.components import one_token, orbit, orbits, zero_function
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.fibers.factorizations import Reader, Space, chain_fiber_dimension
-from lightning_sym.fibers.local_dimension import LocalDimension, local_dimension
-from lightning_sym.fibers.plain_differential import (
-    dimension_at_one_token,
-    dimension_by_differential,
-)
+from lightning_sym.fibers.local_dimension import LocalDimension
+from lightning_sym.fibers.plain_differential import dimension_at_one_token, dimension_by_differential
 from lightning_sym.fibers.points import Component
 from lightning_sym.fibers.recovery import Solution, network_of, reconstruct
 from lightning_sym.fibers.virtual_moves import (
@@ -80,31 +81,137 @@ RECONSTRUCTION = 0.05
 """Seconds, measured and rough, for a reconstruction, by the cube of the width and the words of a number."""
 
 
-def plain_fiber(weights: Weights, tokens: int, budget: Work, *, seed: int = 0) -> Fiber:
-    """The weights of a one-head lightning network with nothing added that have the same function.
+class AskedVirtual:
+    """A plain lightning network whose fiber in virtual weights is asked for.
+
+    Attributes:
+        weights, shape: the network.
+        budget: of exact work.
+        search: whether more is looked for where no theorem applies.
+    """
+
+    def __init__(self, weights: Weights, tokens: int, budget: Work, *, search: bool) -> None:
+        weights.require_plain("the fiber, all weights with the same function,")
+        self.weights, self.shape, self.budget, self.search = weights, weights.architecture(tokens), budget, search
+
+    @cached_property
+    def virtual(self) -> VirtualWeights:
+        """The virtual weights, which are paid."""
+        return exact_virtual_weights(self.weights)
+
+    @cached_property
+    def visible(self) -> VirtualWeights:
+        """Without what is not seen, which is no property of the function."""
+        return visible_weights(self.virtual, self.shape.tokens)
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """Of the attention matrices."""
+        return list(map(rank, self.visible.attention))
+
+    @property
+    def short_ranks(self) -> str:
+        """Those before the last layer that are less than two."""
+        return ", ".join(f"rk A~{i} = {r}" for i, r in enumerate(self.ranks[:-1], start=1) if r < 2)
+
+    @cached_property
+    def skew(self) -> str:
+        """Which attention matrices are skew-symmetric."""
+        skew = (i for i, a in enumerate(self.visible.attention, start=1) if is_zero(symmetric_part(a)))
+        return ", ".join(f"A~{i} is skew-symmetric" for i in skew)
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The rescalings, and what moves lead to."""
+        return tuple(orbits(self.shape, self.virtual))
+
+    def answer(self, source: str, reason: str, over: str | None = "R", *more: Component) -> Fiber:
+        """The rescalings and what moves lead to, and what says that they are all."""
+        known = (*self.components, *more)
+        return Fiber(self.shape, source, over, reason=reason, virtual=self.virtual, components=known)
+
+
+def _zero(asked: AskedVirtual) -> Fiber | None:
+    shape, virtual = asked.shape, asked.virtual
+    if not is_zero_function(virtual, shape.tokens):
+        return None
+    depth, square = shape.depth, shape.widths[0] ** 2
+    families_at_most = 1 + depth + (depth * (depth - 1) // 2 if shape.tokens > 1 else 0)
+    asked.budget.spend(COMPONENT * families_at_most * depth * square, "the components of the zero function")
+    families, source, reason = zero_function(shape, virtual)
+    return Fiber(shape, source, "R", reason=reason, virtual=virtual, components=families)
+
+
+def _by_factors(asked: AskedVirtual) -> Fiber:
+    reason = "t = 1: only the quadratic form of A and its product with V x are visible"
+    components = tuple(one_token(asked.virtual))
+    return Fiber(asked.shape, "unique factorization", "R", reason=reason, virtual=asked.virtual, components=components)
+
+
+def _of_one_layer(asked: AskedVirtual) -> Fiber:
+    (attention,), value = asked.ranks, rank(asked.visible.value)
+    case = "1" if attention == value == 1 else "3"
+    return asked.answer(f"Theorem 3.2, case {case}", f"t >= 2, rk A = {attention}, rk V = {value}")
+
+
+def _of_more_layers(asked: AskedVirtual) -> Fiber:
+    if asked.ranks[-1] >= 2:
+        return asked.answer("Theorem 3.7", "t >= 2, every rk A~_i >= 2, none skew-symmetric, V~ not 0")
+    last = f"last ranks {asked.ranks[-1]} (A~) and {rank(asked.visible.value)} (V~)"
+    return asked.answer(
+        "Theorem 3.7, and Theorem 3.2 in the last layer",
+        f"t >= 2, rk A~_i >= 2 for i < {asked.shape.depth}, none skew-symmetric, {last}",
+    )
+
+
+def _by_reconstruction(asked: AskedVirtual) -> Fiber | None:
+    if (solutions := _rational_solutions(asked.shape, asked.visible, asked.budget)) is None:
+        return None
+    more = _unexplained(asked.shape, asked.components, solutions)
+    return asked.answer("reconstruction from the polynomial, complete over Q", "two layers, t >= 2", "Q", *more)
+
+
+def _virtual_price(asked: AskedVirtual) -> TheoremPrice:
+    """Known partners are virtual weights that are compared with these, and all become fractions of Python's."""
+    seconds = 6 * virtual_weights_cost(asked.weights, *number_bits(asked.weights))
+    return TheoremPrice((seconds,), "virtual weights", is_needed=True)
+
+
+THEOREM_3_7 = (
+    Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens)),
+    Need(
+        "rk A~_i of at least two before the last layer",
+        lambda asked: not asked.short_ranks,
+        lambda asked: asked.short_ranks,
+    ),
+    Need("matrices A~_i that are not skew-symmetric", lambda asked: not asked.skew, lambda asked: asked.skew),
+)
+VIRTUAL: tuple[TheoremRow[Any, Fiber], ...] = (
+    TheoremRow("", any_question, _virtual_price, _zero),
+    TheoremRow("", lambda asked: asked.shape.depth == asked.shape.tokens == 1, paid_by_steps, _by_factors),
+    TheoremRow("Theorem 3.2", lambda asked: asked.shape.depth == 1, paid_by_steps, _of_one_layer),
+    TheoremRow(
+        "", lambda asked: asked.shape.widths[0] == 1, paid_by_steps,
+        lambda asked: asked.answer("width one", "phi is a fixed polynomial times V~ prod A~_i^(3^(l-i))"),
+    ),
+    TheoremRow("Theorem 3.7", any_question, paid_by_steps, _of_more_layers, needs=THEOREM_3_7),
+    TheoremRow("", lambda asked: asked.search, paid_by_steps, _by_reconstruction),
+    TheoremRow(
+        "", any_question, paid_by_steps,
+        lambda asked: asked.answer("known symmetries only", "no theorem applies", None),
+    ),
+)  # fmt: skip
+"""In the order of asking; the first row pays the virtual weights, which all of them need."""
+
+
+def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool = True) -> Fiber:
+    """The weights of a one-head lightning network with nothing added that have the same function, in virtual weights.
 
     Args:
         weights: exact weights; entries are rational.
         tokens: $t$.
         budget: of exact work.
-        seed: picks the inputs for the dimension in (Q, K, V), which is bounded both ways whatever they are.
-
-    Raises:
-        BadInput: another network.
-        TooLarge: the estimate exceeds the budget.
-
-    Example:
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4]]})
-        >>> found = plain_fiber(w, 2, Work())
-        >>> found.source, len(found.components), found.dimension
-        ('Theorem 3.2, case 1', 2, 2)
-    """
-    found = virtual_fiber(weights, tokens, budget)
-    return described(weights, weights.architecture(tokens), found, budget, seed)
-
-
-def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool = True) -> Fiber:
-    """The same in virtual weights alone; without `search` no more is looked for where no theorem applies.
+        search: whether more is looked for where no theorem applies.
 
     Raises:
         BadInput: another network.
@@ -115,98 +222,15 @@ def virtual_fiber(weights: Weights, tokens: int, budget: Work, *, search: bool =
         >>> virtual_fiber(w, 2, Work()).complete_over
         'R'
     """
-    weights.require_plain("the fiber, all weights with the same function,")
-    shape = weights.architecture(tokens)
-    # known partners are virtual weights that are compared with these, and all become fractions of Python's
-    budget.spend(6 * virtual_weights_cost(weights, *number_bits(weights)), "virtual weights")
-    virtual = exact_virtual_weights(weights)
-    if is_zero_function(virtual, tokens):
-        depth, square = shape.depth, shape.widths[0] ** 2
-        families_at_most = 1 + depth + (depth * (depth - 1) // 2 if tokens > 1 else 0)
-        budget.spend(COMPONENT * families_at_most * depth * square, "the components of the zero function")
-        families, source, reason = zero_function(shape, virtual)
-        return Fiber(shape, source, "R", reason=reason, virtual=virtual, components=families)
-    if tokens == 1 and shape.depth == 1:
-        reason = "t = 1: only the quadratic form of A and its product with V x are visible"
-        components = tuple(one_token(virtual))
-        return Fiber(shape, "unique factorization", "R", reason=reason, virtual=virtual, components=components)
-    components = tuple(orbits(shape, virtual))
-    # what is not seen is no property of the function
-    visible = visible_weights(virtual, tokens)
-    complete, source, reason, tried = _theorem(shape, visible)
-    over = "R" if complete else None
-    if not complete and search and (solutions := _rational_solutions(shape, visible, budget)) is not None:
-        components += tuple(_unexplained(shape, components, solutions))
-        over, source, reason = "Q", "reconstruction from the polynomial, complete over Q", "two layers, t >= 2"
-    return Fiber(shape, source, over, reason=reason, virtual=virtual, components=components, tried=tried)
+    found, tried = ask(AskedVirtual(weights, tokens, budget, search=search), VIRTUAL, budget)
+    if found is None:
+        raise ProgramError("something must be known of the fiber in virtual weights")
+    return replace(found, tried=tried)
 
 
-def described(weights: Weights, shape: Architecture, found: Fiber, budget: Work, seed: int) -> Fiber:
-    """The fiber with its components as families of weights like the given ones, and its dimension near these.
-
-    Raises:
-        BadInput: a network that has other weights than these three matrices a layer, or is normalized; or letters.
-    """
-    weights.require_numbers("the fiber")
-    shape.require("a fiber of families of weights", {"skip", "causal"})
-    components = tuple(replace(component, origin=weights) for component in found.components)
-    near = local_dimension(weights, shape.tokens, seed=seed, budget=budget)
-    for find in _more_bounds(weights, shape, found, components, budget):
-        if near is not None and near.value is not None:
-            break
-        if (more := find()) is not None:
-            near = more if near is None else near.with_bounds(more)
-    return replace(found, architecture=shape, components=components, near=near)
-
-
-def _more_bounds(
-    weights: Weights, shape: Architecture, found: Fiber, components: Sequence[Component], budget: Work
-) -> Iterator[Callable[[], LocalDimension | None]]:
-    """Ways to bounds by ranks of products, until they meet."""
-    # where the fiber in virtual weights is known whole, it is that without a mask and a skip connection
-    plain = weights.with_form(NetworkForm())
-    if found.virtual is None:
-        return
-    virtual = found.virtual
-    if is_zero_function(virtual, shape.tokens):
-        yield lambda: zero_dimension(plain, shape.tokens, budget)
-        return
-    complete = found.complete_over == "R"
-    if complete:
-        yield lambda: _dimension_by_theorem(shape, virtual, components)
-    if complete and shape.depth == 1 and shape.tokens == 1:
-        yield lambda: dimension_at_one_token(plain, budget)
-    elif complete or shape.is_plain:
-        generic = virtual_weight_variety(plain.architecture(shape.tokens)).dimension
-        yield lambda: dimension_by_differential(plain, shape.tokens, generic, budget, whole=complete)
-
-
-def _theorem(shape: Architecture, virtual: VirtualWeights) -> tuple[bool, str, str, str]:
-    """Whether the rescalings and the exchange are known to be all over the reals, for a function that is not zero; by
-    what, why, and what was tried."""
-    ranks, value_rank = [rank(a) for a in virtual.attention], rank(virtual.value)
-    if shape.depth == 1:
-        case = "1" if ranks == [1] and value_rank == 1 else "3"
-        return True, f"Theorem 3.2, case {case}", f"t >= 2, rk A = {ranks[0]}, rk V = {value_rank}", ""
-    if shape.widths[0] == 1:
-        return True, "width one", "phi is a fixed polynomial times V~ prod A~_i^(3^(l-i))", ""
-    failing = []
-    if shape.tokens == 1:
-        failing.append("t = 1")
-    failing += [f"rk A~{i} = {r}" for i, r in enumerate(ranks[:-1], start=1) if r < 2]
-    skew = [i for i, a in enumerate(virtual.attention, start=1) if is_zero(symmetric_part(a))]
-    failing += [f"A~{i} is skew-symmetric" for i in skew]
-    if failing:
-        tried = "Theorem 3.7, which does not apply: " + ", ".join(failing)
-        return False, "known symmetries only", "no theorem applies", tried
-    if ranks[-1] >= 2:
-        return True, "Theorem 3.7", "t >= 2, every rk A~_i >= 2, none skew-symmetric, V~ not 0", ""
-    return (
-        True,
-        "Theorem 3.7, and Theorem 3.2 in the last layer",
-        f"t >= 2, rk A~_i >= 2 for i < {shape.depth}, none skew-symmetric, last ranks 1 (A~) and {value_rank} (V~)",
-        "",
-    )
+def of_plain(asked: AskedFiber) -> Fiber:
+    """The fiber of a plain network: all that is known of it in virtual weights."""
+    return described(asked, virtual_fiber(asked.weights, asked.shape.tokens, asked.budget))
 
 
 def _rational_solutions(shape: Architecture, visible: VirtualWeights, budget: Work) -> list[Solution] | None:
@@ -253,6 +277,47 @@ def _unexplained(shape: Architecture, known: Sequence[Component], solutions: Seq
     for point in found:
         if not among(point, points):
             yield orbit(shape, point, "the same for weights that none of the known moves leads to")
+
+
+def described(asked: AskedFiber, found: Fiber) -> Fiber:
+    """The fiber with its components as families of weights like the given ones, and its dimension near these.
+
+    Raises:
+        BadInput: a network that has other weights than these three matrices a layer, or is normalized; or letters.
+    """
+    weights, shape = asked.weights, asked.shape
+    weights.require_numbers("the fiber")
+    shape.require("a fiber of families of weights", {"skip", "causal"})
+    components = tuple(replace(component, origin=weights) for component in found.components)
+    near = asked.near()
+    for find in _more_bounds(weights, shape, found, components, asked.budget):
+        if near is not None and near.value is not None:
+            break
+        if (more := find()) is not None:
+            near = more if near is None else near.with_bounds(more)
+    return replace(found, architecture=shape, components=components, near=near)
+
+
+def _more_bounds(
+    weights: Weights, shape: Architecture, found: Fiber, components: Sequence[Component], budget: Work
+) -> Iterator[Callable[[], LocalDimension | None]]:
+    """Ways to bounds by ranks of products, until they meet."""
+    # where the fiber in virtual weights is known whole, it is that without a mask and a skip connection
+    plain = weights.with_form(NetworkForm())
+    if found.virtual is None:
+        return
+    virtual = found.virtual
+    if is_zero_function(virtual, shape.tokens):
+        yield lambda: zero_dimension(plain, shape.tokens, budget)
+        return
+    complete = found.complete_over == "R"
+    if complete:
+        yield lambda: _dimension_by_theorem(shape, virtual, components)
+    if complete and shape.depth == 1 and shape.tokens == 1:
+        yield lambda: dimension_at_one_token(plain, budget)
+    elif complete or shape.is_plain:
+        generic = virtual_weight_variety(plain.architecture(shape.tokens)).dimension
+        yield lambda: dimension_by_differential(plain, shape.tokens, generic, budget, whole=complete)
 
 
 def _dimension_by_theorem(

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from lightning_sym.arguments import require_arguments
-from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import LaterRows, TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.connection import connect, with_weights
 from lightning_sym.fibers.cost import evaluation_cost, number_bits, solving_cost, virtual_weights_cost
-from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT, Pair
+from lightning_sym.fibers.pair import LARGE_INPUT, Pair, by_coefficients, coefficients_price
 from lightning_sym.fibers.virtual_moves import is_zero_function
 from lightning_sym.lazy import lazy_imports
 from lightning_sym.limits import DEFAULT_MEMORY, DEFAULT_WORK, Progress, Work, require_integer, require_memory
@@ -37,6 +37,8 @@ DEEPEST = 9
 
 class PlainPair(Pair):
     """Two lightning networks with one head and nothing added, and what they depend on."""
+
+    is_plain = True
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -75,6 +77,12 @@ class PlainPair(Pair):
         known = zip(self.weights, self._bits, strict=True)
         return sum(evaluation_cost(w, *bits, self.tokens, bound) for w, bits in known)
 
+    def by_inputs(self) -> Comparison | None:
+        """An input where exact outputs differ, small ones first."""
+        tries = [SMALL_INPUT] * (SMALL_TRIES if self.evaluations else 0) + [LARGE_INPUT] * self.evaluations
+        tried = (self.exactly(bound) for bound in tries if self.has_polynomials)
+        return next((found for found in tried if found is not None), None)
+
     def are_of_two_kinds(self) -> bool:
         """Whether one is zero and the other is not, or both are homogeneous of different degrees."""
         return self.zero[0] != self.zero[1] or not (any(self.zero) or self.of_one_depth)
@@ -98,17 +106,11 @@ def _by_symmetry(pair: PlainPair) -> Comparison | None:
         return None
     connection, path = found
     if pair.shapes[0] == pair.shapes[1] and pair.has_polynomials:
-        if pair.work.allows(cost := pair.solving_cost()):
-            pair.work.spend(cost, "the group element")
+        if pair.work.begins(pair.solving_cost(), "the group element"):
             connection = with_weights(*pair.weights, connection, path)
         else:  # the answer stands without it
             connection = replace(connection, sought=False)
     return Comparison(Answer.SAME, Reason.SYMMETRY, connection)
-
-
-def _by_inputs(pair: PlainPair) -> Comparison | None:
-    tries = [SMALL_INPUT] * (SMALL_TRIES if pair.evaluations else 0) + [LARGE_INPUT] * pair.evaluations
-    return next((found for bound in tries if (found := pair.exactly(bound)) is not None), None)
 
 
 def _by_kind(pair: PlainPair) -> Comparison | None:
@@ -117,17 +119,18 @@ def _by_kind(pair: PlainPair) -> Comparison | None:
     return pair.witness() if pair.has_polynomials else Comparison(Answer.DIFFERENT, reason)
 
 
-PLAIN: tuple[TheoremRow[Any, Comparison], ...] = (
-    TheoremRow("", any_question, PlainPair.virtual_price, _both_zero),
+SAME: tuple[TheoremRow[Any, Comparison] | LaterRows[Any, Comparison], ...] = (
+    TheoremRow("", lambda pair: pair.is_plain, PlainPair.virtual_price, _both_zero),
     TheoremRow(
-        "Theorem 3.7, Eq. 13", lambda pair: pair.of_one_depth and not any(pair.zero), paid_by_steps, _by_symmetry,
-        "no moves and no rescaling lead from the virtual weights of one network to those of the other",
+        "Theorem 3.7, Eq. 13", lambda pair: pair.is_plain and pair.of_one_depth and not any(pair.zero), paid_by_steps,
+        _by_symmetry, "no moves and no rescaling lead from the virtual weights of one network to those of the other",
     ),
-    TheoremRow("", lambda pair: pair.has_polynomials, paid_by_steps, _by_inputs),
-    TheoremRow("", PlainPair.are_of_two_kinds, paid_by_steps, _by_kind),
-    ALL_COEFFICIENTS,
+    LaterRows(lambda pair: not pair.is_plain, lambda: same_transformers.TRANSFORMERS),
+    TheoremRow("", any_question, paid_by_steps, lambda pair: pair.by_inputs()),
+    TheoremRow("", lambda pair: pair.is_plain and pair.are_of_two_kinds(), paid_by_steps, _by_kind),
+    TheoremRow("", lambda pair: pair.has_polynomials, coefficients_price, by_coefficients),
 )  # fmt: skip
-"""In the order of asking, for lightning networks with one head and nothing added."""
+"""In the order of asking."""
 
 
 def same_function(
@@ -194,5 +197,5 @@ def same_function(
     are_plain = shapes[0].is_plain and shapes[1].is_plain
     pair_of: type[Pair] = PlainPair if are_plain else ball_pair.PairInBalls
     pair = pair_of((first, second), tokens, evaluations, memory, budget, seed)
-    found, tried = ask(pair, PLAIN if are_plain else same_transformers.TRANSFORMERS, budget)
+    found, tried = ask(pair, SAME, budget)
     return replace(pair.undecided() if found is None else found, networks=shapes, tried=(*tried, *pair.tried))

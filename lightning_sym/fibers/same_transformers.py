@@ -7,12 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, paid_by_steps
-from lightning_sym.fibers.ball_pair import INPUT_SCALES, READABLE, PairInBalls
+from lightning_sym.ask import TheoremPrice, TheoremRow, paid_by_steps
+from lightning_sym.fibers.ball_pair import FIRST_BITS, INPUT_SCALES, MOST_BITS, READABLE, PairInBalls
 from lightning_sym.fibers.comparison import Answer, Comparison, Reason
 from lightning_sym.fibers.determined import apart_by_theorem
 from lightning_sym.fibers.hypotheses import ALONE, HEADS_PAGE, ONE_HEAD_PAGE, one_head_theorem
-from lightning_sym.fibers.pair import ALL_COEFFICIENTS, LARGE_INPUT
 from lightning_sym.fibers.softmax import circuit_virtual_weights, first_difference
 from lightning_sym.fibers.stream_symmetry import StreamSymmetry, group_element, head_classes
 from lightning_sym.fibers.transformer_cost import (
@@ -32,9 +31,6 @@ from lightning_sym.system.circuits import NetworkCircuits
 from lightning_sym.system.common_streams import CommonStreams, common_streams
 from lightning_sym.system.graph_streams import GraphStreams
 from lightning_sym.system.normal_circuits import without_uniform_heads
-
-FIRST_BITS, MOST_BITS = 128, 2048
-"""Precisions of balls: four times as high each time that the outputs could not be told apart."""
 
 WIDE = Fraction(1, 2**16)
 """Outputs that may be farther apart are worth more bits at once."""
@@ -162,7 +158,7 @@ def _by_one_layer(pair: PairInBalls) -> Comparison:
 
 def _with_an_input(pair: PairInBalls, reason: Reason, theorem: str) -> Comparison:
     """Different functions: by an input that shows it if there is one at hand, else by the theorem that says so."""
-    found = _by_inputs(pair, FIRST_BITS)
+    found = pair.by_inputs(FIRST_BITS)
     return Comparison(Answer.DIFFERENT, reason, theorem=theorem) if found is None else found
 
 
@@ -181,20 +177,6 @@ def _by_conditions(pair: PairInBalls) -> Comparison | None:
         if shown is not None:
             return _with_an_input(pair, *shown)
         pair.tried += [each._replace(why=f"of the {which} network{rearranged}: {each.why}") for each in tried]
-    return None
-
-
-def _by_inputs(pair: PairInBalls, most_bits: int = MOST_BITS) -> Comparison | None:
-    if pair.polynomial:
-        return next((c for _ in range(pair.evaluations) if (c := pair.exactly(LARGE_INPUT)) is not None), None)
-    bits = FIRST_BITS
-    while bits <= most_bits:
-        for scale in pair.scales:
-            if not pair.affords_balls(bits):
-                return None
-            if (found := pair.by_balls(pair.draw(READABLE, scale), bits)) is not None:
-                return found
-        bits *= 4
     return None
 
 
@@ -251,7 +233,5 @@ TRANSFORMERS: tuple[TheoremRow[Any, Comparison], ...] = (
         "", lambda pair: pair.form_is_softmax and pair.tokens > 1,
         _each(lambda s, bits: 10 * streams_cost(s, bits), "conditions of theorems", is_needed=False), _by_conditions,
     ),
-    TheoremRow("", any_question, paid_by_steps, _by_inputs),
-    ALL_COEFFICIENTS,
 )  # fmt: skip
-"""In the order of asking, for networks with heads, skip connections, masks, embeddings or normalized scores."""
+"""Of `same_function.SAME` what is about heads, skip connections, masks, embeddings or normalized scores."""

@@ -93,10 +93,7 @@ def second_network(weights: Weights, tests: NetworkAtPoints, budget: Work) -> Se
         budget.spend(cost, "another network")
         if common_streams(before, NetworkCircuits.of(other), tokens).same:
             return SecondNetwork(description, "Theorem 1 of docs/transformer-fibers.md", other)
-    if shape.skip and budget.allows(cost):
-        budget.spend(cost, "heads that move")
-        return _moved_head(weights)
-    return None
+    return _moved_head(weights) if shape.skip and budget.begins(cost, "heads that move") else None
 
 
 Change = tuple[Fraction | int, Sequence[tuple[Fraction | int, int]]]

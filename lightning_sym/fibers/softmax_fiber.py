@@ -8,70 +8,52 @@ that they allow says what the fiber is; if that is not Corollary 5, another netw
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
 from lightning_sym.exact.modular import rank_mod_p
 from lightning_sym.fibers.answer import AT_LEAST, Fiber, symmetry_generators
+from lightning_sym.fibers.asked_fiber import AskedFiber
 from lightning_sym.fibers.conditions import SoftmaxConditions, require_softmax
 from lightning_sym.fibers.factorizations import product_fiber_dimension
-from lightning_sym.fibers.hypotheses import ALONE, strongest_theorem
-from lightning_sym.fibers.local_dimension import local_dimension
+from lightning_sym.fibers.hypotheses import ALONE, ONE_HEAD_PAGE, strongest_theorem
 from lightning_sym.fibers.observed_network import NetworkAtPoints
 from lightning_sym.fibers.one_head import one_head_fiber
 from lightning_sym.fibers.second_networks import second_network
-from lightning_sym.limits import DEFAULT_MEMORY, Progress, Work
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
 from lightning_sym.rings.prime_field import PrimeFieldMatrix
 from lightning_sym.rings.rationals import RationalMatrix
 
 
-def softmax_fiber(
-    weights: Weights,
-    tokens: int,
-    budget: Work,
-    *,
-    seed: int = 0,
-    memory: int = DEFAULT_MEMORY,
-    progress: Progress | None = None,
-) -> Fiber:
-    """The weights of a softmax network with the same function as `weights`.
+def with_one_head(asked: AskedFiber) -> Fiber:
+    """The whole fiber of a softmax network with one head a layer and no skip connection."""
+    shape = require_softmax(asked.weights, asked.shape.tokens)
+    known = one_head_fiber(asked.weights, shape.tokens, asked.budget)
+    near = None if known.dimension is not None else asked.near()
+    return Fiber(
+        shape, str(known.theorem or ALONE), "R", known.description, known.generators, theorem=known.theorem,
+        near=near, total=known.dimension, blind=known.blind,
+    )  # fmt: skip
 
-    Args:
-        weights: exact weights of a softmax network: any mask, heads, skip connections, embeddings.
-        tokens: $t$.
-        budget: of exact work.
-        seed: picks the points at which conditions are tested.
-        memory: bytes that the residues of the weights may take.
-        progress: called with stage, steps done and steps in all.
 
-    Raises:
-        BadInput: another normalization, or letters.
-        TooLarge: estimates exceed the budget or `memory`.
+def of_one_token(asked: AskedFiber) -> Fiber:
+    """The whole fiber of a softmax network at one token."""
+    shape = require_softmax(asked.weights, 1)
+    return Fiber(
+        shape, ALONE, "R",
+        "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",
+        ("all Q, K", "all else with this product"),
+        near=asked.near(),
+    )  # fmt: skip
 
-    Example:
-        >>> from lightning_sym.network.form import NetworkForm
-        >>> from lightning_sym.rings.normalization import SOFTMAX
-        >>> w = Weights.of({"Q1": [[1, 2]], "K1": [[1, 0]], "V1": [[3, 4], [5, 6]]}, NetworkForm(SOFTMAX, skip=True))
-        >>> found = softmax_fiber(w, 3, Work())
-        >>> found.theorem.number, found.complete, found.total
-        ('Corollary 5', True, 1)
-    """
-    shape = require_softmax(weights, tokens)
-    if shape.heads == 1 and not shape.skip:
-        known = one_head_fiber(weights, tokens, budget)
-        return Fiber(
-            shape, str(known.theorem or ALONE), "R", known.description, known.generators, theorem=known.theorem,
-            near=None if known.dimension is not None else local_dimension(weights, tokens, seed=seed, budget=budget),
-            total=known.dimension, blind=known.blind,
-        )  # fmt: skip
-    if tokens == 1:
-        return Fiber(
-            shape, ALONE, "R",
-            "U C_l ... C_1 E with C_i = e + sum V_ih is determined, nothing else",
-            ("all Q, K", "all else with this product"),
-            near=local_dimension(weights, tokens, seed=seed, budget=budget),
-        )  # fmt: skip
-    tests = SoftmaxConditions(weights, tokens, budget, seed=seed, memory=memory, progress=progress)
+
+def by_conditions(asked: AskedFiber) -> Fiber:
+    """What the strongest theorem says whose hypotheses hold, for two tokens or more."""
+    weights, shape = asked.weights, require_softmax(asked.weights, asked.shape.tokens)
+    tests = SoftmaxConditions(
+        weights, shape.tokens, asked.budget, seed=asked.seed, memory=asked.memory, progress=asked.progress
+    )
     conditions, (theorem, fell_short) = tests.all(), strongest_theorem(tests)
     number = "" if theorem is None else theorem.number
     generic = number == "Corollary 5"
@@ -83,13 +65,23 @@ def softmax_fiber(
         symmetry_generators(shape),
         conditions=conditions,
         theorem=theorem,
-        near=None if generic else local_dimension(weights, tokens, seed=seed, budget=budget),
+        near=None if generic else asked.near(),
         total=_orbit_dimension(weights, tests.residues) if generic else None,
         minimal=_MINIMAL if generic else "",
-        second=None if generic else second_network(weights, tests.residues, budget),
-        tried="; ".join(map(str, fell_short)),
+        second=None if generic else second_network(weights, tests.residues, asked.budget),
+        tried=fell_short,
     )
 
+
+SOFTMAX_FIBERS: tuple[TheoremRow[Any, Fiber], ...] = (
+    TheoremRow(
+        f"Theorems 1 and 4 of {ONE_HEAD_PAGE}", lambda asked: asked.shape.heads == 1 and not asked.shape.skip,
+        paid_by_steps, with_one_head,
+    ),
+    TheoremRow("", lambda asked: asked.shape.tokens == 1, paid_by_steps, of_one_token),
+    TheoremRow("", any_question, paid_by_steps, by_conditions),
+)  # fmt: skip
+"""Of `fiber.FIBERS` what is about softmax."""
 
 _MINIMAL = (
     "no network of this form and depth with at most as many heads in each layer has fewer heads in one, a smaller "

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from lightning_sym.display import Lines, Result, latex_lines, latex_matrix, rows_in_line, spelled
-from lightning_sym.exact.subspaces import left_factor
+from lightning_sym.exact.subspaces import intertwiner
 from lightning_sym.fibers.transform import transform
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.weights import Weights
@@ -154,22 +154,15 @@ class _Search:
             return one, other
 
         (key, key_after), (query, query_after) = pair("K"), pair("Q")
-        change = left_factor(key, key_after @ back)
-        if change is None and (other := left_factor(query.scaled(scale), query_after @ back)) is not None:
-            inverse = other.inverse()
-            change = None if inverse is None else inverse.mT
-        if change is None or change.inverse() is None:
+        if (change := intertwiner(key, key_after @ back, query_after @ back, query.scaled(scale))) is None:
             return False
         self.query_key[self.key(layer, old)] = change.fractions()
         if scale != 1:
             self.scales[self.key(layer, old)] = scale
         if self.shape.value_ranks is not None:
             (value, value_after), (output, output_after) = pair("V"), pair("O")
-            change = left_factor(value.scaled(1 / scale), value_after @ back)
-            if change is None:
-                turned = left_factor(output_after.mT, (self.between[layer] @ output).mT)
-                change = None if turned is None else turned.mT
-            if change is None or change.inverse() is None:
+            seen = (self.between[layer] @ output).mT
+            if (change := intertwiner(value.scaled(1 / scale), value_after @ back, output_after.mT, seen)) is None:
                 return False
             self.value_output[self.key(layer, old)] = change.fractions()
         return True

@@ -19,6 +19,7 @@ from lightning_sym.exact.rational import null_columns
 from lightning_sym.fibers.cost import number_bits, virtual_weights_cost
 from lightning_sym.fibers.integer_steps import MOST_UNKNOWNS, Bounded, least_value
 from lightning_sym.fibers.local_dimension import LocalDimension
+from lightning_sym.fibers.plain_differential import orbit_at_least
 from lightning_sym.limits import Work
 from lightning_sym.network.weights import Layer, Weights
 from lightning_sym.rings.rationals import RationalMatrix
@@ -68,9 +69,8 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
         return None
     seconds = RANKS * depth * virtual_weights_cost(weights, *number_bits(weights))
     seconds += STEP * 2**depth * depth**3 * max(shape.attention_ranks) * max(shape.widths)
-    if not budget.allows(seconds):
+    if not budget.begins(seconds, "the strata of the zero function"):
         return None
-    budget.spend(seconds, "the strata of the zero function")
     near = _Near(weights.rational_layers)
     parameters = sum(m.shape[0] * m.shape[1] for layer in near.layers for m in layer)
     through = [found for found in (near.one_token() if tokens == 1 else near.more_tokens()) if found is not None]
@@ -78,17 +78,7 @@ def zero_dimension(weights: Weights, tokens: int, budget: Work) -> LocalDimensio
         raise ProgramError("the function of these weights must be zero")
     least = min(found.least for found in through)
     most = min((found.most for found in through if found.most is not None), default=parameters)
-    return LocalDimension(parameters - most, parameters - least, _orbit_at_least(weights), STRATA)
-
-
-def _orbit_at_least(weights: Weights) -> int:
-    """Of the symmetry group: bases of queries and keys, and of the spaces between layers on the values."""
-    total = 0
-    for i, (query, key, value) in enumerate(weights.rational_layers, start=1):
-        inner, d_out = query.shape[0], value.shape[0]
-        total += inner**2 - (inner - query.rank()) * (inner - key.rank())
-        total += d_out * value.rank() if i < len(weights.layers) else 0
-    return total
+    return LocalDimension(parameters - most, parameters - least, orbit_at_least(weights, rescaled=False), STRATA)
 
 
 def _flags(widths: Sequence[int], dimensions: Sequence[int]) -> int:

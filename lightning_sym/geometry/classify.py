@@ -14,11 +14,13 @@ of $\mathcal M$ (`docs/every-width.md`, Theorem 2), and what that says of the ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.varieties import virtual_weight_variety
 from lightning_sym.display import Lines, Result
 from lightning_sym.errors import ProgramError, ShapeError, TooLarge, no_truth_value
@@ -95,6 +97,7 @@ class Classification(Result):
         decided: whether everything that is covered was decided.
         equations: if they were asked for, the degree up to which all equations of $\mathcal M$ are known, and the
             dimension of the space that they leave at the point, at most.
+        tried: theorems that say more of other points, each with the hypothesis that fails.
     """
 
     architecture: Architecture
@@ -106,6 +109,7 @@ class Classification(Result):
     ranks: LayerRanks | None
     decided: bool
     equations: tuple[int, int] | None = None
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     def lines(self) -> Lines:
         """As the command `classify` prints it."""
@@ -234,6 +238,30 @@ def _classify_by_weights(weights: Weights, shape: Architecture, memory: int, bud
     return Classification(shape, labels, (why, COVERED), dimension, tangent, found, None, decided)
 
 
+class _Asked(NamedTuple):
+    """Weights whose function is to be classified."""
+
+    weights: Weights
+    shape: Architecture
+    memory: int
+    budget: Work
+
+
+POINTS: tuple[TheoremRow[Any, Classification], ...] = (
+    TheoremRow(
+        "Proposition 3 of docs/one-layer.md", any_question, paid_by_steps, lambda asked: _classify_layer(*asked),
+        needs=(
+            Need("one layer", lambda asked: asked.shape.depth == 1, lambda asked: str(asked.shape.depth)),
+            Need("two tokens or more", lambda asked: asked.shape.tokens > 1, lambda asked: str(asked.shape.tokens)),
+        ),
+    ),
+    TheoremRow(
+        "Theorem 2 of docs/every-width.md", any_question, paid_by_steps, lambda asked: _classify_by_weights(*asked)
+    ),
+)  # fmt: skip
+"""In the order of asking; what ranks cost is paid before each."""
+
+
 def _with_equations(
     point: Classification, weights: Weights, degree: int, memory: int, work: Work, progress: Progress | None
 ) -> Classification:
@@ -296,6 +324,8 @@ def classify(
     if degree is not None:
         require_integer(degree, "the degree", 1, 1000)
     shape, budget = weights.architecture(tokens), Work(work, progress)
-    by = _classify_layer if shape.depth == 1 and tokens >= 2 else _classify_by_weights
-    point = by(weights, shape, memory, budget)
+    found, tried = ask(_Asked(weights, shape, memory, budget), POINTS, budget)
+    if found is None:
+        raise ProgramError(f"something must be known of a point of {shape}")
+    point = replace(found, tried=tried)
     return point if degree is None else _with_equations(point, weights, degree, memory, budget, progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning_sym.display import Lines, latex_lines, latex_words
+from lightning_sym.display import Lines, labelled, latex_lines, latex_words
 from lightning_sym.network.architecture import network_line
 
 
@@ -28,7 +28,8 @@ def point_lines(point: Any) -> Lines:
             ("", f"rank {ranks.restricted:,} on the {ranks.domain:,} directions tangent to the matrices A allowed"),
             ("projective fiber", f"points: {points}"),
         ]
-    return [*lines, ("differential in Q, K, V", f"rank {point.weight_rank}")]
+    lines.append(("differential in Q, K, V", f"rank {point.weight_rank}"))
+    return [*lines, *labelled("tried", map(str, point.tried))]
 
 
 def point_latex(point: Any) -> str:

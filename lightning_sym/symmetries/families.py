@@ -20,6 +20,7 @@ from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.columns import Fold
 from lightning_sym.network.pieces import spaces
 from lightning_sym.rings.prime_field import PrimeFieldMatrix, Source, generator_of, random_residues
+from lightning_sym.rings.sizes import Price, Sizes
 from lightning_sym.symmetries import attention_motions, first_layers, head_mixing, stream_directions
 from lightning_sym.symmetries.group import tangent_directions
 from lightning_sym.symmetries.point import Point
@@ -194,6 +195,17 @@ def symmetry_count(architecture: Architecture) -> int:
     for space in spaces(architecture, heads=1):  # there may be very many, all alike
         total += space.size**2 * (heads if space.by_head else 1)
     return total
+
+
+def price_of_orbit(architecture: Architecture) -> Price:
+    """What the rank of the tangent directions takes.
+
+    Raises:
+        BadInput: an option for which the group is not known.
+    """
+    count, price = symmetry_count(architecture), Price("residues")
+    Sizes((count, min(count + 16, architecture.parameter_count)), price).rank()
+    return price
 
 
 def orbit_dimension_at(

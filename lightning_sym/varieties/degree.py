@@ -6,14 +6,17 @@ degree is an intersection number, divided by the number of choices with the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from math import comb, log2
 
 from lightning_sym.arguments import require_arguments
+from lightning_sym.ask import FellShort, Need, TheoremRow, any_question, ask, paid_by_steps
 from lightning_sym.dimension.certify import certified_dimension
-from lightning_sym.dimension.varieties import linear_span
-from lightning_sym.display import notebook
+from lightning_sym.dimension.varieties import Evidence, counted_bounds
+from lightning_sym.display import labelled, notebook
 from lightning_sym.errors import ProgramError, TooLarge, no_truth_value
 from lightning_sym.exact.determinantal import determinantal_degree
 from lightning_sym.limits import DEFAULT_WORK, Progress, Work
@@ -79,6 +82,7 @@ class VarietyDegree:
         dimension: of the closure; `None` where nothing was computed.
         points: how many choices of the matrices, up to scale, give the same general function; `None` while open.
         reason: why it is open, else empty.
+        tried: theorems that do not give it, each with the hypothesis that fails.
     """
 
     architecture: Architecture
@@ -87,6 +91,7 @@ class VarietyDegree:
     dimension: int | None = None
     points: int | None = None
     reason: str = ""
+    tried: tuple[FellShort, ...] = field(default=(), repr=False, compare=False)
 
     def __repr__(self) -> str:
         """As it would be typed."""
@@ -103,7 +108,7 @@ class VarietyDegree:
             rows.append(("dimension", f"{self.dimension:,}"))
         if self.points is not None and self.points > 1:
             rows.append(("fiber", f"{self.points} points of the projective fiber of a general function"))
-        return rows
+        return rows if self.degree is not None else [*rows, *labelled("tried", map(str, self.tried))]
 
     def __str__(self) -> str:
         """What the command prints."""
@@ -163,33 +168,6 @@ def _shape(network: Architecture) -> _Shape:
     return _Shape((network.input_width, *w[:depth]), tuple(cones), m, points)
 
 
-def open_reason(network: Architecture) -> str:
-    """Why no theorem of `docs/degree.md` gives the degree; empty if one does.
-
-    Raises:
-        BadInput: an option that is not considered there.
-
-    Example:
-        >>> open_reason(Architecture((2, 2), (1,), 2, heads=2))
-        'heads: the sum of several heads'
-    """
-    network.require("the degree of the variety", CONSIDERED)
-    ends = network.embed is not None or network.unembed is not None
-    if network.heads > 1:
-        return "heads: the sum of several heads"
-    if network.skip and (network.depth > 1 or ends):
-        return "skip: with skip connections only one layer without embeddings is known"
-    if network.causal and network.tokens > 1 and network.depth > 1:
-        return "causal: with a mask only one layer is known"
-    shape = _shape(network)
-    if network.depth == 1 or shape.first_of_rank_one <= 2 or _two_full_layers(shape, network.tokens):
-        return ""
-    return (
-        "base points: a layer of rank one before a skew-symmetric one gives zero, and neither of the first two layers "
-        "has rank one"
-    )
-
-
 def _two_full_layers(shape: _Shape, tokens: int) -> bool:
     """Two layers of full rank, and tokens enough: Theorem 2."""
     first, second, *_ = shape.cones
@@ -232,47 +210,64 @@ def variety_degree(
 
 def degree_within(architecture: Architecture, budget: Work) -> VarietyDegree:
     """As `variety_degree`, as one of several questions that share a budget."""
-    reason = open_reason(architecture)
-    if reason:
-        return _by_span(architecture, reason)
-    shape = _shape(architecture)
-    top = shape.projective_dimension
-    powers = sum(cone.dimension * log2(3) * (architecture.depth - cone.step) for cone in shape.cones)
-    if top > LARGEST_DIMENSION or powers > MOST_DIGITS * BITS_A_DIGIT:
-        raise TooLarge(
-            f"a degree must have at most {MOST_DIGITS:,} digits, that of a variety of dimension {top + 1:,} and depth "
-            f"{architecture.depth:,} has more"
-        )
-    flag = flag_dimension(shape.sizes)
-    if architecture.depth > 1 and shape.first_of_rank_one > 2:
-        total, source = _two_layers(shape), DegreeSource.TWO_LAYERS
-    else:
+    architecture.require("the degree of the variety", CONSIDERED)
+    asked = _Asked(architecture, budget)
+    found, tried = ask(asked, DEGREES, budget)
+    if found is None:
+        found = VarietyDegree(architecture, None, DegreeSource.OPEN, reason=tried[0].why)
+    return replace(found, tried=tried)
+
+
+class _Asked:
+    """A network whose degree is asked for."""
+
+    def __init__(self, network: Architecture, budget: Work) -> None:
+        self.network, self.budget = network, budget
+
+    @cached_property
+    def shape(self) -> _Shape:
+        """How `docs/degree.md` counts it."""
+        return _shape(self.network)
+
+    def answer(self, degree_of: Callable[[], tuple[int, DegreeSource]]) -> VarietyDegree:
+        """A number of intersections, by how many points each fiber has.
+
+        Raises:
+            TooLarge: it has too many digits.
+        """
+        shape, depth = self.shape, self.network.depth
+        top = shape.projective_dimension
+        powers = sum(cone.dimension * log2(3) * (depth - cone.step) for cone in shape.cones)
+        if top > LARGEST_DIMENSION or powers > MOST_DIGITS * BITS_A_DIGIT:
+            raise TooLarge(
+                f"a degree must have at most {MOST_DIGITS:,} digits, that of a variety of dimension {top + 1:,} and "
+                f"depth {depth:,} has more"
+            )
+        total, source = degree_of()
+        degree, rest = divmod(total, shape.points)
+        if rest:
+            raise ProgramError(f"{self.network}: {shape.points} points of each fiber must divide {total}")
+        if degree >= 10**MOST_DIGITS:
+            raise TooLarge(f"a degree must have at most {MOST_DIGITS:,} digits, this one has more")
+        return VarietyDegree(self.network, degree, source, top + 1, shape.points)
+
+    def intersections(self) -> tuple[int, DegreeSource]:
+        """Theorem 1."""
+        shape, flag = self.shape, flag_dimension(self.shape.sizes)
         if flag:
-            weights = max(cone.size for cone in shape.cones) ** 2 + architecture.output_width * shape.sizes[-1]
+            weights = max(cone.size for cone in shape.cones) ** 2 + self.network.output_width * shape.sizes[-1]
             seconds = SECONDS_A_TERM * fixed_points(shape.sizes, shape.cones) * weights * (flag + 10)
-            budget.spend(seconds, f"the sum over the flags {','.join(map(str, shape.sizes))}")
-        total = intersection_number(shape.sizes, shape.cones)
-        source = DegreeSource.FLAGS if flag else DegreeSource.PRODUCT
-    degree, rest = divmod(total, shape.points)
-    if rest:
-        raise ProgramError(f"{architecture}: {shape.points} points of each fiber must divide {total}")
-    if degree >= 10**MOST_DIGITS:
-        raise TooLarge(f"a degree must have at most {MOST_DIGITS:,} digits, this one has more")
-    return VarietyDegree(architecture, degree, source, top + 1, shape.points)
+            self.budget.spend(seconds, f"the sum over the flags {','.join(map(str, shape.sizes))}")
+        return intersection_number(shape.sizes, shape.cones), DegreeSource.FLAGS if flag else DegreeSource.PRODUCT
 
 
-def _by_span(network: Architecture, reason: str) -> VarietyDegree:
-    """Degree one where the functions fill a linear space, which two bounds show; else open."""
-    span = linear_span(network)
-    if (
-        span is not None
-        and span <= min(LARGEST_SPAN, network.parameter_count)
-        and network.parameter_count <= MOST_PARAMETERS
-    ):
-        found = certified_dimension(network)
-        if found.lower == span:
-            return VarietyDegree(network, 1, DegreeSource.SPAN, span)
-    return VarietyDegree(network, None, DegreeSource.OPEN, reason=reason)
+def _by_span(asked: _Asked) -> VarietyDegree | None:
+    """Degree one where the functions fill a linear space, which two bounds show."""
+    network, span = asked.network, counted_bounds(asked.network)[0].get(Evidence.SPAN)
+    if span is None or span > min(LARGEST_SPAN, network.parameter_count) or network.parameter_count > MOST_PARAMETERS:
+        return None
+    lower = certified_dimension(network).lower
+    return VarietyDegree(network, 1, DegreeSource.SPAN, span) if lower == span else None
 
 
 def _two_layers(shape: _Shape) -> int:
@@ -307,3 +302,45 @@ def _two_layers(shape: _Shape) -> int:
     return intersection_number(shape.sizes, shape.cones) - share * determinantal_degree(
         value.rows or 1, value.size, value.rank
     )
+
+
+def _has_ends(network: Architecture) -> bool:
+    return network.embed is not None or network.unembed is not None
+
+
+COMMON = (
+    Need("one head", lambda asked: asked.network.heads == 1, said="heads: the sum of several heads"),
+    Need(
+        "no skip connection, or one layer without embeddings",
+        lambda asked: not asked.network.skip or (asked.network.depth == 1 and not _has_ends(asked.network)),
+        said="skip: with skip connections only one layer without embeddings is known",
+    ),
+    Need(
+        "no mask, one layer, or one token",
+        lambda asked: not asked.network.causal or 1 in (asked.network.depth, asked.network.tokens),
+        said="causal: with a mask only one layer is known",
+    ),
+)
+NO_BASE_POINTS = Need(
+    "one layer, or rank one in the first two",
+    lambda asked: asked.network.depth == 1 or asked.shape.first_of_rank_one <= 2,
+    said="base points: a layer of rank one before a skew-symmetric one gives zero, and neither of the first two layers "
+    "has rank one",
+)
+TWO_FULL_LAYERS = Need(
+    "two layers of full rank, and inputs of two rows or three tokens",
+    lambda asked: _two_full_layers(asked.shape, asked.network.tokens),
+)
+DEGREES = (
+    TheoremRow(
+        "Theorem 1 of docs/degree.md", any_question, paid_by_steps, lambda asked: asked.answer(asked.intersections),
+        needs=(*COMMON, NO_BASE_POINTS),
+    ),
+    TheoremRow(
+        "Theorem 2 of docs/degree.md", any_question, paid_by_steps,
+        lambda asked: asked.answer(lambda: (_two_layers(asked.shape), DegreeSource.TWO_LAYERS)),
+        needs=(*COMMON, TWO_FULL_LAYERS),
+    ),
+    TheoremRow("", any_question, paid_by_steps, _by_span),
+)  # fmt: skip
+"""In the order of asking; what the sum over flags costs is paid when the flags are known."""

@@ -93,13 +93,14 @@ def test_counts_agree_with_the_program(tmp_path: Path, capsys: pytest.CaptureFix
             tuple(widths), tuple(ranks), t, normalization=network["normalization"] and lightning_sym.SOFTMAX, heads=h,
             value_ranks=None if b is None else tuple(b), skip=skip, causal=causal, embed=n, unembed=m,
         )  # fmt: skip
-        counts = {"linear maps": varieties.linear_maps(shaped), "head forms": varieties.quadratic_forms(shaped)}
-        bounds = [pieces_of(name, u) for name, u in counts.items() if u is not None]
-        if varieties.has_virtual_weights(shaped):
+        counts, _ = varieties.counted_bounds(shaped)
+        names = {varieties.Evidence.LINEAR: "linear maps", varieties.Evidence.FORMS: "head forms"}
+        bounds = [pieces_of(names[evidence], u) for evidence, u in counts.items() if evidence in names]
+        if varieties.Evidence.FACTORIZATION in counts:
             bounds.append(
                 pieces_of("virtual weights", *(x.dimension for x in varieties.virtual_weight_variety(shaped).pieces))
             )
-        if (u := varieties.linear_span(shaped)) is not None:
+        if (u := counts.get(varieties.Evidence.SPAN)) is not None:
             bounds.append({"kind": "span", "bound": u})
         for bound in bounds:
             assert f"0 <= dim M <= {bound['bound']}," in answer(with_bound(network, bound), tmp_path, capsys)

@@ -47,8 +47,8 @@ def test_dimension_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_undecided_dimension_shows_both_bounds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 9})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
+    monkeypatch.setattr(dimension_module, "counted_bounds", lambda network: ({Evidence.FACTORIZATION: 9}, []))
+    monkeypatch.setattr(dimension_module, "COMPUTED", ())
     words = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2")
     code, out, _ = run(capsys, *words)
     assert code == 3
@@ -64,8 +64,8 @@ def test_an_undecided_dimension_shows_both_bounds(
 def test_an_error_of_the_program_exits_with_four(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 1})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
+    monkeypatch.setattr(dimension_module, "counted_bounds", lambda network: ({Evidence.FACTORIZATION: 1}, []))
+    monkeypatch.setattr(dimension_module, "COMPUTED", ())
     code, out, err = run(capsys, "dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--json")
     assert (code, out) == (4, "")
     assert ProgramError.__name__ in err

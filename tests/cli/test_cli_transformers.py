@@ -57,8 +57,8 @@ def test_softmax_stands_beside_the_paper(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_undecided_shows_both_bounds(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.SPAN: 8})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
+    monkeypatch.setattr(dimension_module, "counted_bounds", lambda network: ({Evidence.SPAN: 8}, []))
+    monkeypatch.setattr(dimension_module, "COMPUTED", ())
     words = ("dimension", "--widths", "2,2", "--ranks", "1", "--tokens", "2", "--normalization", "softmax")
     code, out, _ = run(capsys, *words)
     assert code == 3

@@ -12,7 +12,7 @@ import pytest
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.certificates.dimension import dimension_certificate
-from lightning_sym.dimension import blocks, certify
+from lightning_sym.dimension import blocks, varieties
 from lightning_sym.dimension.blocks import Layers, Transformer, transformer_of
 from lightning_sym.dimension.certify import Evidence
 from lightning_sym.dimension.transformers import narrow_count
@@ -138,7 +138,7 @@ def test_large_networks_need_no_jacobian() -> None:
 def test_both_roads_agree_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     each = network(5, (2, 3), 3, False, heads=2, value_ranks=(1, 3), embed=6, unembed=6)
     ordinary = certified_dimension(each)
-    monkeypatch.setattr(certify, "LARGEST_JACOBIAN", 10)
+    monkeypatch.setattr(varieties, "LARGEST_JACOBIAN", 10)
     fast = certified_dimension(each)
     assert ordinary.matrices is None
     assert fast.matrices is not None

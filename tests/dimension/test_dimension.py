@@ -107,8 +107,8 @@ def test_batched_rows_are_gradients_of_the_forward_pass() -> None:
 
 def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = Architecture((2, 2), (1,), 2)
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 99})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
+    monkeypatch.setattr(dimension_module, "counted_bounds", lambda network: ({Evidence.FACTORIZATION: 99}, []))
+    monkeypatch.setattr(dimension_module, "COMPUTED", ())
     result = certified_dimension(shape)
     assert result.status is Status.UNDECIDED
     assert (result.value, result.fiber_dimension, result.formula_agrees) == (None, None, None)
@@ -117,8 +117,8 @@ def test_bounds_that_do_not_meet_are_undecided(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_bounds_that_contradict_are_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dimension_module, "_counted_bounds", lambda network: {Evidence.FACTORIZATION: 2})
-    monkeypatch.setattr(dimension_module, "_computed_bound", lambda *given: ({}, None))
+    monkeypatch.setattr(dimension_module, "counted_bounds", lambda network: ({Evidence.FACTORIZATION: 2}, []))
+    monkeypatch.setattr(dimension_module, "COMPUTED", ())
     with pytest.raises(ProgramError, match="exceeds upper bound 2"):
         certified_dimension(Architecture((2, 2), (1,), 2))
 

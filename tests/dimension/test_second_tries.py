@@ -45,7 +45,7 @@ def shorter(echelon: Callable[..., Echelon]) -> Callable[..., Echelon]:
 
 @pytest.fixture
 def no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lightning_sym.dimension.certify._counted_bounds", lambda architecture: {})
+    monkeypatch.setattr("lightning_sym.dimension.certify.counted_bounds", lambda architecture: ({}, []))
 
 
 @pytest.mark.usefixtures("no_counts")

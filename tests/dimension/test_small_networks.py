@@ -9,6 +9,7 @@ import pytest
 
 from lightning_sym import SOFTMAX, Architecture, certified_dimension
 from lightning_sym.dimension import certify, search
+from lightning_sym.dimension.varieties import counted_bounds
 from lightning_sym.errors import ProgramError
 from lightning_sym.exact.modular import null_space_of_rank, rank_mod_p
 from lightning_sym.network.jacobian import RandomJacobian, random_weights
@@ -61,8 +62,8 @@ def test_the_lower_bound_is_the_rank_of_many_more_rows() -> None:
 
 def test_a_bound_that_is_too_small_by_one_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     network = Architecture((4, 4, 4), (2, 2), 3)
-    right = certify._counted_bounds(network)
-    monkeypatch.setattr(certify, "_counted_bounds", lambda _: {name: bound - 1 for name, bound in right.items()})
+    right, _ = counted_bounds(network)
+    monkeypatch.setattr(certify, "counted_bounds", lambda _: ({name: bound - 1 for name, bound in right.items()}, []))
     with pytest.raises(ProgramError, match="lower bound 38 exceeds upper bound 37"):
         certified_dimension(network)
 

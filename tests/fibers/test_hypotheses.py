@@ -13,11 +13,19 @@ from hypothesis import strategies as st
 from small_transformers import changed, drawn, shape
 
 from lightning_sym import Weights
-from lightning_sym.ask import TheoremPrice, TheoremRow, any_question, ask, paid_by_steps
+from lightning_sym.ask import Need, TheoremPrice, TheoremRow, any_question, ask, failing, paid_by_steps
 from lightning_sym.errors import TooLarge
 from lightning_sym.fibers.conditions import SoftmaxConditions
 from lightning_sym.fibers.head_rows import INDEPENDENT, NO_SUM_ZERO, NOT_ZERO, HeadRows, different
-from lightning_sym.fibers.hypotheses import DETERMINED, HYPOTHESES, RANKS, SQUARES, places, strongest_theorem
+from lightning_sym.fibers.hypotheses import (
+    DETERMINED,
+    HYPOTHESES,
+    RANKS,
+    SQUARES,
+    Hypothesis,
+    places,
+    strongest_theorem,
+)
 from lightning_sym.fibers.observed_network import NetworkAtPoints, NetworkSpaces
 from lightning_sym.limits import Work
 
@@ -92,7 +100,7 @@ def test_each_theorem_needs_all_of_its_hypotheses() -> None:
     """A theorem whose row loses a hypothesis would be cited where it may not hold."""
     for row in DETERMINED:
         number = row.citation.split(" of ")[0]
-        names = {hypothesis.name for hypothesis in row.needs}
+        names = {need.name for need in row.needs if isinstance(need, Hypothesis)}
         words = {"(a)", "(a')", "(b)", "(c)"}
         assert (
             names
@@ -120,16 +128,9 @@ def test_hypotheses_behind_the_first_that_fails_are_not_tested() -> None:
     weights = drawn(shape(3, a=2), seed=3, bound=5)
     idle, told = changed(weights, V1_1=0 * weights["V1.1"]), list[str]()
     known = SoftmaxConditions(idle, 3, Work(), progress=lambda stage, done, total: told.append(stage))
-    assert known.failing(DETERMINED[0].needs) is not None
+    assert failing(known, DETERMINED[0].needs) is not None
     assert "condition (b)" in told
     assert "condition (e)" not in told
-
-
-class Nothing:
-    """A question without hypotheses."""
-
-    def failing(self, needs: Any) -> str | None:
-        return str(needs[0])
 
 
 def test_a_price_is_paid_refused_or_passed_by() -> None:
@@ -138,17 +139,21 @@ def test_a_price_is_paid_refused_or_passed_by() -> None:
 
     proved: dict[str, Any] = {"prove": lambda q: "proved"}
     work = Work(10)
-    assert ask(Nothing(), [row(4, is_needed=False, **proved)], work)[0] == "proved"
+    assert ask(0, [row(4, is_needed=False, **proved)], work)[0] == "proved"
     assert work.left == 6
-    found, [short] = ask(Nothing(), [row(7, is_needed=False, **proved)], work)
+    found, [short] = ask(0, [row(7, is_needed=False, **proved)], work)
     assert (found, short.why, work.left) == (None, "it takes more exact work than allowed, about 7 s", 6)
     with pytest.raises(TooLarge, match="work: exact work must take at most 10 s"):
-        ask(Nothing(), [row(7, is_needed=True, **proved)], work)
+        ask(0, [row(7, is_needed=True, **proved)], work)
     needy: TheoremRow[Any, str] = TheoremRow(
-        "another", any_question, paid_by_steps, lambda q: "proved", needs=("a hypothesis",)
+        "another",
+        any_question,
+        paid_by_steps,
+        lambda q: "proved",
+        needs=(Need("a number above 0", lambda q: q > 0, str),),
     )
     silent: TheoremRow[Any, str] = TheoremRow("", any_question, paid_by_steps, lambda q: None)
-    assert [str(each) for each in ask(Nothing(), [needy, silent], work)[1]] == ["another: a hypothesis"]
+    assert [str(each) for each in ask(0, [needy, silent], work)[1]] == ["another: it needs a number above 0, got 0"]
 
 
 def test_what_a_layer_that_writes_nothing_leaves_is_seen_through_the_skip_connection() -> None:

@@ -181,12 +181,13 @@ def test_what_was_tried_stands_in_no_reason(tmp_path: Path, capsys: pytest.Captu
     weights = Weights.random(Architecture((5, 5, 5), (1, 2), 2), seed=1)
     found = fiber(weights, 2)
     assert (found.source, found.reason) == ("known symmetries only", "no theorem applies")
-    assert found.tried == "Theorem 3.7, which does not apply: rk A~1 = 1"
+    said = "Theorem 3.7: it needs rk A~_i of at least two before the last layer, got rk A~1 = 1"
+    assert list(map(str, found.tried)) == [said]
     path = tmp_path / "weights.json"
     save_weights(weights, path)
     _, printed, _ = run(capsys, "fiber", str(path), "--json")
     document = json.loads(printed)
-    assert (document["tried"], document["theorem"]) == ([found.tried], None)
+    assert (document["tried"], document["theorem"]) == ([said], None)
     assert "Theorem" not in document["source"] + document["reason"]
 
 

@@ -18,6 +18,7 @@ from lightning_sym import (
     certified_dimension,
     polynomial_map,
 )
+from lightning_sym.ask import TheoremRow, any_question, paid_by_steps
 from lightning_sym.fibers import same_function as same
 from lightning_sym.testing import Mismatch, NotDecided, assert_dimension, assert_holds, assert_same_function
 from lightning_sym.testing import dimensions as asserted
@@ -54,7 +55,8 @@ def test_different_maps_show_a_coefficient() -> None:
 
 def test_undecided_is_no_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its proofs the comparison has evaluations only."""
-    monkeypatch.setattr(same, "PLAIN", [row for row in same.PLAIN if row.prove is same._by_inputs])
+    inputs = TheoremRow[Any, Any]("", any_question, paid_by_steps, lambda pair: pair.by_inputs())
+    monkeypatch.setattr(same, "SAME", [inputs])
     weights = Weights.random(Architecture((2, 2, 1), (2, 2), 2), seed=1)
     with pytest.raises(NotDecided) as failure:
         assert_same_function(weights, weights)
