@@ -11,7 +11,7 @@ from lightning_sym.arguments import shown
 from lightning_sym.display import latex_words, notebook
 from lightning_sym.errors import BadInput, ShapeError
 from lightning_sym.network.pieces import DECLARED, SHAPED, pieces
-from lightning_sym.network.variant import Variant
+from lightning_sym.network.variant import READ, Variant
 from lightning_sym.rings.normalization import Normalization
 
 
@@ -144,13 +144,14 @@ class Architecture(Variant):
             >>> sorted(Architecture((2, 2), (1,), 2, heads=2, causal=True).options)
             ['causal', 'heads']
         """
-        return frozenset(name for name, nothing in self._nothing().items() if getattr(self, name) != nothing)
+        said = [name for name, nothing in self._nothing().items() if getattr(self, name) != nothing]
+        return frozenset((*said, *self.added))
 
     @classmethod
     @cache
     def _nothing(cls) -> dict[str, Any]:
-        """What each option is left at."""
-        return {f.name: f.default for f in fields(cls) if f.name not in SIZES}
+        """What each option is left at, but for variants."""
+        return {f.name: f.default for f in fields(cls) if f.name not in SIZES and f.name not in READ}
 
     def require(self, what: str, proved: Collection[str]) -> None:
         """Refuse, by name, every option that `what` has not been proved for: also those that do not exist yet.

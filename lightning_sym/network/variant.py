@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from operator import is_
 from typing import Any, cast
 
 from lightning_sym.arguments import shown
@@ -254,6 +255,8 @@ class Variant:
     def added(self) -> dict[str, Any]:
         """The options that are not left at nothing, by name."""
         values = (self.rotary, self.key_heads, self.biases, self.gains, self.query_key_norm, self.gated)
+        if all(map(is_, values, _NOTHING)):  # nearly always, and networks are made often
+            return {}
         return {name: v for name, v, nothing in zip(READ, values, _NOTHING, strict=True) if v is not nothing}
 
     @property

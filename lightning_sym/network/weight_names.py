@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ from lightning_sym.errors import ShapeError
 from lightning_sym.network.architecture import Architecture
 from lightning_sym.network.form import NetworkForm
 from lightning_sym.network.pieces import HEAD_WORDS, LAYER_WORDS, LISTED, pieces
-from lightning_sym.network.variant import Variant
 
 _NAME = re.compile(rf"({'|'.join(HEAD_WORDS + LAYER_WORDS)})([1-9][0-9]{{0,8}})(?:\.([1-9][0-9]{{0,8}}))?|[EU]")
 
@@ -78,6 +76,6 @@ def _names(depth: int, heads: int, form: NetworkForm, *, projected: bool) -> Ite
     ones, large = (1,) * depth, (2**40,) * depth
     network = Architecture(
         (1, *ones), large, 1, heads=heads, value_ranks=ones if projected else None, embed=1, unembed=1,
-        neurons=None if form.gated is None else ones, **{f.name: getattr(form, f.name) for f in fields(Variant)},
+        neurons=None if form.gated is None else ones, **form.added,
     )  # fmt: skip
     return (piece.name for piece in pieces(network))

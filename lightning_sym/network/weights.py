@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count, pairwise
 from numbers import Integral
+from typing import Any
 
 from lightning_sym.arguments import require_arguments, shown
 from lightning_sym.errors import BadInput, ShapeError
@@ -17,7 +18,6 @@ from lightning_sym.network.layer import Layer as Layer
 from lightning_sym.network.named_matrices import NamedMatrices, exact_or_plain
 from lightning_sym.network.pieces import DECLARED
 from lightning_sym.network.random_matrices import RandomMatrices
-from lightning_sym.network.variant import Variant
 from lightning_sym.network.weight_names import Place, canonical_name, places_of, weight_names
 from lightning_sym.rings.arrays import ObjectArray, Rows
 from lightning_sym.rings.rationals import RationalMatrix
@@ -150,7 +150,7 @@ class Weights(NamedMatrices):
             embed=outer["E"][1],
             unembed=outer["U"][0],
             neurons=tuple(first("gate", i)[0] for i in range(1, depth + 1)) if self.form.gated is not None else None,
-            **{f.name: getattr(self.form, f.name) for f in fields(Variant)},
+            **self.form.added,
         )
 
     def architecture(self, tokens: int) -> Architecture:
@@ -159,7 +159,13 @@ class Weights(NamedMatrices):
         Raises:
             ShapeError: skip connections with unequal widths.
         """
-        return replace(self._shape, tokens=tokens, **vars(self.form))  # all that it says, also what is new
+        return Architecture(**self._said | {"tokens": tokens})
+
+    @cached_property
+    def _said(self) -> dict[str, Any]:
+        """The fields of the network."""
+        shape = {f.name: getattr(self._shape, f.name) for f in fields(Architecture)}
+        return shape | vars(self.form)  # all that it says, also what is new
 
     def with_form(self, form: NetworkForm) -> Weights:
         """The same matrices in a network of another form.
