@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from string import ascii_letters
 from typing import NamedTuple
 
 from lightning_sym.errors import ShapeError
@@ -37,6 +38,17 @@ def places_of(names: Iterable[object]) -> tuple[dict[Place, str], list[str]]:
             raise ShapeError(f"{places[place]} and {name} name the same matrix")
         places[place] = name
     return places, unknown
+
+
+def split(name: str) -> tuple[str, str]:
+    """The word that a name of a weight begins with, and its place.
+
+    Example:
+        >>> split("bQ1.2"), split("E")
+        (('bQ', '1.2'), ('E', ''))
+    """
+    place = name.lstrip(ascii_letters)
+    return name[: len(name) - len(place)], place
 
 
 def canonical_name(place: Place, heads: int) -> str | None:
